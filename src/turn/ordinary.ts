@@ -22,6 +22,7 @@ import type { TokenClock, TokenHolder, TokenListener } from "./facts.ts";
 import {
   idOf,
   LONGEST_TIME,
+  MOST_NOTES,
   type NotesStart,
   SAME_READ,
   type TokenNote,
@@ -35,8 +36,6 @@ type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
 /** Fewer are deferred if the repetition guard has to check earlier, or a budget ends. */
 const MOST_DEFERRED = 32;
-/** Notes that are kept until the listener is told of them. */
-const MOST_KEPT = 512;
 /** Shorter than any time. */
 const NONE = -1;
 /** Where times do not matter. */
@@ -56,7 +55,7 @@ export interface OrdinaryOptions {
 /**
  * The ordinary reads of one engine call.
  *
- * The listener of a turn is told of these ids some hundred at once, for the same reason: until then a note of each is kept.
+ * The listener of a turn is told of many of these ids at once, for the same reason: until then a note of each is kept.
  */
 export class OrdinaryReads implements TokenHolder {
   /** The first `#length` are deferred, or were. While nobody listens, they have no time and are the ids themselves. */
@@ -176,7 +175,7 @@ export class OrdinaryReads implements TokenHolder {
   /** Reads all that are deferred, because it has to be asked whether that is enough, or there is no room for more. */
   #readDeferred(): void {
     this.settle();
-    if (this.#keptLength > MOST_KEPT - MOST_DEFERRED) this.tell();
+    if (this.#keptLength > MOST_NOTES - MOST_DEFERRED) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
   }
 
@@ -253,7 +252,7 @@ export class OrdinaryReads implements TokenHolder {
   /** Whether a read can be noted that was not deferred. */
   #canKeep({ ids, cachedTokens }: IdTokens): boolean {
     if (this.#clock === undefined || cachedTokens !== undefined) return false;
-    return this.#keptLength + ids.length <= MOST_KEPT - MOST_DEFERRED;
+    return this.#keptLength + ids.length <= MOST_NOTES - MOST_DEFERRED;
   }
 
   /** Notes a read that was not deferred, while nothing is. Returns its number. */
@@ -274,7 +273,7 @@ export class OrdinaryReads implements TokenHolder {
     const isFirst = this.#starts.length === 0;
     this.#starts.push({ at, time: this.#start });
     if (!isFirst) return this.#number++;
-    if (this.#kept === NO_NOTES) this.#kept = new Uint32Array(MOST_KEPT);
+    if (this.#kept === NO_NOTES) this.#kept = new Uint32Array(MOST_NOTES);
     this.#longest = LONGEST_TIME;
     const number = this.#listener?.begin(this) ?? 0;
     this.#number = number + 1;

@@ -22,6 +22,8 @@ const ID_MASK = 2 ** ID_BITS - 1;
 export const NO_ID = ID_MASK;
 /** Instead of a time: the id came in the same read as the id before it. */
 export const SAME_READ = 2 ** (32 - ID_BITS) - 1;
+/** Notes that a listener is told of at once, at most. To be told, of few or many, costs as much as two tokens. */
+export const MOST_NOTES = 2048;
 /** The longest time of a note, in tenths of a millisecond: 1.6 seconds. */
 export const LONGEST_TIME = SAME_READ - 1;
 

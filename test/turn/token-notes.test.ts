@@ -3,7 +3,14 @@ import { expect, test } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
 import { type TokenId, tokenText } from "../../src/tokenizer/index.ts";
 import type { TokenHolder, TurnListener } from "../../src/turn/facts.ts";
-import { idOf, LONGEST_TIME, SAME_READ, timeOf, toNote } from "../../src/turn/token-notes.ts";
+import {
+  idOf,
+  LONGEST_TIME,
+  MOST_NOTES,
+  SAME_READ,
+  timeOf,
+  toNote,
+} from "../../src/turn/token-notes.ts";
 import { readsOf } from "../helpers/noted-reads.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
@@ -52,9 +59,15 @@ test.each<readonly [string, Reads]>([
   ["few come with more than ids", { ...EVEN, isAlone: (at) => at % 100 === 0, atOnce: 99 }],
   ["most come with more than ids", { ...EVEN, isAlone: (at) => at % 100 > 2, atOnce: 2 }],
 ])("times and numbers of reads where %s", async (_, options) => {
-  const { pause, start = 0, idsPerRead = 1, isAlone = () => false, atOnce = 480 } = options;
+  const {
+    pause,
+    start = 0,
+    idsPerRead = 1,
+    isAlone = () => false,
+    atOnce = MOST_NOTES - 32,
+  } = options;
   let now = start;
-  const words = Array.from({ length: 400 }, (__, at) => ` word${at % 9}${at % 7}`).join("");
+  const words = Array.from({ length: 1600 }, (__, at) => ` word${at % 9}${at % 7}`).join("");
   const script = spelledIds(`<|channel|>final<|message|>${words}<|return|>`);
   const reads: Read[] = [];
   const scripted = scriptedEngine([script], { batch: idsPerRead });
@@ -83,7 +96,7 @@ test.each<readonly [string, Reads]>([
       clock: { alike: 0, answer: 0, now: () => now },
       begin(holder) {
         untold = holder;
-        return (number += 1000);
+        return (number += MOST_NOTES);
       },
       noteTokens(notes, starts) {
         sizes.push(notes.length);

@@ -1,4 +1,5 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
+import { MOST_NOTES } from "../../turn/token-notes.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
 import type { EventForm } from "./event-form.ts";
 import type { RecordBudget } from "./limits.ts";
@@ -61,9 +62,6 @@ export interface ExchangeDeps {
   readonly allocate: TextLogOptions["allocate"];
 }
 
-/** More reads than are ever told of at once. */
-const NUMBERS_PER_RUN = 1024;
-
 /** Who notes reads whose frames are counted. An exchange has one at most. */
 export interface RunReader {
   /** Notes the run as far as it has come. */
@@ -75,9 +73,9 @@ export class Exchange {
    * The number that the next read has whose frame is only counted. Reads that are told of together later get successive numbers, so
    * that the frames of a run are known by how far this has come.
    */
-  #sent = { next: NUMBERS_PER_RUN };
+  #sent = { next: MOST_NOTES };
   /** The number of the run's first read. */
-  #first = NUMBERS_PER_RUN;
+  #first = MOST_NOTES;
   #reader: RunReader | undefined;
   /** Of frames that are the text of a read. */
   #form: EventForm | undefined;
@@ -157,7 +155,7 @@ export class Exchange {
   noteRun(reads: ReadLog | undefined, from = -1): void {
     const count = this.#sent.next - this.#first;
     // A frame of this run that is written only later is like any other.
-    this.#first = this.#sent.next + NUMBERS_PER_RUN;
+    this.#first = this.#sent.next + MOST_NOTES;
     this.#sent.next = this.#first;
     const form = this.#form;
     if (count === 0 || form === undefined) return;

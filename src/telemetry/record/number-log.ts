@@ -25,7 +25,7 @@ export class NumberLog {
 
   /** Appends a number. Returns false if there is no room. */
   add(number: number): boolean {
-    if (this.#at === this.#chunk.length && !this.#grow()) return false;
+    if (this.#at === this.#chunk.length && !this.#grow(1)) return false;
     this.#chunk[this.#at++] = number;
     return true;
   }
@@ -34,7 +34,7 @@ export class NumberLog {
   addAll(numbers: Uint32Array): number {
     let next = 0;
     while (next < numbers.length) {
-      if (this.#at === this.#chunk.length && !this.#grow()) break;
+      if (this.#at === this.#chunk.length && !this.#grow(numbers.length - next)) break;
       const part = numbers.subarray(next, next + this.#chunk.length - this.#at);
       this.#chunk.set(part, this.#at);
       this.#at += part.length;
@@ -70,8 +70,11 @@ export class NumberLog {
     yield { chunk: this.#chunk, at: skip, end: this.#at };
   }
 
-  #grow(): boolean {
-    const size = Math.min(LARGEST_CHUNK, Math.max(FIRST_CHUNK, this.#chunk.length * 2));
+  /** @param wanted numbers that are about to be added */
+  #grow(wanted: number): boolean {
+    let size = Math.max(FIRST_CHUNK, this.#chunk.length * 2);
+    while (size < wanted) size *= 2;
+    size = Math.min(LARGEST_CHUNK, size);
     this.#isFull ||= !this.#take(size * NUMBER_BYTES);
     if (this.#isFull) return false;
     if (this.#at > 0) this.#full.push(this.#chunk);
