@@ -8,12 +8,15 @@
  * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
  * the next by a few percent, as its objects lie differently in memory, so that a few processes say more than many windows.
  *
+ * The first result is of the windows' medians, the second of their means. Medians leave out what happens in few windows: what
+ * disturbs the machine, but also a large garbage collection, and that records are told of many tokens at once.
+ *
  * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams] [chat | responses | messages]`. With
  * `BENCH_SAME=1` neither gateway records: the result must then be 0, within its interval.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHelper } from "./child.ts";
-import { estimateMean, toMeasured } from "./statistics.ts";
+import { type Estimate, estimateMean, toMeasured } from "./statistics.ts";
 import type { Running } from "./streaming/contenders.ts";
 import type { Wire } from "./streaming/requests.ts";
 import { Rig } from "./streaming/rig.ts";
@@ -37,8 +40,15 @@ const DRAIN_MS = 20;
 /** While code is compiled and streams grow their first buffers. After 5 s, the code of recording is not the final one yet. */
 const SETTLE_MS = 15_000;
 
-/** Of each pair of windows, CPU per token with recording divided by that without. */
-async function measureProcess(isOnFirst: boolean): Promise<number[]> {
+/** CPU per token with recording divided by that without. */
+interface Ratios {
+  /** Of each pair of windows. */
+  readonly ofPairs: readonly number[];
+  /** Of the means of all windows. */
+  readonly ofMeans: number;
+}
+
+async function measureProcess(isOnFirst: boolean): Promise<Ratios> {
   const flags = isOnFirst ? [ON, OFF] : [OFF, ON];
   const rig = await Rig.start();
   const enginePorts = [await rig.listen(), await rig.listen()];
@@ -77,7 +87,8 @@ async function measureProcess(isOnFirst: boolean): Promise<number[]> {
     }
     const [recorded, without] = [toMeasured(costs.on).median, toMeasured(costs.off).median];
     console.log(`off ${without.toFixed(1)} µs/token   on ${recorded.toFixed(1)} µs/token`);
-    return costs.on.map((cost, pair) => cost / (costs.off[pair] ?? NaN));
+    const ratios = costs.on.map((cost, pair) => cost / (costs.off[pair] ?? NaN));
+    return { ofPairs: ratios.filter(Number.isFinite), ofMeans: mean(costs.on) / mean(costs.off) };
   } finally {
     await gateways.stop();
     await rig.stop();
@@ -100,16 +111,25 @@ async function pauseAll(rig: Rig): Promise<void> {
   await sleep(DRAIN_MS);
 }
 
-const ratios: number[][] = [];
+const pairs: (readonly number[])[] = [];
+const means: number[][] = [];
 for (let round = 0; round < PROCESSES; round++) {
   // Each is the first gateway of every other process: where its objects are in memory depends on that.
-  ratios.push((await measureProcess(round % 2 === 0)).filter(Number.isFinite));
-  console.log(`${percent(toMeasured(ratios.at(-1) ?? []).median)} more`);
+  const { ofPairs, ofMeans } = await measureProcess(round % 2 === 0);
+  pairs.push(ofPairs);
+  means.push([ofMeans]);
+  console.log(`${percent(toMeasured(ofPairs).median)} more, of means ${percent(ofMeans)}`);
 }
-const { value, low, high } = estimateMean(ratios);
-console.log(
-  `${percent(value)} more, with 95 % confidence from ${percent(low)} to ${percent(high)}`,
-);
+console.log(`${describe(estimateMean(pairs))}, of means ${describe(estimateMean(means))}`);
+
+function describe({ value, low, high }: Estimate): string {
+  return `${percent(value)} more, with 95 % confidence from ${percent(low)} to ${percent(high)}`;
+}
+
+function mean(costs: readonly number[]): number {
+  const finite = costs.filter(Number.isFinite);
+  return finite.reduce((sum, cost) => sum + cost, 0) / finite.length;
+}
 
 function toWire(name: string): Wire {
   if (name === "chat" || name === "responses" || name === "messages") return name;
