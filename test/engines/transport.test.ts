@@ -349,13 +349,16 @@ describe.each([
     });
 
     test("a slow consumer causes no timeout", async () => {
+      const first = Promise.withResolvers<void>();
       stream(async (exchange) => {
         exchange.write("x");
-        await pause(20);
+        // Or both arrive in one read.
+        await first.promise;
         exchange.end("y");
       });
       const response = await send({}, { idleMs: 1000 });
       await read(response);
+      first.resolve();
       await pause(1500);
       expect(text(await read(response))).toBe("y");
     });
