@@ -2,7 +2,7 @@
  * What recording adds to a token's CPU, measured in one process. It holds two gateways, one with `--inspect`, and 64 streams
  * through each. The engine goes on with the streams of one and then of the other, three times a second, in an order that
  * changes; CPU and tokens are counted while all are paused. So both run on the same compiled code, the same heap and the same
- * machine, where the two processes of `inspector.ts` differ from each other by more than what recording costs.
+ * machine, where the two processes of `telemetry.ts` differ from each other by more than what recording costs.
  *
  * For the same reasons it cannot see what a process saves that never records: code that is compiled for both kinds of turns,
  * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
@@ -30,7 +30,7 @@ const ON = process.env["BENCH_SAME"] === "1" ? OFF : "--inspect";
 const NODE_FLAGS = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
 const STREAMS = Number(process.argv[4] ?? 64);
 const WIRE = toWire(process.argv[5] ?? "chat");
-/** With 64 streams more than the 50 of `inspector.ts`, for more tokens in the same time. With few, several come in one read. */
+/** With 64 streams more than the 50 of `telemetry.ts`, for more tokens in the same time. With few, several come in one read. */
 const TOKENS_PER_SECOND = 9600 / STREAMS;
 /** More than a process needs, at this rate, for some hundred pairs of windows. */
 const LONGEST_SECONDS = 130;

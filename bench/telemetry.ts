@@ -1,0 +1,154 @@
+/**
+ * What it costs to watch turns: CPU per token of long streams and per short request of two gateways, one of which records
+ * turns for the inspector, writes each into a file, or sends traces of all to a collector that takes them and does nothing.
+ * Both are measured in the same windows, so that a busy machine slows both alike. Processes are started anew each round,
+ * because each is compiled and laid out in memory a little differently. Nobody has the inspector's page open.
+ *
+ * `node bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` the two are alike.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { listenAnywhere } from "../test/helpers/listen.ts";
+import { startProgram } from "./child.ts";
+import { estimateMean, toMeasured } from "./statistics.ts";
+import { type Contender, type Running, startContender } from "./streaming/contenders.ts";
+import { MODEL } from "./streaming/requests.ts";
+import { Rig } from "./streaming/rig.ts";
+import { SAME_WINDOWS } from "./streaming/same-windows.ts";
+import type { SameWindows } from "./streaming/scenario.ts";
+
+const ROUNDS = Number(process.argv[3] ?? 4);
+const WINDOWS = Number(process.argv[4] ?? 12);
+
+const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
+
+const EFFORT = {
+  windows: WINDOWS,
+  sameWindowMs: 1000,
+  windowMs: 1000,
+  settleMs: 1500,
+  asks: 0,
+  warmUpRequests: 10_000,
+};
+
+const MEASURED = [
+  { scenario: toScenario("paced-64"), column: "cpuPerToken", unit: "µs/token" },
+  { scenario: toScenario("requests"), column: "cpuPerRequest", unit: "µs/request" },
+];
+
+/** What one of the two gateways is started with. */
+interface Watching {
+  readonly flags: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): void;
+}
+
+async function startWatching(kind = "inspect"): Promise<Watching> {
+  const nothing = { flags: ["--no-inspect"], environment: {}, stop: () => {} };
+  switch (kind) {
+    case "nothing":
+      return nothing;
+    case "inspect":
+      return { ...nothing, flags: ["--inspect"] };
+    case "capture": {
+      const folder = mkdtempSync(join(tmpdir(), "bench-capture-"));
+      return {
+        ...nothing,
+        flags: ["--no-inspect", "--capture", folder],
+        stop: () => rmSync(folder, { recursive: true }),
+      };
+    }
+    case "traces": {
+      const collector = createServer((request, response) => {
+        request.resume().on("end", () => response.end());
+      });
+      const port = await listenAnywhere(collector);
+      return {
+        ...nothing,
+        environment: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
+        stop: () => void collector.close(),
+      };
+    }
+    default:
+      throw new Error(`"${kind}" cannot be measured`);
+  }
+}
+
+function createContender(
+  name: string,
+  flags: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Contender {
+  return {
+    name,
+    wire: "chat",
+    start(enginePort, ownPort) {
+      const url = `http://127.0.0.1:${enginePort}`;
+      const settings = ["--engine", "vllm", "--url", url, "--model", MODEL, "--log", "warn"];
+      // As `npm start` starts Node: recording and the young generation share the same memory.
+      const args = ["--max-semi-space-size=8", ENTRY, ...settings, "--port", String(ownPort)];
+      return startProgram(
+        process.execPath,
+        [...args, ...flags],
+        `http://127.0.0.1:${ownPort}/ready`,
+        environment,
+      );
+    },
+  };
+}
+
+/** For each of what is measured, of each window, the cost without and with it in microseconds. */
+async function runRound(watching: Watching): Promise<[number, number][][]> {
+  const rig = await Rig.start();
+  const all: Running[] = [];
+  try {
+    all.push(await startContender(createContender("off", ["--no-inspect"]), await rig.listen()));
+    const on = createContender("on", watching.flags, watching.environment);
+    all.push(await startContender(on, await rig.listen()));
+    const costs: [number, number][][] = [];
+    for (const { scenario, column } of MEASURED) {
+      const [without = [], watched = []] = await scenario.run(rig, all, EFFORT);
+      costs.push(
+        without.map((each, window) => [each[column] ?? NaN, watched[window]?.[column] ?? NaN]),
+      );
+    }
+    return costs;
+  } finally {
+    await Promise.all(all.map((running) => running.stop()));
+    await rig.stop();
+  }
+}
+
+const watching = await startWatching(process.argv[2]);
+/** Of each of what is measured, of each round, the ratio of each window. */
+const ratios: number[][][] = MEASURED.map(() => []);
+try {
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [at, windows] of (await runRound(watching)).entries()) {
+      ratios[at]?.push(windows.map(([off, on]) => on / off).filter(Number.isFinite));
+      const off = toMeasured(windows.map(([without]) => without)).median;
+      const on = toMeasured(windows.map(([, watched]) => watched)).median;
+      const unit = MEASURED[at]?.unit;
+      console.log(`off ${off.toFixed(1)} ${unit}   on ${on.toFixed(1)} ${unit}`);
+    }
+  }
+} finally {
+  watching.stop();
+}
+for (const [at, { unit }] of MEASURED.entries()) {
+  const { value, low, high } = estimateMean(ratios[at] ?? []);
+  console.log(`${unit}: ${percent(value)} more, 95 % from ${percent(low)} to ${percent(high)}`);
+}
+
+function toScenario(name: string): SameWindows {
+  const scenario = SAME_WINDOWS.find((each) => each.name === name);
+  if (scenario === undefined) throw new Error(`there is no scenario "${name}"`);
+  return scenario;
+}
+
+function percent(ratio: number): string {
+  return `${((ratio - 1) * 100).toFixed(1)} %`;
+}
