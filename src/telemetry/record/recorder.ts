@@ -224,9 +224,11 @@ class TurnRecorder implements Recorder {
 
   #dropOldest(): boolean {
     const index = this.#kept.findIndex((entry) => entry.isComplete);
-    const [dropped] = index < 0 ? [] : this.#kept.splice(index, 1);
+    if (index < 0) return false;
+    // `splice` would move all others.
+    const dropped = index === 0 ? this.#kept.shift() : this.#kept.splice(index, 1)[0];
     dropped?.release();
-    return dropped !== undefined;
+    return true;
   }
 
   #tell(entry: Entry): void {
