@@ -2,7 +2,8 @@
  * What it costs to watch turns: CPU per token of long streams and per short request of two gateways, one of which records
  * turns for the inspector, writes each into a file, or sends traces of all to a collector that takes them and does nothing.
  * Both are measured in the same windows, so that a busy machine slows both alike. Processes are started anew each round,
- * because each is compiled and laid out in memory a little differently. Nobody has the inspector's page open.
+ * because each is compiled and laid out in memory a little differently; a round has two pairs, one in each order. Nobody has
+ * the inspector's page open.
  *
  * `node bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` the two are alike.
  */
@@ -20,7 +21,7 @@ import { Rig } from "./streaming/rig.ts";
 import { SAME_WINDOWS } from "./streaming/same-windows.ts";
 import type { SameWindows } from "./streaming/scenario.ts";
 
-const ROUNDS = Number(process.argv[3] ?? 4);
+const ROUNDS = Number(process.argv[3] ?? 2);
 const WINDOWS = Number(process.argv[4] ?? 12);
 
 const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
@@ -103,8 +104,8 @@ function createContender(
 /**
  * For each of what is measured, of each window, the cost without and with it in microseconds.
  *
- * @param isOnFirst which of the two is started and asked first: at each step of the engine, that one is woken first and pays
- * for it, about a tenth of a token
+ * @param isOnFirst which of the two is started and asked first: it is woken first and pays for it, so that its tokens and
+ * requests are up to a quarter dearer
  */
 async function runRound(watching: Watching, isOnFirst: boolean): Promise<[number, number][][]> {
   const rig = await Rig.start();
@@ -137,11 +138,18 @@ const watching = await startWatching(process.argv[2]);
 const ratios: number[][][] = MEASURED.map(() => []);
 try {
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [at, windows] of (await runRound(watching, round % 2 === 1)).entries()) {
-      ratios[at]?.push(windows.map(([off, on]) => on / off).filter(Number.isFinite));
-      const off = toMeasured(windows.map(([without]) => without)).median;
-      const on = toMeasured(windows.map(([, watched]) => watched)).median;
-      const unit = MEASURED[at]?.unit;
+    const onFirst = await runRound(watching, true);
+    const offFirst = await runRound(watching, false);
+    for (const [at, { unit }] of MEASURED.entries()) {
+      const [some = [], others = []] = [onFirst[at], offFirst[at]];
+      const ofBoth = some.map(([off, on], window) => {
+        const [otherOff, otherOn] = others[window] ?? [NaN, NaN];
+        return Math.sqrt((on / off) * (otherOn / otherOff));
+      });
+      ratios[at]?.push(ofBoth.filter(Number.isFinite));
+      const all = [...some, ...others];
+      const off = toMeasured(all.map(([without]) => without)).median;
+      const on = toMeasured(all.map(([, watched]) => watched)).median;
       console.log(`off ${off.toFixed(1)} ${unit}   on ${on.toFixed(1)} ${unit}`);
     }
   }
