@@ -1,0 +1,212 @@
+/** The three APIs behind one interface: the same conversation in the form of each, and the reply in one form. */
+import * as z from "zod";
+
+/** What a conversation consists of, in order. */
+export type Entry =
+  | { readonly type: "system" | "user"; readonly text: string }
+  | {
+      readonly type: "assistant";
+      readonly reasoning?: string;
+      readonly text?: string;
+      readonly calls?: readonly Call[];
+    }
+  | { readonly type: "result"; readonly id: string; readonly text: string };
+
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly args: string;
+}
+
+export interface Reply {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly Call[];
+}
+
+export interface Client {
+  readonly name: "Chat Completions" | "Responses" | "Messages";
+  readonly path: string;
+  /** `tools`: names of functions, which take any object. */
+  toBody(entries: readonly Entry[], tools?: readonly string[]): object;
+  readReply(body: unknown): Reply;
+}
+
+export const MODEL = "openai/gpt-oss-20b";
+const PARAMETERS = { type: "object", additionalProperties: true };
+
+export const chat: Client = {
+  name: "Chat Completions",
+  path: "/v1/chat/completions",
+  toBody: (entries, tools = []) => ({
+    model: MODEL,
+    messages: entries.map((entry) => {
+      if (entry.type === "result") {
+        return { role: "tool", tool_call_id: entry.id, content: entry.text };
+      }
+      if (entry.type !== "assistant") return { role: entry.type, content: entry.text };
+      const calls = entry.calls?.map(({ id, name, args }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: args },
+      }));
+      return {
+        role: "assistant",
+        content: entry.text ?? null,
+        reasoning: entry.reasoning,
+        tool_calls: calls,
+      };
+    }),
+    ...(tools.length > 0 && {
+      tools: tools.map((name) => ({
+        type: "function",
+        function: { name, parameters: PARAMETERS },
+      })),
+    }),
+  }),
+  readReply(body) {
+    const { message } = chatReply.parse(body).choices[0];
+    return {
+      reasoning: message.reasoning ?? "",
+      text: message.content ?? "",
+      calls: (message.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({
+        id,
+        name,
+        args,
+      })),
+    };
+  },
+};
+
+export const responses: Client = {
+  name: "Responses",
+  path: "/v1/responses",
+  toBody: (entries, tools = []) => ({
+    model: MODEL,
+    input: entries.flatMap((entry): object[] => {
+      if (entry.type === "result") {
+        return [{ type: "function_call_output", call_id: entry.id, output: entry.text }];
+      }
+      if (entry.type !== "assistant") return [{ role: entry.type, content: entry.text }];
+      const { reasoning, text, calls = [] } = entry;
+      const content = [{ type: "reasoning_text", text: reasoning }];
+      return [
+        ...(reasoning === undefined ? [] : [{ type: "reasoning", summary: [], content }]),
+        ...(text === undefined ? [] : [{ role: "assistant", content: text }]),
+        ...calls.map(({ id, name, args }) => ({
+          type: "function_call",
+          call_id: id,
+          name,
+          arguments: args,
+        })),
+      ];
+    }),
+    ...(tools.length > 0 && {
+      tools: tools.map((name) => ({ type: "function", name, parameters: PARAMETERS })),
+    }),
+  }),
+  readReply(body) {
+    const { output } = responsesReply.parse(body);
+    return {
+      reasoning: output.map((item) => textOf(item, "reasoning")).join(""),
+      text: output.map((item) => textOf(item, "message")).join(""),
+      calls: output.flatMap(({ type, call_id: id = "", name = "", arguments: args = "" }) =>
+        type === "function_call" ? [{ id, name, args }] : [],
+      ),
+    };
+  },
+};
+
+export const messages: Client = {
+  name: "Messages",
+  path: "/v1/messages",
+  toBody: (entries, tools = []) => ({
+    model: MODEL,
+    max_tokens: 1000,
+    messages: entries.map((entry) => {
+      if (entry.type === "result") {
+        const content = [{ type: "tool_result", tool_use_id: entry.id, content: entry.text }];
+        return { role: "user", content };
+      }
+      if (entry.type !== "assistant") return { role: entry.type, content: entry.text };
+      const { reasoning, text, calls = [] } = entry;
+      return {
+        role: "assistant",
+        content: [
+          ...(reasoning === undefined
+            ? []
+            : [{ type: "thinking", thinking: reasoning, signature: "" }]),
+          ...(text === undefined ? [] : [{ type: "text", text }]),
+          ...calls.map(({ id, name, args }) => ({
+            type: "tool_use",
+            id,
+            name,
+            input: JSON.parse(args),
+          })),
+        ],
+      };
+    }),
+    ...(tools.length > 0 && {
+      tools: tools.map((name) => ({ name, input_schema: PARAMETERS })),
+    }),
+  }),
+  readReply(body) {
+    const { content } = messagesReply.parse(body);
+    return {
+      reasoning: content.map(({ thinking = "" }) => thinking).join(""),
+      text: content.map(({ text = "" }) => text).join(""),
+      calls: content.flatMap(({ type, id = "", name = "", input }) =>
+        type === "tool_use" ? [{ id, name, args: JSON.stringify(input) }] : [],
+      ),
+    };
+  },
+};
+
+export const CLIENTS: readonly Client[] = [chat, responses, messages];
+
+const chatReply = z.looseObject({
+  choices: z.tuple([
+    z.looseObject({
+      message: z.looseObject({
+        content: z.string().nullable(),
+        reasoning: z.string().nullish(),
+        tool_calls: z
+          .array(
+            z.looseObject({
+              id: z.string(),
+              function: z.object({ name: z.string(), arguments: z.string() }),
+            }),
+          )
+          .optional(),
+      }),
+    }),
+  ]),
+});
+
+const responsesItem = z.looseObject({
+  type: z.string(),
+  content: z.array(z.looseObject({ text: z.string() })).optional(),
+  call_id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.string().optional(),
+});
+
+const responsesReply = z.looseObject({ output: z.array(responsesItem) });
+
+function textOf({ type, content = [] }: z.infer<typeof responsesItem>, wanted: string): string {
+  return type === wanted ? content.map(({ text }) => text).join("") : "";
+}
+
+const messagesReply = z.looseObject({
+  content: z.array(
+    z.looseObject({
+      type: z.string(),
+      thinking: z.string().optional(),
+      text: z.string().optional(),
+      id: z.string().optional(),
+      name: z.string().optional(),
+      input: z.unknown(),
+    }),
+  ),
+});
