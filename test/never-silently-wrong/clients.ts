@@ -1,4 +1,9 @@
-/** The three APIs behind one interface: the same conversation in the form of each, and the reply in one form. */
+/**
+ * The three APIs behind one interface: the same conversation in the form of each, and the reply in one form.
+ *
+ * The tests of this folder are the table of sentences that clients rely on and cannot check. A topic has a file of its
+ * own; a row is a test whose name is the sentence, for each API (`test.each(CLIENTS)`) or place, through the application.
+ */
 import * as z from "zod";
 
 /** What a conversation consists of, in order. */
@@ -29,8 +34,8 @@ export interface Client {
   readonly name: "Chat Completions" | "Responses" | "Messages";
   readonly path: string;
   /** `tools`: names of functions, which take any object. */
-  toBody(entries: readonly Entry[], tools?: readonly string[]): object;
-  readReply(body: unknown): Reply;
+  readonly toBody: (entries: readonly Entry[], tools?: readonly string[]) => object;
+  readonly readReply: (body: unknown) => Reply;
 }
 
 export const MODEL = "openai/gpt-oss-20b";
