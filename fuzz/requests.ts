@@ -12,7 +12,7 @@ import { toModelOptions } from "../src/models/backends.ts";
 import { createFetchTransport } from "../src/engines/fetch-transport.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { createModels } from "../src/models/models.ts";
-import { createPause } from "../src/turn/slices.ts";
+import { createPause } from "../src/streams/slices.ts";
 import { findProblem } from "./check-response.ts";
 import { createRandom, seedOf } from "./random.ts";
 import { createTemplates, type KnownIds, type RouteTemplate } from "./request-bodies.ts";

@@ -39,7 +39,7 @@ import { createMeters, describeForLog, observeModels } from "./telemetry/observe
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
-import { createPause, type Pause } from "./turn/slices.ts";
+import { createPause, type Pause } from "./streams/slices.ts";
 import { BODY_BUDGET, DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/text-budget.ts";
 
 /** The first API that claims a request handles it. The last one claims every request. */

@@ -2,7 +2,7 @@
  * The whole application without sockets: requests are passed in as text, the engine is a scripted {@link Transport}.
  */
 import { setImmediate } from "node:timers/promises";
-import { createPause } from "../../src/turn/slices.ts";
+import { createPause } from "../../src/streams/slices.ts";
 import { createApp } from "../../src/app.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
 import { TEXT_CACHE_BYTES } from "../../src/node/generation.ts";

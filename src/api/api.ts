@@ -13,7 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
-import type { Pause } from "../turn/slices.ts";
+import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";

@@ -2,7 +2,7 @@
  * Reads requests of megabytes in stages and yields to the event loop between them. Ordinary requests are read
  * synchronously.
  */
-import type { Pause } from "../turn/slices.ts";
+import type { Pause } from "../streams/slices.ts";
 
 /** Characters of the longest body that is read synchronously. Each stage of it takes a few milliseconds. */
 const AT_ONCE = 100_000;

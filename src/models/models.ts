@@ -9,7 +9,7 @@ import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
 import type { OnFact, TokenListener, TurnListener } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
-import { createPause, type Pause } from "../turn/slices.ts";
+import { createPause, type Pause } from "../streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 import { runAfterProbe } from "./first-probe.ts";

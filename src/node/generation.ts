@@ -19,7 +19,7 @@ import type { Registry } from "../telemetry/metrics.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { createCacheSalts } from "../turn/cache-salt.ts";
-import { createPause } from "../turn/slices.ts";
+import { createPause } from "../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import type { Inspector } from "./inspect/open-inspector.ts";

@@ -6,7 +6,7 @@ import { toBackends } from "../config/backends.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createRecorder, type Recorder } from "../telemetry/record/recorder.ts";
-import { createPause } from "../turn/slices.ts";
+import { createPause } from "../streams/slices.ts";
 import { startCapture } from "./capture.ts";
 import { type Inspector, openInspector } from "./inspect/open-inspector.ts";
 import { readVersion } from "./version.ts";

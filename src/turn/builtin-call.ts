@@ -9,7 +9,7 @@ import type { TokenId } from "../tokenizer/index.ts";
 import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
 import type { Outcome } from "./next-step.ts";
 import type { WrittenCall } from "./open-call.ts";
-import { runInSlices } from "./slices.ts";
+import { runInSlices } from "../streams/slices.ts";
 import type { ApprovedCall, TurnEvent } from "./turn.ts";
 import { appendMessage, openMessage, parseWritten, type TurnState } from "./turn-state.ts";
 

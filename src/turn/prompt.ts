@@ -7,7 +7,7 @@ import type { ContentPart, Message } from "../harmony/conversation.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import { createRenderer, type Layout, type Renderer } from "../harmony/render.ts";
 import { type TokenId, o200kHarmony } from "../tokenizer/index.ts";
-import { type Pause, runInSlices } from "./slices.ts";
+import { type Pause, runInSlices } from "../streams/slices.ts";
 import { TEXT_BUDGET } from "./text-budget.ts";
 import { TurnError } from "./turn-error.ts";
 

@@ -18,7 +18,7 @@ import { createPartEmitter } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
 import { createRepetitionGuard } from "./repetition.ts";
 import { toSingleCallConstraint } from "./single-call-constraint.ts";
-import type { Pause } from "./slices.ts";
+import type { Pause } from "../streams/slices.ts";
 import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTranscript, sentLength } from "./transcript.ts";

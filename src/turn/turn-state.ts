@@ -11,7 +11,7 @@ import type { BuiltinRuns } from "./builtin-runs.ts";
 import type { Stage } from "./next-step.ts";
 import type { PartEmitter } from "./part-emitter.ts";
 import type { RepetitionGuard } from "./repetition.ts";
-import type { Pause } from "./slices.ts";
+import type { Pause } from "../streams/slices.ts";
 import type { Steering } from "./steering.ts";
 import type { Transcript } from "./transcript.ts";
 import type { Turn } from "./turn.ts";

@@ -7,7 +7,7 @@ import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import type { OnFact, TurnListener } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
-import { createPause, type Pause } from "../../src/turn/slices.ts";
+import { createPause, type Pause } from "../../src/streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
 import type { AnswerFormat, OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
 

@@ -6,7 +6,7 @@ import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.t
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Model, Models } from "../../models/models.ts";
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { readBody } from "../body-memory.ts";

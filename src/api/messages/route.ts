@@ -4,7 +4,7 @@ import type { Model, Models } from "../../models/models.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { collectTurn } from "../../turn/collect.ts";
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { type ReadBody, readBody } from "../body-memory.ts";

@@ -7,7 +7,7 @@ import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Models } from "../../models/models.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../client.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";

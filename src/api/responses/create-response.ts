@@ -8,7 +8,7 @@ import { consume } from "../../streams/push-stream.ts";
 import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { ReadBody } from "../body-memory.ts";
 import { RequestError } from "../errors.ts";

@@ -4,7 +4,7 @@
  * A call is dropped together with its output. System and developer messages, summaries, the last user message and the
  * reasoning of the running tool loop, which the model needs, are never dropped.
  */
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 /** Calls with their outputs, or messages, that are counted in one slice: some milliseconds of work. */

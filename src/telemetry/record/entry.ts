@@ -1,5 +1,5 @@
 /** A recorded turn: what was collected of it, and its record once somebody asks for it. */
-import type { Pause } from "../../turn/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";

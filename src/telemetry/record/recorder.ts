@@ -5,7 +5,7 @@
  */
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
-import { createPause, type Pause } from "../../turn/slices.ts";
+import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { ExchangeClock } from "./exchange-clock.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";

@@ -1,5 +1,5 @@
 /** Long records are put together in slices, between which the event loop serves others. */
-import { createPause, type Pause } from "../../turn/slices.ts";
+import { createPause, type Pause } from "../../streams/slices.ts";
 
 /** Tokens, events or elements of a list that are handled in one slice: some milliseconds of work. */
 export const SLICE = 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createPause, runInSlices } from "../../src/turn/slices.ts";
+import { createPause, runInSlices } from "../../src/streams/slices.ts";
 
 /** Work of the given number of steps. */
 function* work(steps: number): Generator<number, string> {

@@ -2,7 +2,7 @@
  * Runs long work in slices, so that one request does not block the others. Work that fits in the first slice
  * is synchronous.
  */
-import { yieldToEventLoop } from "../streams/timers.ts";
+import { yieldToEventLoop } from "./timers.ts";
 
 /** Yields to the event loop. */
 export type Pause = () => Promise<void>;
