@@ -135,8 +135,10 @@ class Reader implements TranscriptParser {
     this.#text(rest);
     this.#at += rest.length;
     const state = this.#state;
-    if (state.at === "body") this.#close(state, "cut");
-    else if (state.at === "header") this.#endInHeader(state);
+    if (state.at === "body") {
+      if (this.#mode === "lenient") this.#report("missing-end");
+      this.#close(state, "cut");
+    } else if (state.at === "header") this.#endInHeader(state);
     return this.#drain();
   }
 

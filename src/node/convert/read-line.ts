@@ -49,14 +49,14 @@ function parseJson(line: string): unknown {
   }
 }
 
-function readChat(line: string, value: unknown, { system }: ReadOptions): Transcript {
+function readChat(line: string, value: unknown, options: ReadOptions): Transcript {
   try {
     if (Array.isArray(value))
-      return readChatRequest(`{"messages":${line}}`, { messages: value }, system);
+      return readChatRequest(`{"messages":${line}}`, { messages: value }, options);
     const isRequest = typeof value === "object" && value !== null && "messages" in value;
-    if (isRequest) return readChatRequest(line, value, system);
-    const messages = requestMessages(line, system);
-    return { messages, callIds: [], losses: [] };
+    if (isRequest) return readChatRequest(line, value, options);
+    const messages = requestMessages(line, options.system);
+    return { messages, callIds: [], cut: new Set(), losses: [] };
   } catch (error) {
     if (error instanceof RequestError) throw new LineError("E-REQUEST", error.message);
     throw error;
@@ -66,7 +66,7 @@ function readChat(line: string, value: unknown, { system }: ReadOptions): Transc
 function readChatRequest(
   bodyText: string,
   value: unknown,
-  system: Omit<SystemOptions, "effort">,
+  { system, lenient }: ReadOptions,
 ): Transcript {
   const request = parseWith(chatRequest, value);
   const messages = toMessages(request, {
@@ -75,7 +75,16 @@ function readChatRequest(
     restored: new Map(),
     system,
   });
-  return { messages, callIds: callIdsOf(request.messages, messages), losses: [] };
+  const callIds = callIdsOf(request.messages, messages);
+  if (!isPartial(value)) return { messages, callIds, cut: new Set(), losses: [] };
+  if (!lenient) throw new LineError("E-REQUEST", "the last message is partial");
+  return { messages, callIds, cut: new Set([messages.length - 1]), losses: ["missing-end"] };
+}
+
+/** Whether the last message has the member `partial: true`, with which an open message is written. */
+function isPartial(value: unknown): boolean {
+  const messages = member(value, "messages");
+  return Array.isArray(messages) && member(messages.at(-1), "partial") === true;
 }
 
 type ChatMessages = ChatRequest["messages"];
@@ -132,7 +141,8 @@ function toTranscript(
   }
   const losses: string[] = problems.map(({ code }) => code);
   if (losesReturn(parsed, mode)) losses.push("return");
-  return { messages, callIds: [], losses };
+  const cut = parsed.ends.flatMap((end, index) => (end === "cut" ? [index] : []));
+  return { messages, callIds: [], cut: new Set(cut), losses };
 }
 
 /** In mode `training`, the final `<|return|>` is written again. */
@@ -155,6 +165,7 @@ function readOpenChatML(value: unknown, { lenient, mode }: ReadOptions): Transcr
   return {
     messages: readParts(messages),
     callIds,
+    cut: new Set(),
     losses: lossy.filter((loss) => loss !== "return" || !isWritten),
   };
 }

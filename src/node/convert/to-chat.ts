@@ -90,9 +90,14 @@ class ChatWriter {
       this.#losses.add("system-added");
     }
     if (this.#chat.length === 0) this.#chat.push({ role: "developer", content: "" });
+    const { cut, messages } = this.#transcript;
+    const isOpen = cut.has(messages.length - 1);
+    const chat = this.#chat.map((message, index) => {
+      return isOpen && index === this.#chat.length - 1 ? { ...message, partial: true } : message;
+    });
     const members = [...this.#members].map(([name, json]) => `,${JSON.stringify(name)}:${json}`);
     return {
-      line: `{"messages":${JSON.stringify(this.#chat)}${members.join("")}}`,
+      line: `{"messages":${JSON.stringify(chat)}${members.join("")}}`,
       losses: [...this.#losses],
     };
   }

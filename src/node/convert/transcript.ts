@@ -5,6 +5,8 @@ export interface Transcript {
   readonly messages: readonly Message[];
   /** The id of the call or reply at the same index. */
   readonly callIds: readonly (string | undefined)[];
+  /** Indexes of messages without an end. They count towards no loss mask, and the last message stays open. */
+  readonly cut: ReadonlySet<number>;
   /** Names of losses during reading. */
   readonly losses: readonly string[];
 }

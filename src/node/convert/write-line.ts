@@ -3,7 +3,7 @@ import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { type LossMask, maskedPieces } from "../../harmony/loss-mask.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
-import type { RenderedPrompt } from "../../harmony/prompt.ts";
+import { createPrompt, type RenderedPrompt, type Segment } from "../../harmony/prompt.ts";
 import { HarmonyRenderError, type Renderer } from "../../harmony/render.ts";
 import {
   type Document,
@@ -11,6 +11,7 @@ import {
   OpenChatMLError,
   renderOpenChatML,
 } from "../../openchatml/index.ts";
+import { o200kHarmony } from "../../tokenizer/index.ts";
 import { toChatLine } from "./to-chat.ts";
 import { LineError, type Mode, type Target, type Transcript } from "./transcript.ts";
 
@@ -53,9 +54,13 @@ function prepare(transcript: Transcript, { mode }: WriteOptions): Transcript {
   if (mode !== "prompt") return transcript;
   const { kept, dropped } = dropFinishedAnalysis(transcript.messages);
   const gone = new Set(dropped.map(({ index }) => index));
+  const indexes = [...transcript.messages.keys()].filter((index) => !gone.has(index));
   return {
     messages: kept,
-    callIds: transcript.callIds.filter((_, index) => !gone.has(index)),
+    callIds: indexes.map((index) => transcript.callIds[index]),
+    cut: new Set(
+      [...indexes.entries()].flatMap(([at, of]) => (transcript.cut.has(of) ? [at] : [])),
+    ),
     losses: transcript.losses,
   };
 }
@@ -72,7 +77,8 @@ function write(transcript: Transcript, options: WriteOptions): WrittenLine {
       const { document, lossy } = fromHarmony(messages, { lenient, callIds });
       const changed = messages.some(isMadeExplicit) ? ["defaults"] : [];
       const losses = [...withoutIds(transcript), ...lossy, ...changed];
-      return { line: writeDocument(document, mode), losses };
+      if (!endsOpen(transcript)) return { line: writeDocument(document, mode), losses };
+      return { line: openDocument(document), losses };
     }
     case "harmony": {
       const prompt = render(transcript, options);
@@ -106,12 +112,47 @@ function withoutIds({ losses }: Transcript): string[] {
   return losses.filter((loss) => loss !== "call-id");
 }
 
-function lost({ losses, callIds }: Transcript): string[] {
-  const isLost = callIds.some((id) => id !== undefined);
-  return [...withoutIds({ losses, callIds, messages: [] }), ...(isLost ? ["call-id"] : [])];
+/** Without the last end token, so that readers find the document truncated. */
+function openDocument(document: Document): string {
+  const text = renderOpenChatML(document, { mode: "history" });
+  return JSON.stringify({ text: text.slice(0, text.lastIndexOf("<|")) });
 }
 
-function render({ messages }: Transcript, { renderer, mode }: WriteOptions): RenderedPrompt {
+function lost(transcript: Transcript): string[] {
+  const isLost = transcript.callIds.some((id) => id !== undefined);
+  return [...withoutIds(transcript), ...(isLost ? ["call-id"] : [])];
+}
+
+/** The last message is open if it has no end. */
+function endsOpen({ messages, cut }: Transcript): boolean {
+  return cut.has(messages.length - 1);
+}
+
+function render(transcript: Transcript, options: WriteOptions): RenderedPrompt {
+  const { cut } = transcript;
+  if (cut.size === 0) return renderWhole(transcript, options);
+  const mode = endsOpen(transcript) ? "history" : options.mode;
+  const { segments } = renderWhole(transcript, { ...options, mode });
+  return createPrompt(
+    segments.map((segment, index) => {
+      const isLast = index === transcript.messages.length - 1;
+      return cut.has(index) ? toCutSegment(segment, isLast) : segment;
+    }),
+    o200kHarmony(),
+  );
+}
+
+/** The model did not finish the message: without it, no mask counts the segment. */
+function toCutSegment(segment: Segment, isLast: boolean): Segment {
+  if (segment.type === "appended") return segment;
+  const pieces = isLast ? segment.pieces.slice(0, -1) : segment.pieces;
+  const length = segment.length - (isLast ? 1 : 0);
+  const { message } = segment;
+  const isKept = message !== undefined && message.role !== "assistant";
+  return { type: "rendered", pieces, length, ...(isKept && { message }) };
+}
+
+function renderWhole({ messages }: Transcript, { renderer, mode }: WriteOptions): RenderedPrompt {
   switch (mode) {
     case "history":
       return renderer.renderConversation({ messages });

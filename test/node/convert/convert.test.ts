@@ -8,6 +8,7 @@ import { runConvert } from "../../../src/node/convert/command.ts";
 import { convertLine } from "../../../src/node/convert/convert-line.ts";
 import { convertStream, type BadLine } from "../../../src/node/convert/convert-stream.ts";
 import { createRenderer } from "../../../src/harmony/render.ts";
+import { spelledIds } from "../../helpers/spelled.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-convert-"));
@@ -157,6 +158,108 @@ describe("convert", () => {
     const { stdout, stderr } = await run(["--from", "chat", "--to", "harmony"], chat("<|end|>"));
     expect(stdout).toContain("<\u200b|end|>");
     expect(stderr).toContain("typed-markers × 1");
+  });
+
+  describe("a transcript that ends inside a message", () => {
+    const head = "<|start|>user<|message|>q<|end|>";
+    const thought = "<|start|>assistant<|channel|>analysis<|message|>t<|end|>";
+    const half = "<|start|>assistant<|channel|>final<|message|>Half a sen";
+    const line = (text: string) => JSON.stringify({ text });
+    const bad = async (args: readonly string[], input: string) => {
+      const { code, lines, stderr } = await run(["--from", "harmony", ...args], input);
+      expect([code, lines]).toEqual([1, []]);
+      return JSON.parse(stderr.split("\n")[0] ?? "");
+    };
+
+    test.each(["ids", "harmony", "chat", "openchatml"])("is a bad line, to %s", async (to) => {
+      const text = head + half;
+      const message = `missing-end at character ${text.length}`;
+      for (const args of [
+        ["--to", to],
+        ["--to", to, "--strict"],
+        ["--to", to, "--mode", "prompt"],
+      ]) {
+        expect(await bad(args, line(text))).toEqual({ line: 1, code: "E-HARMONY", message });
+      }
+      const ids = spelledIds(text);
+      expect(await bad(["--to", to], JSON.stringify({ input_ids: ids }))).toEqual({
+        line: 1,
+        code: "E-HARMONY",
+        message: `missing-end at token ${ids.length}`,
+      });
+    });
+
+    test("stays open with --lenient, is masked, and is reported", async () => {
+      const text = head + thought + half;
+      const args = ["--from", "harmony", "--to", "ids", "--mask", "all", "--lenient"];
+      const { code, lines, stderr } = await run(args, line(text));
+      const { input_ids: ids, labels, mask } = JSON.parse(lines[0] ?? "");
+      expect(code).toBe(0);
+      expect(o200kHarmony().decode(ids)).toBe(text);
+      const counted = ids.filter((_: number, at: number) => mask[at] === 1);
+      expect(o200kHarmony().decode(counted)).toBe("<|channel|>analysis<|message|>t<|end|>");
+      expect(labels).toEqual(ids.map((id: number, at: number) => (mask[at] === 1 ? id : -100)));
+      expect(stderr).toBe("1 lines: 1 converted, 0 bad. Lost: missing-end × 1.\n");
+    });
+
+    test.each(["history", "training", "prompt"])(
+      "stays open in mode %s, through chat too",
+      async (mode) => {
+        const args = ["--mode", mode, "--lenient"];
+        const expected = `${mode === "prompt" ? head : head + thought}${half}`;
+        const there = await run(
+          ["--from", "harmony", "--to", "harmony", ...args],
+          line(head + thought + half),
+        );
+        expect(JSON.parse(there.lines[0] ?? "")).toEqual({ text: expected });
+        const chatLine = await run(["--from", "harmony", "--to", "chat", ...args], line(expected));
+        const back = await run(["--from", "chat", "--to", "harmony", ...args], chatLine.stdout);
+        expect(JSON.parse(back.lines[0] ?? "").text).toMatch(/^<\|start\|>system/);
+        expect(JSON.parse(back.lines[0] ?? "").text.endsWith(`<|end|>${expected}`)).toBe(true);
+        expect(back.stderr).toContain("Lost: missing-end × 1.");
+      },
+    );
+
+    test("is partial in chat, which is a bad line without --lenient", async () => {
+      const chatLine = await run(
+        ["--from", "harmony", "--to", "chat", "--lenient"],
+        line(head + half),
+      );
+      expect(JSON.parse(chatLine.lines[0] ?? "")).toEqual({
+        messages: [
+          { role: "user", content: "q" },
+          { role: "assistant", content: "Half a sen", partial: true },
+        ],
+      });
+      const { code, stderr } = await run(["--from", "chat", "--to", "ids"], chatLine.stdout);
+      expect([code, JSON.parse(stderr.split("\n")[0] ?? "")]).toEqual([
+        1,
+        { line: 1, code: "E-REQUEST", message: "the last message is partial" },
+      ]);
+    });
+
+    test("is a truncated document in OpenChatML", async () => {
+      const document = await run(
+        ["--from", "harmony", "--to", "openchatml", "--lenient"],
+        line(head + half),
+      );
+      expect(JSON.parse(document.lines[0] ?? "").text).toMatch(/<\|message\|>Half a sen$/);
+      const { stderr } = await run(["--from", "openchatml", "--to", "ids"], document.stdout);
+      expect(JSON.parse(stderr.split("\n")[0] ?? "")).toEqual({
+        line: 1,
+        code: "E-STREAM-TRUNCATED",
+        message: "E-STREAM-TRUNCATED (message 1, byte 141): the input ends inside a body",
+      });
+    });
+
+    test("is masked within a transcript too", async () => {
+      const text = `${head}${half}<|start|>user<|message|>r<|end|>${thought}`;
+      const args = ["--from", "harmony", "--to", "ids", "--mask", "all", "--lenient"];
+      const { lines } = await run(args, line(text));
+      const { input_ids: ids, mask } = JSON.parse(lines[0] ?? "");
+      const counted = ids.filter((_: number, at: number) => mask[at] === 1);
+      expect(o200kHarmony().decode(counted)).toBe("<|channel|>analysis<|message|>t<|end|>");
+    });
   });
 
   test.each([
