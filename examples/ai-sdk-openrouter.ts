@@ -7,7 +7,7 @@ import { isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
 
 const gateway = createOpenRouter({
-  baseURL: process.env["BASE_URL"] ?? "http://127.0.0.1:8787/v1",
+  baseURL: process.env["BASE_URL"] ?? "http://127.0.0.1:8787/api/v1",
   apiKey: process.env["API_KEY"] ?? "none",
 });
 const model = gateway("openai/gpt-oss-20b");

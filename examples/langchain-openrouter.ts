@@ -11,7 +11,7 @@ import { z } from "zod";
 const model = new ChatOpenRouter({
   model: "openai/gpt-oss-20b",
   apiKey: process.env["API_KEY"] ?? "none",
-  baseURL: process.env["BASE_URL"] ?? "http://127.0.0.1:8787/v1",
+  baseURL: process.env["BASE_URL"] ?? "http://127.0.0.1:8787/api/v1",
 });
 
 for await (const chunk of await model.stream("Hello! Who are you?")) {

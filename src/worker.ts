@@ -4,6 +4,7 @@
  */
 import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { toErrorBody } from "./api/chat-completions/errors.ts";
+import { errorCodesAt } from "./api/error-codes.ts";
 import type { ErrorDescription } from "./api/errors.ts";
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./models/backends.ts";
@@ -48,7 +49,10 @@ function createHandler(env: WorkerEnv): Handler {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.problems) console.error(problem);
-    return () => Response.json(toErrorBody(MISCONFIGURED), { status: MISCONFIGURED.status });
+    return ({ url }) => {
+      const body = toErrorBody(MISCONFIGURED, errorCodesAt(new URL(url).pathname));
+      return Response.json(body, { status: MISCONFIGURED.status });
+    };
   }
 }
 

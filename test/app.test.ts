@@ -50,7 +50,7 @@ function gateway({ settings = {}, models: served, monitored = false }: Options =
   return { send, post, lines, models };
 }
 
-function envelope(code: number, type: string, errorType: string, message: unknown) {
+function envelope(code: string, type: string, errorType: string, message: unknown) {
   return { error: { code, message, type, param: null, metadata: { error_type: errorType } } };
 }
 
@@ -72,7 +72,7 @@ describe("routes", () => {
       const response = await gateway().send(path);
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual(
-        envelope(404, "not_found_error", "not_found", expect.stringContaining("/v1")),
+        envelope("unknown_url", "not_found_error", "not_found", expect.stringContaining("/v1")),
       );
     },
   );
@@ -87,7 +87,12 @@ describe("routes", () => {
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe(allow);
     expect(await response.json()).toEqual(
-      envelope(405, "invalid_request_error", "invalid_request", expect.stringContaining(allow)),
+      envelope(
+        "invalid_request",
+        "invalid_request_error",
+        "invalid_request",
+        expect.stringContaining(allow),
+      ),
     );
   });
 });
@@ -116,7 +121,7 @@ describe("keys", () => {
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
     expect(await response.json()).toEqual(
-      envelope(401, "authentication_error", "authentication", expect.any(String)),
+      envelope("invalid_api_key", "authentication_error", "authentication", expect.any(String)),
     );
   });
 
@@ -168,7 +173,12 @@ describe("web pages", () => {
       expect(response.status).toBe(403);
       expect(response.headers.get("access-control-allow-origin")).toBeNull();
       expect(await response.json()).toEqual(
-        envelope(403, "permission_error", "permission_denied", expect.stringContaining(origin)),
+        envelope(
+          "permission_denied",
+          "permission_error",
+          "permission_denied",
+          expect.stringContaining(origin),
+        ),
       );
       expect((await send("/v1/models", preflight(origin))).status).toBe(403);
     }
@@ -196,7 +206,7 @@ describe("web pages", () => {
 
 describe("the body limit", () => {
   const tooLarge = envelope(
-    413,
+    "payload_too_large",
     "invalid_request_error",
     "payload_too_large",
     "The request body is larger than 1000 bytes.",

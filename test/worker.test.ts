@@ -66,7 +66,7 @@ describe("settings", () => {
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({
       error: {
-        code: 500,
+        code: "server",
         message: "The gateway's settings are invalid. Its operator finds the reasons in the log.",
         type: "server_error",
         param: null,

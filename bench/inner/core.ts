@@ -107,6 +107,7 @@ function core(reads: Reads): number {
       customTools: new Set(),
       usageWithoutChoices: false,
       logprobs: false,
+      errorCodes: "strings",
     },
     0,
   );

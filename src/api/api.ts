@@ -53,7 +53,12 @@ export interface Authentication {
 }
 
 /** Formats an error for this API. */
-export type ErrorEnvelope = (error: ErrorDescription, requestId: string) => ErrorReply;
+export type ErrorEnvelope = (error: ErrorDescription, request: FailedRequest) => ErrorReply;
+
+export interface FailedRequest {
+  readonly id: string;
+  readonly path: string;
+}
 
 export interface ErrorReply {
   /** May differ from that of the description, except 404: a path is checked for other methods by it. */

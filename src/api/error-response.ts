@@ -1,16 +1,16 @@
 /** Turns an error into a response in the envelope of an API. */
-import type { ErrorEnvelope } from "./api.ts";
+import type { ErrorEnvelope, FailedRequest } from "./api.ts";
 import { describeError, type ErrorReader } from "./errors.ts";
 
 /** Only before a response has begun. Afterwards an error is part of the stream. */
 export function toErrorResponse(
   error: unknown,
   toEnvelope: ErrorEnvelope,
-  requestId: string,
+  request: FailedRequest,
   reader?: ErrorReader,
 ): Response {
   const description = describeError(error, reader);
-  const { status, body, headers } = toEnvelope(description, requestId);
+  const { status, body, headers } = toEnvelope(description, request);
   const response = Response.json(body, { status, headers: { ...headers } });
   if (description.retryAfter !== undefined) {
     response.headers.set("retry-after", String(Math.ceil(description.retryAfter)));

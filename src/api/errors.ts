@@ -63,7 +63,7 @@ function withoutQuotes(message: string): string {
 }
 
 export interface ErrorDescription {
-  /** The HTTP status, and the integer `code`. */
+  /** The HTTP status. */
   readonly status: number;
   readonly message: string;
   readonly type: ErrorType;

@@ -75,7 +75,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
         status: 404,
         type: "not_found_error",
         param: "model",
-        errorType: "not_found",
+        errorType: "model_not_found",
       });
     });
   }

@@ -21,8 +21,10 @@ export function findApi(apis: readonly Api[], request: HonoRequest): Api {
 }
 
 export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader): ApiErrorHandler {
-  return (error, c) =>
-    toErrorResponse(error, findApi(apis, c.req).errorEnvelope, c.get("requestId"), reader);
+  return (error, c) => {
+    const request = { id: c.get("requestId"), path: c.req.path };
+    return toErrorResponse(error, findApi(apis, c.req).errorEnvelope, request, reader);
+  };
 }
 
 /** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */

@@ -31,7 +31,7 @@ function refuseDotSegment({ headers }: Request, path: string): Response {
   const error = new RequestError(
     "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
   );
-  return toErrorResponse(error, errorEnvelopeFor(asked), `req_${randomId()}`);
+  return toErrorResponse(error, errorEnvelopeFor(asked), { id: `req_${randomId()}`, path: before });
 }
 
 /**

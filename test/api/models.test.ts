@@ -17,7 +17,9 @@ const models = createModels(
 
 async function get(path: string): Promise<{ status: number; body: unknown }> {
   const routes = modelRoutes(models);
-  routes.onError((error) => toErrorResponse(error, chatCompletionsApi.errorEnvelope, "req_1"));
+  routes.onError((error) =>
+    toErrorResponse(error, chatCompletionsApi.errorEnvelope, { id: "req_1", path: `/v1${path}` }),
+  );
   const response = await routes.request(path);
   return { status: response.status, body: await response.json() };
 }
@@ -122,7 +124,7 @@ describe("one model", () => {
   test.each(["/models/openai/gpt-4", "/models/gpt-4/endpoints"])("%s is unknown", async (path) => {
     expect(await get(path)).toMatchObject({
       status: 404,
-      body: { error: { code: 404, type: "not_found_error", param: "model" } },
+      body: { error: { code: "model_not_found", type: "not_found_error", param: "model" } },
     });
   });
 });

@@ -11,17 +11,29 @@ import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
-/** How each API formats an error: the members its clients read. */
+/** How each API formats an error, and both below OpenRouter's prefix. */
 const ENVELOPES: Record<string, (status: number) => object> = {
-  chat: (code) => ({ error: { code, metadata: { error_type: expect.any(String) } } }),
-  responses: () => ({ error: { message: expect.any(String), type: expect.any(String) } }),
+  chat: () => envelope({ code: expect.any(String), metadata: METADATA }),
+  responses: () => envelope({ code: expect.toSatisfy(isTextOrNull) }),
+  openrouter: (code) => envelope({ code, metadata: METADATA }),
 };
+
+const METADATA = { error_type: expect.any(String) };
+
+function envelope(members: object) {
+  const shared = { message: expect.any(String), type: expect.any(String) };
+  return { error: { ...shared, param: expect.toSatisfy(isTextOrNull), ...members } };
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}
 
 describe.each([
   ["chat", "/v1/chat/completions", "POST"],
-  ["chat", "/api/v1/models", "GET, HEAD"],
+  ["openrouter", "/api/v1/models", "GET, HEAD"],
   ["responses", "/v1/responses", "POST"],
-  ["responses", "/api/v1/conversations", "POST"],
+  ["openrouter", "/api/v1/conversations", "POST"],
   ["responses", "/open-responses/v1/responses", "POST"],
 ])("the envelope of %s at %s", (api, path, methods) => {
   const knownKey = { authorization: "Bearer hg-1" };
@@ -40,35 +52,32 @@ describe.each([
     });
   }
 
-  /** The status, and the API whose envelope was used. */
-  async function seen(response: Response) {
-    const body: unknown = await response.json();
-    expect(body).toMatchObject(ENVELOPES[api]?.(response.status) ?? {});
-    const isChat = JSON.stringify(body).includes("metadata");
-    return { status: response.status, api: isChat ? "chat" : "responses" };
+  async function expectError(response: Response, status: number) {
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual(ENVELOPES[api]?.(status));
   }
 
   test("401, and how to authenticate", async () => {
     const response = await (await gateway()).request(path);
-    expect(await seen(response)).toEqual({ status: 401, api });
+    await expectError(response, 401);
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
   });
 
   test("404", async () => {
     const response = await (await gateway()).request(`${path}/a/b/c/d`, { headers: knownKey });
-    expect(await seen(response)).toEqual({ status: 404, api });
+    await expectError(response, 404);
   });
 
   test("405, with the methods there are", async () => {
     const response = await (await gateway()).request(path, { method: "PATCH", headers: knownKey });
-    expect(await seen(response)).toEqual({ status: 405, api });
+    await expectError(response, 405);
     expect(response.headers.get("allow")).toContain(methods);
   });
 
   test("413", async () => {
     const init = { method: "POST", body: "x".repeat(101), headers: knownKey };
     const response = await (await gateway()).request(path, init);
-    expect(await seen(response)).toEqual({ status: 413, api });
+    await expectError(response, 413);
   });
 });
 
@@ -88,7 +97,7 @@ test.each([
     const headers = { origin: "https://evil.example" };
     const response = await app.request(path, { method: "POST", headers });
     expect(response.status).toBe(403);
-    expect(await response.json()).toMatchObject(ENVELOPES[api]?.(403) ?? {});
+    expect(await response.json()).toEqual(ENVELOPES[api]?.(403));
   },
 );
 
@@ -110,7 +119,7 @@ describe("an API of its own", () => {
       presentedKeys: (request) => [request.header("own-key") ?? []].flat(),
       instruction: "Send own-key.",
     },
-    errorEnvelope: ({ status, message }, requestId) => ({
+    errorEnvelope: ({ status, message }, { id: requestId }) => ({
       status: status === 404 ? 404 : status + 100,
       body: { own: message, requestId },
       headers: { "own-id": requestId },
@@ -166,7 +175,7 @@ describe("an API of its own", () => {
 
   test("does not format errors of other APIs", async () => {
     expect(await (await ask("/v1/nothing", { headers: bearer })).json()).toMatchObject({
-      error: { code: 404 },
+      error: { code: "unknown_url" },
     });
     // Its key is not accepted there.
     expect((await ask("/v1/models", { headers: { "own-key": "hg-1" } })).status).toBe(401);

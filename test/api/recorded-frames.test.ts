@@ -44,6 +44,7 @@ const WRITERS: Readonly<Record<string, (hints: FrameHints, take: Take) => Writer
         customTools: new Set(),
         usageWithoutChoices: false,
         logprobs: true,
+        errorCodes: "strings",
       },
       0,
       hints,

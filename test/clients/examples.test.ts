@@ -20,8 +20,9 @@ beforeEach(() => {
 /** Runs an example as a user does, and returns its output. */
 async function runExample(name: string): Promise<string> {
   const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
+  const baseURL = name.endsWith("-openrouter") ? `${gateway.origin}/api/v1` : gateway.baseURL;
   const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    env: { ...process.env, BASE_URL: gateway.baseURL, OPENAI_API_KEY: "none" },
+    env: { ...process.env, BASE_URL: baseURL, OPENAI_API_KEY: "none" },
   });
   return stdout;
 }

@@ -70,9 +70,9 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
   "@ai-sdk/openai-compatible, streamed": (baseURL) =>
     aiSdkStreamedLoop(createOpenAICompatible({ name: "gateway", baseURL })(MODEL)),
   "@openrouter/ai-sdk-provider": (baseURL) =>
-    aiSdkLoop(createOpenRouter({ baseURL, apiKey: "none" })(MODEL)),
+    aiSdkLoop(createOpenRouter({ baseURL: openRouterURL(baseURL), apiKey: "none" })(MODEL)),
   "@openrouter/ai-sdk-provider, streamed": (baseURL) =>
-    aiSdkStreamedLoop(createOpenRouter({ baseURL, apiKey: "none" })(MODEL)),
+    aiSdkStreamedLoop(createOpenRouter({ baseURL: openRouterURL(baseURL), apiKey: "none" })(MODEL)),
   "@langchain/openai": (baseURL) =>
     invokedLoop(
       new ChatOpenAI({ model: MODEL, apiKey: "none", configuration: { baseURL } }).bindTools(
@@ -81,7 +81,11 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
     ),
   "@langchain/openrouter": (baseURL) =>
     invokedLoop(
-      new ChatOpenRouter({ model: MODEL, apiKey: "none", baseURL }).bindTools(LANGCHAIN_TOOLS),
+      new ChatOpenRouter({
+        model: MODEL,
+        apiKey: "none",
+        baseURL: openRouterURL(baseURL),
+      }).bindTools(LANGCHAIN_TOOLS),
     ),
   "@langchain/deepseek": (baseURL) =>
     invokedLoop(
@@ -130,4 +134,9 @@ function openaiLoop(ask: (body: Body) => Promise<OpenAI.ChatCompletionMessage | 
 
 function invokedLoop(model: { invoke(messages: BaseMessage[]): Promise<AIMessageChunk> }): Say {
   return langchainLoop((messages) => model.invoke(messages));
+}
+
+/** OpenRouter's clients need integers as error codes, which only this prefix has. */
+function openRouterURL(baseURL: string): string {
+  return baseURL.replace(/\/v1$/, "/api/v1");
 }

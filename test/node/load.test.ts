@@ -72,7 +72,7 @@ interface Outcome {
 }
 
 const streamError = z.object({
-  code: z.number(),
+  code: z.string(),
   type: z.string(),
   metadata: z.object({ error_type: z.string() }),
 });
@@ -187,12 +187,12 @@ function begunOnly(error: z.infer<typeof streamError>) {
 }
 
 const BROKEN = {
-  code: 502,
+  code: "provider_unavailable",
   type: "server_error",
   metadata: { error_type: "provider_unavailable" },
 };
 
-const LATE = { code: 504, type: "server_error", metadata: { error_type: "timeout" } };
+const LATE = { code: "timeout", type: "server_error", metadata: { error_type: "timeout" } };
 
 describe(`of ${STREAMS} streams`, () => {
   test("a killed server loses the streams it had begun, and is used again when it is back", async () => {

@@ -136,11 +136,11 @@ describe("a path", () => {
   });
 
   test.each([
-    ["/v1/%2e%2e/metrics", "", /\{"error":\{"code":400,/],
+    ["/v1/%2e%2e/metrics", "", /\{"error":\{"code":"invalid_request",/],
     ["/v1/responses/../x", "", /\{"error":\{"message":"The path/],
     ["/v1/messages/../../x", "", /\{"type":"error","error":\{"type":"invalid_request_error",/],
     ["/v1/../x", "anthropic-version: 2023-06-01", /\{"type":"error",/],
-    ["//[/..", "", /\{"error":\{"code":400,/],
+    ["//[/..", "", /\{"error":\{"code":"invalid_request",/],
   ])("that is refused is answered in the form of its API: %s %s", async (path, header, form) => {
     const { origin } = await start();
     const lines = [`GET ${path} HTTP/1.1`, HOST, ...(header === "" ? [] : [header])];

@@ -98,7 +98,7 @@ describe("shutdown", () => {
     await gateway.close();
     const events = (await text).split("\n\n").filter((frame) => frame.startsWith("data: "));
     const error = {
-      code: 503,
+      code: "shutdown",
       type: "server_error",
       message: "The gateway is shutting down.",
     };
@@ -230,7 +230,7 @@ describe("an unreachable engine", () => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("1");
     expect(await answer.json()).toMatchObject({
-      error: { code: 503, metadata: { error_type: "provider_unavailable" } },
+      error: { code: "provider_unavailable", metadata: { error_type: "provider_unavailable" } },
     });
   });
 

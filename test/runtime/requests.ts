@@ -91,7 +91,7 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
     const response = await post({ ...HELLO, messages: [] });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { code: 400, type: "invalid_request_error", param: "messages" },
+      error: { code: "invalid_request", type: "invalid_request_error", param: "messages" },
     });
   });
 }

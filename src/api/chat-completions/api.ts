@@ -2,6 +2,7 @@
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../hosted-tools.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reasoning-summary.ts";
@@ -32,6 +33,9 @@ export const chatCompletionsApi: Api = {
     ]);
   },
   authentication: BEARER,
-  errorEnvelope: (error) => ({ status: error.status, body: toErrorBody(error) }),
+  errorEnvelope: (error, { path }) => ({
+    status: error.status,
+    body: toErrorBody(error, errorCodesAt(path)),
+  }),
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };

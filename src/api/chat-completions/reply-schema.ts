@@ -7,12 +7,13 @@ import { lazy } from "../../lazy.ts";
 
 const nullableText = lazy(() => z.string().nullable());
 
-/** The body of an error response, and a chunk of a stream that has failed. */
+/** The body of an error response, and the last event of a stream that has failed. */
 export const chatError = lazy(() =>
   z
     .object({
       error: z.object({
-        code: z.int(),
+        /** A string below `/v1`, the status below `/api/v1`. */
+        code: z.union([z.string(), z.int()]),
         message: z.string(),
         type: z.enum([
           "invalid_request_error",
@@ -173,7 +174,7 @@ export const chatCompletion = lazy(() =>
       created: z.int(),
       model: z.string(),
       provider: z.string(),
-      system_fingerprint: z.null(),
+      system_fingerprint: z.string(),
       choices: z.array(
         z.object({
           index: z.int(),
@@ -227,6 +228,7 @@ const chunk = lazy(() =>
       created: z.int(),
       model: z.string(),
       provider: z.string(),
+      system_fingerprint: z.string(),
       /** Present in a choice that has failed. */
       error: chatError().shape.error.optional(),
       choices: z.array(

@@ -2,8 +2,12 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
+import type { ErrorCodes } from "../error-codes.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
+
+/** A constant: some clients require a string, and no engine reports one for raw completions. */
+export const SYSTEM_FINGERPRINT = "fp_harmony_gateway";
 
 /** Determined by the request and the client's key, before the first token. */
 export interface ReplyOptions {
@@ -27,6 +31,7 @@ export interface ReplyOptions {
   /** The client asked for OpenAI's usage chunk, the one without choices. */
   readonly usageWithoutChoices: boolean;
   readonly logprobs: boolean;
+  readonly errorCodes: ErrorCodes;
 }
 
 /** How the client receives reasoning: as text, encrypted to send back, as a summary alone, or not at all. */

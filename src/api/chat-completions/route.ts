@@ -11,7 +11,8 @@ import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { readBody } from "../body-memory.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
-import { describeError, RequestError } from "../errors.ts";
+import { errorCodesAt } from "../error-codes.ts";
+import { describeError, type ErrorDescription, RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
@@ -97,6 +98,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       codeTool: request.builtin_tools?.includes(CODE_TOOL) ? CODE_TOOL : undefined,
       usageWithoutChoices: request.stream_options?.include_usage ?? false,
       logprobs: request.logprobs ?? false,
+      errorCodes: errorCodesAt(c.req.path),
     };
 
     const abort = createAbort(c.req.raw.signal);
@@ -159,7 +161,7 @@ function requireModel(models: Models, { model: name, models: others }: ChatReque
   if (model) return model;
   throw new RequestError(`${name ?? "model"} is not a valid model ID.${listAvailable(models)}`, {
     param: "model",
-    errorType: "not_found",
+    errorType: "model_not_found",
     reason: UNKNOWN_MODEL_REASON,
   });
 }
@@ -202,10 +204,14 @@ function toFrames(
       for (const [index, writer] of writers.entries()) {
         if (!ended.has(index)) frames += writer.fail(description);
       }
-      // The AI SDK's OpenAI provider reads errors only from events that are not chunks.
-      await consumer(frames + sseFrame(JSON.stringify(toErrorBody(description))));
+      await consumer(frames + plainErrorFrame(description, options));
     }
   });
+}
+
+/** The AI SDK's OpenAI provider reads errors only from events that are not chunks; OpenRouter's SDK refuses such events. */
+function plainErrorFrame(error: ErrorDescription, { errorCodes }: ReplyOptions): string {
+  return errorCodes === "integers" ? "" : sseFrame(JSON.stringify(toErrorBody(error, errorCodes)));
 }
 
 function endFrames(usages: readonly TurnUsage[], options: ReplyOptions): string {

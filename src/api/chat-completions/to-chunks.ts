@@ -18,6 +18,7 @@ import {
   mapFinishReason,
   PART_SEPARATOR,
   type ReplyOptions,
+  SYSTEM_FINGERPRINT,
   toLogprobs,
   toSealedDetail,
   toSummaryDetail,
@@ -306,8 +307,9 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   #failed(error: ErrorDescription, nativeReason: string | null): string {
+    const body = toErrorBody(error, this.#options.errorCodes);
     return (
-      `${this.#top},"error":${JSON.stringify(toErrorBody(error).error)},"choices":[{"index":${this.#index},` +
+      `${this.#top},"error":${JSON.stringify(body.error)},"choices":[{"index":${this.#index},` +
       `"delta":{${this.#takeRole()}"content":""},"finish_reason":"error",` +
       `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}${END_OF_FRAME}`
     );
@@ -364,6 +366,7 @@ export function usageChunk(usage: TurnUsage, options: ReplyOptions): string {
 }
 
 function chunkPrefix({ id, created, model, provider }: ReplyOptions): string {
-  const fields = { id, object: "chat.completion.chunk", created, model, provider };
-  return JSON.stringify(fields).slice(0, -1);
+  const object = "chat.completion.chunk";
+  const system_fingerprint = SYSTEM_FINGERPRINT;
+  return JSON.stringify({ id, object, created, model, provider, system_fingerprint }).slice(0, -1);
 }

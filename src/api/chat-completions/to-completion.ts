@@ -10,6 +10,7 @@ import {
   mapFinishReason,
   PART_SEPARATOR,
   type ReplyOptions,
+  SYSTEM_FINGERPRINT,
   toLogprobs,
   toSealedDetail,
   toSummaryDetail,
@@ -30,7 +31,7 @@ export function toCompletion(
     created: options.created,
     model: options.model,
     provider: options.provider,
-    system_fingerprint: null,
+    system_fingerprint: SYSTEM_FINGERPRINT,
     choices: turns.map((turn, index) => ({
       index,
       message: toMessage(turn.parts, options),
@@ -39,7 +40,8 @@ export function toCompletion(
         : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
       native_finish_reason: turn.end.nativeReason,
-      ...(turn.end.failure && toErrorBody(describeTurnFailure(turn.end.failure))),
+      ...(turn.end.failure &&
+        toErrorBody(describeTurnFailure(turn.end.failure), options.errorCodes)),
     })),
     usage: toUsage(addUsage(turns.map((turn) => turn.end.usage))),
   };

@@ -43,7 +43,7 @@ export const messagesApi: Api = {
     },
     instruction: "Send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
   },
-  errorEnvelope: toMessagesErrorReply,
+  errorEnvelope: (error, { id }) => toMessagesErrorReply(error, id),
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };
 

@@ -2,11 +2,12 @@
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../hosted-tools.ts";
 import { createBackground } from "./background.ts";
 import { summarySettings } from "../reasoning-summary.ts";
 import { createResponsesContext } from "./context.ts";
-import { toResponsesError } from "./errors.ts";
+import { toErrorMember } from "./errors.ts";
 import { toKindLabel } from "./omissions.ts";
 import { responses } from "./route.ts";
 
@@ -57,7 +58,10 @@ export const responsesApi: Api = {
     ];
   },
   authentication: BEARER,
-  errorEnvelope: (error) => ({ status: error.status, body: { error: toResponsesError(error) } }),
+  errorEnvelope: (error, { path }) => ({
+    status: error.status,
+    body: { error: toErrorMember(error, errorCodesAt(path)) },
+  }),
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
   webSocketPaths: [...OPENAI_PREFIXES, OPEN_RESPONSES_PREFIX].map(
     (prefix) => `${prefix}/responses`,

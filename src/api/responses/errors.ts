@@ -1,4 +1,5 @@
 /** Errors in the envelope of the Responses API: `code` is a word or null, and all four keys are always there. */
+import { type ErrorCodes, toCodeString } from "../error-codes.ts";
 import type { ErrorDescription } from "../errors.ts";
 
 export interface ResponsesError {
@@ -20,6 +21,14 @@ export function toResponsesError(description: ErrorDescription): ResponsesError 
     param: errorType === "context_length_exceeded" ? "input" : param,
     code: toCode(description),
   };
+}
+
+/** The `error` of a response with an error status. Events have strings in both dialects, as OpenRouter's do. */
+export function toErrorMember(description: ErrorDescription, codes: ErrorCodes): object {
+  const error = toResponsesError(description);
+  if (codes === "strings") return error;
+  const metadata = { error_type: description.errorType };
+  return { ...error, code: description.status, metadata };
 }
 
 /**
@@ -53,7 +62,7 @@ const CODES: Readonly<Record<string, string | null>> = {
   store_unavailable: "server_error",
 };
 
-function toCode({ errorType }: ErrorDescription): string | null {
-  const code = CODES[errorType];
-  return code === undefined ? errorType : code;
+function toCode(description: ErrorDescription): string | null {
+  const code = CODES[description.errorType];
+  return code === undefined ? toCodeString(description) : code;
 }

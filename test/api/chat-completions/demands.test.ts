@@ -177,7 +177,7 @@ describe("a response format that the model violates", () => {
   };
   const wrong: Script[] = ["<|channel|>final<|message|>nope<|return|>", "nope<|return|>"];
   const error = {
-    code: 502,
+    code: "invalid_answer",
     message: expect.stringContaining("does not satisfy the response format"),
     metadata: { error_type: "invalid_answer" },
   };

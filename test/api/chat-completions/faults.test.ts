@@ -67,7 +67,7 @@ describe("an engine that fails before its first token", () => {
       expect(response.status).toBe(status);
       expect(response.headers.get("content-type")).toMatch(/^application\/json/);
       const { error } = await errorOf(response);
-      expect(error).toMatchObject({ code: status, metadata: { error_type: errorType } });
+      expect(error).toMatchObject({ code: errorType, metadata: { error_type: errorType } });
       expect(error.message).not.toContain("secret-host");
       expect(response.headers.get("retry-after")).toBe(
         status === 429 || status === 503 ? "7" : null,
@@ -84,7 +84,7 @@ describe("an engine that dies in the middle", () => {
     expect(response.status).toBe(200);
     const events = await eventsOf(response);
     const error = {
-      code: 502,
+      code: "provider_unavailable",
       message: "The engine closed the connection early.",
       type: "server_error",
       param: null,
@@ -168,9 +168,9 @@ describe("an invalid request gets the same error, streamed or not", () => {
       const response = await ask({}, { body });
       expect(response.status).toBe(400);
       expect((await errorOf(response)).error).toMatchObject({
-        code: 400,
+        code: param === "model" ? "model_not_found" : "invalid_request",
         type: "invalid_request_error",
-        param: param,
+        param,
       });
     }
   });

@@ -17,6 +17,7 @@ const OPTIONS: ReplyOptions = {
   customTools: new Set(),
   usageWithoutChoices: false,
   logprobs: false,
+  errorCodes: "strings",
 };
 
 type Kind = "reasoning" | "preamble" | "content" | "tool-call";

@@ -245,7 +245,7 @@ describe("an invalid request is refused with the field's name", () => {
     expect(await refusal({}, { keys: [`a:${"0".repeat(64)}`] })).toMatchObject({
       status: 401,
       type: "authentication_error",
-      code: "authentication",
+      code: "invalid_api_key",
     });
   });
 });
