@@ -52,32 +52,30 @@ describe.each([
     });
   }
 
-  async function expectError(response: Response, status: number) {
-    expect(response.status).toBe(status);
-    expect(await response.json()).toEqual(ENVELOPES[api]?.(status));
-  }
+  const seen = async (response: Response) => [response.status, await response.json()];
+  const error = (status: number) => [status, ENVELOPES[api]?.(status)];
 
   test("401, and how to authenticate", async () => {
     const response = await (await gateway()).request(path);
-    await expectError(response, 401);
+    expect(await seen(response)).toEqual(error(401));
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
   });
 
   test("404", async () => {
     const response = await (await gateway()).request(`${path}/a/b/c/d`, { headers: knownKey });
-    await expectError(response, 404);
+    expect(await seen(response)).toEqual(error(404));
   });
 
   test("405, with the methods there are", async () => {
     const response = await (await gateway()).request(path, { method: "PATCH", headers: knownKey });
-    await expectError(response, 405);
+    expect(await seen(response)).toEqual(error(405));
     expect(response.headers.get("allow")).toContain(methods);
   });
 
   test("413", async () => {
     const init = { method: "POST", body: "x".repeat(101), headers: knownKey };
     const response = await (await gateway()).request(path, init);
-    await expectError(response, 413);
+    expect(await seen(response)).toEqual(error(413));
   });
 });
 
