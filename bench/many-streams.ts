@@ -63,7 +63,7 @@ function measure(evicting: boolean): number {
     if (evicting) for (let i = 0; i < trash.length; i += 8) trash[i] = step;
     const event = events[at++ % events.length] ?? Buffer.alloc(0);
     const start = process.hrtime.bigint();
-    for (const take of engines) void take(event, 0, event.length);
+    for (const take of engines) void take(event);
     nanoseconds += process.hrtime.bigint() - start;
   }
   return Number(nanoseconds) / 1000 / STEPS / engines.length;

@@ -10,6 +10,7 @@ import { createApp } from "./app.ts";
 import { toModelOptions } from "./models/backends.ts";
 import type { Settings } from "./config/settings.ts";
 import { describedSettings } from "./config/describe.ts";
+import { removedSettingWarning } from "./config/removed-settings.ts";
 import { fromText, type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./telemetry/log.ts";
@@ -71,13 +72,22 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     newCallId: () => `call_${randomId()}`,
     cacheSalts: createCacheSalts(settings),
   });
+  const log = createLog({
+    level: settings.log,
+    now: Date.now,
+    write: (line) => console.log(line),
+  });
+  for (const variable of Object.keys(env)) {
+    const message = removedSettingWarning(variable);
+    if (message !== undefined) log.warn("warning", { message });
+  }
   const app = createApp({
     settings,
     models,
     store: openStore(settings, env),
     toolbox: openToolbox(settings),
     webSockets: { upgrade: upgradeWebSocket },
-    log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
+    log,
     now: Date.now,
     randomId,
   });

@@ -69,7 +69,7 @@ export function createReplay(
         let from = 0;
         for (const end of ends) {
           await Promise.resolve();
-          if (!(await take(bytes, from, end))) return;
+          if (!(await take(bytes.subarray(from, end)))) return;
           from = end;
         }
       },

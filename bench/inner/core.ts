@@ -122,7 +122,7 @@ function core(reads: Reads): number {
   let written = 0;
   let from = 0;
   for (const to of reads.ends) {
-    splitter.push(reads.bytes, from, to, (event) => {
+    splitter.push(reads.bytes.subarray(from, to), (event) => {
       if (event !== "[DONE]") completion.push(event);
     });
     from = to;

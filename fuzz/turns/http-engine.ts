@@ -100,11 +100,7 @@ function respond(
   return {
     status,
     headers: { get: (name) => (name.toLowerCase() === "content-type" ? contentType : null) },
-    pump: (take) =>
-      write(async (text) => {
-        const bytes = new TextEncoder().encode(text);
-        return take(bytes, 0, bytes.length);
-      }),
+    pump: (take) => write(async (text) => take(new TextEncoder().encode(text))),
     close,
   };
 }

@@ -29,10 +29,9 @@ export class SettingDescription {
   readonly #setting: Setting;
 
   constructor(name: SettingName, setting: Setting) {
-    const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     this.name = name;
-    this.flag = `--${words}`;
-    this.variable = VARIABLE_PREFIX + words.replaceAll("-", "_").toUpperCase();
+    this.flag = toFlag(name);
+    this.variable = toVariable(name);
     this.group = setting.group;
     this.description = setting.description;
     this.defaultValue = setting.default;
@@ -60,6 +59,20 @@ export class SettingDescription {
   get itemKeys(): readonly string[] {
     return toItemKeys(this.#setting.type());
   }
+}
+
+/** `--max-body-bytes` for `maxBodyBytes`. */
+export function toFlag(name: string): string {
+  return `--${toWords(name)}`;
+}
+
+/** `HARMONY_GATEWAY_MAX_BODY_BYTES` for `maxBodyBytes`. */
+export function toVariable(name: string): string {
+  return VARIABLE_PREFIX + toWords(name).replaceAll("-", "_").toUpperCase();
+}
+
+function toWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function toKind(type: unknown): SettingKind {

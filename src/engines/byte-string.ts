@@ -43,15 +43,3 @@ function toWords(bytes: Uint8Array): number[] {
     view.getFloat64(Math.min(index * WORD, bytes.length - WORD), true),
   );
 }
-
-/** The bytes that were viewed last. Our HTTP client reads into one buffer, and making a view takes as long as reading a frame. */
-let viewed: Uint8Array = new Uint8Array(0);
-let view: DataView = new DataView(viewed.buffer);
-
-export function viewOf(bytes: Uint8Array): DataView {
-  if (bytes !== viewed) {
-    view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    viewed = bytes;
-  }
-  return view;
-}

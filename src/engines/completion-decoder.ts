@@ -29,11 +29,10 @@ export interface CompletionReader extends WholeEventReader {
 
 export interface CompletionDecoder {
   /**
-   * Decodes one network read, the bytes from `from` to `to`, and delivers at most one `open`, then at most one event of
-   * tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
+   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
    * delivered. Must not be called once {@link hasEnded} returns true.
    */
-  push(bytes: Uint8Array, from: number, to: number, consumer: Consumer<EngineEvent>): Demand;
+  push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand;
   /** No more bytes are needed: the stream said it is complete, or it failed. */
   hasEnded(): boolean;
   failure(): EngineError | undefined;
@@ -74,8 +73,8 @@ class Decoder implements CompletionDecoder {
     this.#opened = !openAtFirstEvent;
   }
 
-  push(bytes: Uint8Array, from: number, to: number, consumer: Consumer<EngineEvent>): Demand {
-    const hasEvents = this.#readEvents(bytes, from, to);
+  push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand {
+    const hasEvents = this.#readEvents(bytes);
     // Tokens before an error in the same read were sampled: they are still emitted.
     const tokens = this.#reader.drain();
     this.#ended ||= this.#failure !== undefined || this.#reader.isDone?.() === true;
@@ -99,9 +98,9 @@ class Decoder implements CompletionDecoder {
   }
 
   /** Returns whether the bytes completed at least one event without an error. */
-  #readEvents(bytes: Uint8Array, from: number, to: number): boolean {
+  #readEvents(bytes: Uint8Array): boolean {
     try {
-      return this.#splitter.push(bytes, from, to, this.#readEvent);
+      return this.#splitter.push(bytes, this.#readEvent);
     } catch (error) {
       const isReported = error instanceof EngineError;
       this.#failure = isReported ? error : toProtocolError(this.#serverName, error);

@@ -86,8 +86,8 @@ class Reader implements CompletionReader {
     );
   }
 
-  readWhole(bytes: Uint8Array, from: number, to: number): number {
-    return this.#ordinary.read(bytes, from, to, this.#ids);
+  readWhole(bytes: Uint8Array, from: number): number {
+    return this.#ordinary.read(bytes, from, this.#ids);
   }
 
   push(event: string): void {

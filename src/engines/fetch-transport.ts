@@ -100,7 +100,7 @@ class Connection {
 
     const pump = async (consumer: BytesConsumer): Promise<void> => {
       for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
-        const more = consumer(bytes, 0, bytes.length);
+        const more = consumer(bytes);
         if (!(typeof more === "boolean" ? more : await more)) return;
       }
     };

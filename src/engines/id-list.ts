@@ -22,16 +22,11 @@ export function readIdList(text: string, at: number, into: TokenId[]): number {
   return -1;
 }
 
-/** The same in the bytes of a text that ends at `to`. */
-export function readIdListBytes(
-  bytes: Uint8Array,
-  at: number,
-  to: number,
-  into: TokenId[],
-): number {
+/** The same in the bytes of a text. */
+export function readIdListBytes(bytes: Uint8Array, at: number, into: TokenId[]): number {
   const begin = into.length;
   let id = NONE;
-  for (let i = at; i < to; i += 1) {
+  for (let i = at; i < bytes.length; i += 1) {
     const byte = bytes[i] ?? 0;
     if (byte >= DIGIT_0 && byte <= DIGIT_9) id = (id === NONE ? 0 : id * 10) + (byte - DIGIT_0);
     else {

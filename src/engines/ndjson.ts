@@ -8,8 +8,8 @@ export function createLineSplitter(): Splitter {
   let fragments: string[] = [];
   let pending = 0;
   return {
-    push(bytes, from, to, consumer) {
-      const text = decoder.decode(bytes.subarray(from, to), { stream: true });
+    push(bytes, consumer) {
+      const text = decoder.decode(bytes, { stream: true });
       const lines = text.split("\n");
       const rest = lines.pop() ?? "";
       if (lines.length > 0) {

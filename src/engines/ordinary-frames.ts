@@ -10,7 +10,7 @@
  * and searched for its keys 300, and with JSON.parse 900.
  */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
-import { ByteString, viewOf } from "./byte-string.ts";
+import { ByteString } from "./byte-string.ts";
 import { readIdListBytes } from "./id-list.ts";
 
 /** Whether a frame says nothing but this text and these ids. */
@@ -51,21 +51,22 @@ export class OrdinaryFrames {
   }
 
   /**
-   * Reads frames between `from` and `to`, as many as there are, and adds their ids to `into`. Returns where the last one ends:
+   * Reads the frames from `from` on, as many as there are, and adds their ids to `into`. Returns where the last one ends:
    * `from` if a frame of any other form begins there, and until a form has been learned.
    */
-  read(bytes: Uint8Array, from: number, to: number, into: TokenId[]): number {
+  read(bytes: Uint8Array, from: number, into: TokenId[]): number {
     const head = this.#head;
     const middle = this.#middle;
     const tail = this.#tail;
     if (head === undefined || middle === undefined || tail === undefined) return from;
-    const view = viewOf(bytes);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const to = bytes.length;
     let frame = from;
     while (head.isAt(view, frame, to)) {
-      const textEnd = endOfString(bytes, frame + head.length, to);
+      const textEnd = endOfString(bytes, frame + head.length);
       if (!middle.isAt(view, textEnd, to)) break;
       const before = into.length;
-      const idsEnd = readIdListBytes(bytes, textEnd + middle.length, to, into);
+      const idsEnd = readIdListBytes(bytes, textEnd + middle.length, into);
       if (idsEnd === -1) break;
       if (!tail.isAt(view, idsEnd, to)) {
         into.length = before;
@@ -111,8 +112,9 @@ function shared(text: string): ByteString {
   return string;
 }
 
-/** Where a JSON string ends whose content begins at `at`; `to` if it does not end before. */
-function endOfString(bytes: Uint8Array, at: number, to: number): number {
+/** Where a JSON string ends whose content begins at `at`; the end of the bytes if it does not end before. */
+function endOfString(bytes: Uint8Array, at: number): number {
+  const to = bytes.length;
   for (let i = at; i < to; i++) {
     const byte = bytes[i] ?? 0;
     if (byte === QUOTE) return i;

@@ -119,9 +119,9 @@ export async function readText(
   let text = "";
   let size = 0;
   try {
-    await response.pump((buffer, from, to) => {
-      size += to - from;
-      text += decoder.decode(buffer.subarray(from, to), { stream: true });
+    await response.pump((bytes) => {
+      size += bytes.length;
+      text += decoder.decode(bytes, { stream: true });
       return size < maxBytes;
     });
   } finally {

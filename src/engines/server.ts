@@ -182,9 +182,9 @@ async function readCompletion(
   let stopWaiting: (() => void) | undefined;
   let isAbandoned = false;
 
-  const consumeBytes = (bytes: Uint8Array, from: number, to: number): Demand => {
+  const consumeBytes = (bytes: Uint8Array): Demand => {
     if (isAbandoned) return false;
-    let more = decoder.push(bytes, from, to, consumer);
+    let more = decoder.push(bytes, consumer);
     if (typeof more === "boolean") wanted = more;
     else more = hasRoom = more.then((answer) => (wanted = answer));
     if (decoder.hasEnded()) return andThen(more, no);

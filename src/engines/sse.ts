@@ -4,18 +4,18 @@ import { createParser, type EventSourceParser } from "eventsource-parser";
 /** Splits a byte stream into the texts of its events. */
 export interface Splitter {
   /**
-   * Passes on the events that the bytes from `from` to `to` complete, in order: none, one, or many if they were buffered.
+   * Passes on the events that the bytes complete, in order: none, one, or many if they were buffered.
    * Returns whether there was any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and whatever `consumer` throws.
    */
-  push(bytes: Uint8Array, from: number, to: number, consumer: (event: string) => void): boolean;
+  push(bytes: Uint8Array, consumer: (event: string) => void): boolean;
 }
 
 export interface WholeEventReader {
   /**
-   * Reads whole events, from `data:` to the blank line behind it, as many as it knows between `from` and `to`. Returns where
-   * the last of them ends, `from` if it knows none.
+   * Reads whole events, from `data:` to the blank line behind it, as many as it knows from `from` on. Returns where the last of
+   * them ends, `from` if it knows none.
    */
-  readWhole?(bytes: Uint8Array, from: number, to: number): number;
+  readWhole?(bytes: Uint8Array, from: number): number;
 }
 
 /**
@@ -62,43 +62,42 @@ class SseSplitter implements Splitter {
     this.#whole = whole;
   }
 
-  push(bytes: Uint8Array, from: number, to: number, consumer: (event: string) => void): boolean {
+  push(bytes: Uint8Array, consumer: (event: string) => void): boolean {
     this.#consumer = consumer;
     this.#count = 0;
-    const at = this.#whole.readWhole === undefined ? from : this.#readBytes(bytes, from, to);
-    if (at < to) this.#readText(bytes, at, to);
+    const at = this.#whole.readWhole === undefined ? 0 : this.#readBytes(bytes);
+    if (at < bytes.length) this.#readText(bytes, at);
     return this.#count > 0;
   }
 
   /** Reads what need not be decoded, and before it the rest of an event. Returns where it stopped. */
-  #readBytes(bytes: Uint8Array, from: number, to: number): number {
-    let at = from;
+  #readBytes(bytes: Uint8Array): number {
+    let at = 0;
     if (this.#isWithinEvent) {
-      const rest = bytes.subarray(from, to);
-      const end = endOfEvent(rest);
-      if (end === -1) return from;
-      this.#parse(this.#decode(rest.subarray(0, end)), 0);
-      at += end;
+      const end = endOfEvent(bytes);
+      if (end === -1) return 0;
+      this.#parse(this.#decode(bytes.subarray(0, end)), 0);
+      at = end;
     }
-    return this.#isWithinEvent || this.#isWithinCharacter ? at : this.#skipWhole(bytes, at, to);
+    return this.#isWithinEvent || this.#isWithinCharacter ? at : this.#skipWhole(bytes, at);
   }
 
-  #readText(bytes: Uint8Array, from: number, to: number): void {
+  #readText(bytes: Uint8Array, from: number): void {
     const isWithinCharacter = this.#isWithinCharacter;
-    const text = this.#decode(bytes.subarray(from, to));
+    const text = this.#decode(from === 0 ? bytes : bytes.subarray(from));
     // Each byte is a character then.
-    const hasBytes = text.length === to - from && !isWithinCharacter;
+    const hasBytes = text.length === bytes.length - from && !isWithinCharacter;
     let at = this.#isWithinEvent ? this.#parse(text, 0) : 0;
     while (at < text.length) {
       at = this.#readEvent(text, at);
       this.#isAtBeginning = false;
-      if (hasBytes && !this.#isWithinEvent) at = this.#skipWhole(bytes, from + at, to) - from;
+      if (hasBytes && !this.#isWithinEvent) at = this.#skipWhole(bytes, from + at) - from;
     }
   }
 
   /** Returns where the whole events from `from` on end. */
-  #skipWhole(bytes: Uint8Array, from: number, to: number): number {
-    const end = this.#whole.readWhole?.(bytes, from, to) ?? from;
+  #skipWhole(bytes: Uint8Array, from: number): number {
+    const end = this.#whole.readWhole?.(bytes, from) ?? from;
     if (end > from) {
       this.#count++;
       this.#isAtBeginning = false;

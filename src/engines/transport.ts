@@ -1,10 +1,10 @@
 /**
  * The HTTP interface that engines use: one request, one streamed response.
  *
- * Three implementations: `fetch-transport.ts` for any runtime; for Node, where `fetch` and web streams are a third of
- * the cost of a streamed token, `node/http-client.ts` and, for https and what else that does not do, `node/undici-transport.ts`.
+ * Two implementations: `fetch-transport.ts` for any runtime, and `node/undici-transport.ts` for Node, where `fetch` and web
+ * streams are a third of the cost of a streamed token.
  */
-import type { Demand } from "../streams/push-stream.ts";
+import type { Consumer } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import { toPublicUrl } from "./server-url.ts";
 
@@ -57,12 +57,7 @@ export interface TransportResponse {
   close(graceMs?: number): void;
 }
 
-/**
- * Receives the bytes of a buffer from `from` to `to`, and answers as a `Consumer` does. The bytes are overwritten after it
- * has returned: it may not keep them. There is no view of just these bytes, because to make one takes as long as decoding
- * the event of a token.
- */
-export type BytesConsumer = (buffer: Uint8Array, from: number, to: number) => Demand;
+export type BytesConsumer = Consumer<Uint8Array>;
 
 /** Converts a network failure. `stage` says whether the head of the response had arrived. */
 export function toTransportError(

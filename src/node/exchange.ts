@@ -1,10 +1,10 @@
-/** One request of a {@link Transport} and its response, for HTTP clients that call a handler. */
+/** One request of a {@link Transport} and its response: the handler that undici calls. */
 import type { Demand } from "../streams/push-stream.ts";
 import type { BytesConsumer, TransportRequest, TransportResponse } from "../engines/transport.ts";
 import { toTimeoutError, toTransportError } from "../engines/transport.ts";
 
-/** Controls a response that is being received. Does nothing after its end. */
-export interface ExchangeController {
+/** undici's control of a response that is being received. Does nothing after its end. */
+interface ExchangeController {
   readonly paused: boolean;
   pause(): void;
   resume(): void;
@@ -12,8 +12,8 @@ export interface ExchangeController {
   abort(reason: Error): void;
 }
 
-/** The errors by which an HTTP client reports its time limits: undici's codes. */
-export const TIMEOUT_CODES = {
+/** The errors by which undici reports its time limits. */
+const TIMEOUT_CODES = {
   head: "UND_ERR_HEADERS_TIMEOUT",
   body: "UND_ERR_BODY_TIMEOUT",
 } as const;
@@ -29,7 +29,6 @@ type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 /** The handler of one request: turns the client's calls into a {@link TransportResponse}. */
 export class Exchange {
   // What each read needs comes first, on neighbouring lines of the cache.
-  readonly #isBufferShared: boolean;
   /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
   #stage: "head" | "body" | "over" = "head";
   #discarding = false;
@@ -52,46 +51,23 @@ export class Exchange {
   /** Settles at the end of the body. */
   #pumped: PromiseWithResolvers<void> | undefined;
 
-  /**
-   * @param isBufferShared the client calls once per read, with bytes that are overwritten after the call. They are
-   * delivered in that call, and copied only if the consumer has no room. Otherwise the client calls once per HTTP chunk.
-   */
-  constructor(request: TransportRequest, isBufferShared: boolean) {
-    const { url, timeouts, signal } = request;
+  constructor({ url, timeouts, signal }: TransportRequest) {
     this.#request = { url, timeouts, signal };
-    this.#isBufferShared = isBufferShared;
   }
 
-  /** @param dispatch hands the request to the client. */
+  /** @param dispatch hands the request to undici. */
   start(dispatch: () => void): Promise<TransportResponse> {
     const { signal } = this.#request;
     signal.throwIfAborted();
     const response = Promise.withResolvers<TransportResponse>();
     this.#response = response;
     signal.addEventListener("abort", this.#onAbort, { once: true });
-    // undici may queue a request until it has a connection. Our client says when it connects.
-    if (!this.#isBufferShared) this.#limitConnecting();
-    dispatch();
-    return response.promise;
-  }
-
-  #limitConnecting(): void {
-    clearTimeout(this.#connectTimer);
     this.#connectTimer = setTimeout(
       () => this.#giveUp(toTimeoutError("connection", this.#request)),
       this.#request.timeouts.connectMs,
     );
-  }
-
-  /** Nothing more will be accepted. */
-  get isOver(): boolean {
-    return this.#stage === "over";
-  }
-
-  /** A connection is being made for this request alone. */
-  onConnecting(controller: ExchangeController): void {
-    this.#controller = controller;
-    this.#limitConnecting();
+    dispatch();
+    return response.promise;
   }
 
   onRequestStart(controller: ExchangeController): void {
@@ -116,20 +92,10 @@ export class Exchange {
     return (Array.isArray(value) ? value.join(", ") : value) ?? null;
   }
 
-  /** @param from where the bytes of the body begin in `buffer`; `to` is where they end. */
-  onResponseData(
-    controller: ExchangeController,
-    buffer: Uint8Array,
-    from = 0,
-    to = buffer.length,
-  ): void {
+  onResponseData(controller: ExchangeController, bytes: Uint8Array): void {
     if (this.#discarding || this.#stage === "over") return;
-    if (this.#isBufferShared && this.#consumer !== undefined && !this.#flushing) {
-      this.#deliver(buffer, from, to);
-      return;
-    }
-    this.#unread.push(this.#isBufferShared ? Buffer.from(buffer.subarray(from, to)) : buffer);
-    this.#unreadBytes += to - from;
+    this.#unread.push(bytes);
+    this.#unreadBytes += bytes.length;
     if (this.#unreadBytes > HIGH_WATER_BYTES) controller.pause();
     // undici calls once per HTTP chunk, so once per token. All chunks of one socket read are delivered together, in a
     // microtask: 0.8 instead of 1.3 µs per token when tokens queue up.
@@ -163,8 +129,7 @@ export class Exchange {
   readonly #flush = (): void => {
     this.#flushing = true;
     while (this.#unread.length > 0) {
-      const bytes = this.#drainUnread();
-      if (!this.#deliver(bytes, 0, bytes.length)) return;
+      if (!this.#deliver(this.#drainUnread())) return;
       // Resuming synchronously delivers what undici's parser holds.
       if (this.#controller?.paused === true) this.#controller.resume();
     }
@@ -174,10 +139,10 @@ export class Exchange {
   };
 
   /** Returns whether the consumer has room. If not, bytes are buffered until it has. */
-  #deliver(buffer: Uint8Array, from: number, to: number): boolean {
+  #deliver(bytes: Uint8Array): boolean {
     let demand: Demand;
     try {
-      demand = this.#consumer?.(buffer, from, to) ?? false;
+      demand = this.#consumer?.(bytes) ?? false;
     } catch (error) {
       this.#pumped?.reject(error);
       demand = false;

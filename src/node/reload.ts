@@ -1,7 +1,7 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import type { SettingName, Settings } from "../config/settings.ts";
 
-/** Settings that a reload cannot change: those of the listener, the HTTP client, the store, the tools and the log. */
+/** Settings that a reload cannot change: those of the listener, the store, the tools and the log. */
 const FIXED: readonly SettingName[] = [
   "host",
   "port",
@@ -9,7 +9,6 @@ const FIXED: readonly SettingName[] = [
   "metricsPort",
   "shutdownGraceMs",
   "clientIdleTimeoutMs",
-  "engineHttp",
   "store",
   "storeTimeoutMs",
   "storeMaxEntries",

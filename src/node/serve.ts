@@ -66,7 +66,7 @@ export async function startGateway(
   );
   const tracing = await startTracing(options.environment ?? {}, log);
   const shutdown = createShutdown();
-  const transport = createEngineTransport(settings.engineHttp);
+  const transport = createEngineTransport();
   const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const shared: Shared = {
     ...options,

@@ -5,6 +5,7 @@ import { explainFile } from "./explain-file.ts";
 import type { Settings } from "../config/settings.ts";
 import { portWarnings } from "../config/port-sharing.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
+import { removedSettingWarning } from "../config/removed-settings.ts";
 import {
   type Deployment,
   fromText,
@@ -36,21 +37,33 @@ export function loadSettings(
   const flags = readFlags(args);
   const variables = readVariables(environment);
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
-  const file = path === undefined ? [] : readFile(path);
-  const given = [...flags.given, ...variables.given, ...file];
-  const settings = resolveSettings(given, deployment);
-  return { settings, warnings: [...variables.warnings, ...portWarnings(settings)] };
+  const file = path === undefined ? NONE : readFile(path);
+  const sources = [flags, variables, file];
+  const settings = resolveSettings(
+    sources.flatMap(({ given }) => given),
+    deployment,
+  );
+  return {
+    settings,
+    warnings: [...sources.flatMap(({ warnings }) => warnings), ...portWarnings(settings)],
+  };
 }
+
+/** Settings from one source. */
+interface Source {
+  readonly given: readonly SettingInput[];
+  readonly warnings: readonly string[];
+}
+
+const NONE: Source = { given: [], warnings: [] };
 
 /**
  * `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. The tokens are checked
  * here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
  */
-function readFlags(args: readonly string[]): {
-  given: SettingInput[];
-  configPath: string | undefined;
-} {
+function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
   const given = new Map<string, SettingInput>();
+  const warnings: string[] = [];
   const problems: string[] = [];
   let configPath: string | undefined;
   /** Where the value of an unknown flag would be. It is not reported too. */
@@ -72,7 +85,9 @@ function readFlags(args: readonly string[]): {
     } else if (isNegated || (setting === undefined && flag !== CONFIG_FLAG)) {
       // `-abc` is three tokens, and one mistake.
       const written = flag.startsWith("--") ? flag : (args[token.index] ?? flag);
-      if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
+      const warning = removedSettingWarning(written);
+      if (warning !== undefined) warnings.push(warning);
+      else if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
       if (text === undefined) skipped = token.index + 1;
     } else if (text === undefined) {
       problems.push(`${flag}: expected a value after it.`);
@@ -83,7 +98,7 @@ function readFlags(args: readonly string[]): {
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
-  return { given: [...given.values()], configPath };
+  return { given: [...given.values()], warnings, configPath };
 
   /** Joins lists given by several flags. Any other setting may be given only once. */
   function add(input: SettingInput): void {
@@ -119,10 +134,7 @@ function unknownFlag(flag: string): string {
   return `${flag}: there is no such flag.${suggest(flag, [...known, CONFIG_FLAG, "--help", "--version"])}`;
 }
 
-function readVariables(environment: Readonly<Record<string, string | undefined>>): {
-  given: SettingInput[];
-  warnings: string[];
-} {
+function readVariables(environment: Readonly<Record<string, string | undefined>>): Source {
   const given: SettingInput[] = [];
   const warnings: string[] = [];
   for (const [variable, text] of Object.entries(environment)) {
@@ -131,7 +143,10 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
     const setting = describedSettings().find((each) => each.variable === variable);
     if (setting === undefined) {
       const known = describedSettings().map((each) => each.variable);
-      warnings.push(`${variable}: there is no such setting.${suggest(variable, known)}`);
+      warnings.push(
+        removedSettingWarning(variable) ??
+          `${variable}: there is no such setting.${suggest(variable, known)}`,
+      );
     } else {
       given.push({ name: setting.name, value: fromText(setting, text), source: variable });
     }
@@ -147,21 +162,24 @@ function isKubernetesLink(variable: string, text: string): boolean {
   return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
 }
 
-function readFile(path: string): SettingInput[] {
+function readFile(path: string): Source {
   const file = parseFile(path);
   const problems: string[] = [];
+  const warnings: string[] = [];
   const given: SettingInput[] = [];
   for (const [name, value] of Object.entries(file)) {
     const setting = describedSettings().find((each: SettingDescription) => each.name === name);
-    if (setting !== undefined)
-      given.push({ name: setting.name, value, source: `${name} in ${path}` });
+    const source = `${name} in ${path}`;
+    const warning = removedSettingWarning(name, source);
+    if (setting !== undefined) given.push({ name: setting.name, value, source });
+    else if (warning !== undefined) warnings.push(warning);
     else {
       const names = describedSettings().map((each) => each.name);
-      problems.push(`${name} in ${path}: there is no such setting.${suggest(name, names)}`);
+      problems.push(`${source}: there is no such setting.${suggest(name, names)}`);
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
-  return given;
+  return { given, warnings };
 }
 
 function parseFile(path: string): object {

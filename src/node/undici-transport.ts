@@ -27,7 +27,7 @@ export function createUndiciTransport(): UndiciTransport {
   });
   const transport = async (request: TransportRequest): Promise<TransportResponse> => {
     const opened = await agent();
-    const exchange = new Exchange(request, false);
+    const exchange = new Exchange(request);
     return exchange.start(() => dispatch(opened, request, exchange));
   };
   return Object.assign(transport, {
@@ -36,7 +36,7 @@ export function createUndiciTransport(): UndiciTransport {
   });
 }
 
-/** Loads undici with its first request: a third of the command's code, which plain HTTP does without. */
+/** Loads undici with the first request: a third of the command's code, which the demo does without. */
 async function openAgent(): Promise<Agent> {
   const undici = await import("undici");
   // A stream holds its connection until it ends, and abandoning it must close the socket, so one

@@ -62,7 +62,7 @@ test("the schema is built once", () => {
 
 test.each<Record<string, unknown>>([
   {},
-  { port: 1, engineHttp: undefined, keys: [`alice:${HASH}`], backends: [{ engine: "demo" }] },
+  { port: 1, host: undefined, keys: [`alice:${HASH}`], backends: [{ engine: "demo" }] },
   { mcpServers: { docs: { url: "https://mcp.example" } }, aliases: ["a"], inspect: true },
 ])("%j are the settings that the schema makes of it, in its order", (values) => {
   const settings = resolveSettings(given(values), { public: false });

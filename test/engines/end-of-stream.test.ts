@@ -36,8 +36,7 @@ function serve() {
   })();
   const write = async (text: string): Promise<unknown> => {
     const take = await pumping.promise;
-    const bytes = new TextEncoder().encode(text);
-    const more = await take(bytes, 0, bytes.length);
+    const more = await take(new TextEncoder().encode(text));
     if (!more) ended.resolve();
     await settle();
     return more;

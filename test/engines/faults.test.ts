@@ -17,8 +17,7 @@ import { complete, readFixture, requestOf } from "./support.ts";
 
 const transports = {
   fetch: () => createFetchTransport(),
-  undici: () => createEngineTransport("undici"),
-  own: () => createEngineTransport("own"),
+  undici: () => createEngineTransport(),
 };
 
 /** The beginning of a stream, tokens in it, and a complete one, for each kind reached over HTTP. */
@@ -229,7 +228,7 @@ test("a pool answers from the remaining server, and reports which is down", asyn
   });
   const gone = await startFakeUpstream();
   await gone.close();
-  const transport = createEngineTransport("own");
+  const transport = createEngineTransport();
   const pool = createPool(
     [gone, upstream].map(({ url }) => ({
       id: url,

@@ -32,8 +32,8 @@ const EARLY = 2;
 function decoderOf(isShort: boolean, firstLearned?: number) {
   const reader = createCompletionReader(server, undefined, firstLearned);
   let count = 0;
-  const readWhole = (bytes: Uint8Array, from: number, to: number): number => {
-    const end = reader.readWhole?.(bytes, from, to) ?? from;
+  const readWhole = (bytes: Uint8Array, from: number): number => {
+    const end = reader.readWhole?.(bytes, from) ?? from;
     count += Buffer.from(bytes.subarray(from, end)).toString().split("\n\n").length - 1;
     return end;
   };

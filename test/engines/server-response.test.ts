@@ -24,8 +24,7 @@ function respond(
     pump: async (take) => {
       while (reads < times) {
         reads += 1;
-        const bytes = new TextEncoder().encode(chunk);
-        if (!(await take(bytes, 0, bytes.length))) return;
+        if (!(await take(new TextEncoder().encode(chunk)))) return;
       }
     },
     close: () => {

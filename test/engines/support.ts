@@ -32,7 +32,7 @@ export function readFixture(name: string): Uint8Array {
 /** The events that these bytes complete. */
 export function eventsOf(splitter: Splitter, bytes: Uint8Array): string[] {
   const events: string[] = [];
-  const hasAny = splitter.push(bytes, 0, bytes.length, (event) => void events.push(event));
+  const hasAny = splitter.push(bytes, (event) => void events.push(event));
   if (hasAny !== events.length > 0) throw new Error("the splitter says otherwise");
   return events;
 }
@@ -40,7 +40,7 @@ export function eventsOf(splitter: Splitter, bytes: Uint8Array): string[] {
 /** What one read of these bytes delivers. */
 export function decodeRead(decoder: CompletionDecoder, bytes: Uint8Array): EngineEvent[] {
   const events: EngineEvent[] = [];
-  void decoder.push(bytes, 0, bytes.length, (event) => events.push(event) > 0);
+  void decoder.push(bytes, (event) => events.push(event) > 0);
   return events;
 }
 
@@ -87,12 +87,10 @@ function toResponse(
       for (const piece of pieces) {
         signal.throwIfAborted();
         if (piece instanceof Error) throw piece;
-        // The bytes are a part of a buffer, and overwritten as soon as the consumer has returned.
-        const before = 'data: {"choices":[{"index":0,"text":"not sent"}]}\n\n';
-        const buffer = Buffer.concat([Buffer.from(before), piece, Buffer.from(before)]);
-        const demand = take(buffer, before.length, before.length + piece.length);
-        buffer.fill(0);
-        if (!(await demand)) return;
+        // A part of a larger buffer, as undici gives out the body of a chunk.
+        const around = Buffer.from('data: {"choices":[{"index":0,"text":"not sent"}]}\n\n');
+        const buffer = Buffer.concat([around, piece, around]);
+        if (!(await take(buffer.subarray(around.length, around.length + piece.length)))) return;
       }
       signal.throwIfAborted();
     },

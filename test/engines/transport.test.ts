@@ -13,7 +13,6 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "../../src/engines/transport.ts";
-import { createEngineTransport } from "../../src/node/engine-transport.ts";
 import { createUndiciTransport } from "../../src/node/undici-transport.ts";
 import {
   type FakeExchange,
@@ -28,7 +27,6 @@ const PATIENT: Timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 };
 describe.each([
   { name: "fetch", create: () => createFetchTransport() },
   { name: "undici", create: () => createUndiciTransport() },
-  { name: "own", create: () => createEngineTransport("own") },
 ])("the $name transport", ({ name, create }) => {
   let upstream: FakeUpstream;
   let transport: Transport;
@@ -471,9 +469,9 @@ const reading = new WeakMap<TransportResponse, PushStreamIterator<Uint8Array>>()
 async function read(response: TransportResponse): Promise<Uint8Array | undefined> {
   const reader =
     reading.get(response) ??
-    createPushStream<Uint8Array>((take) =>
-      response.pump((buffer, from, to) => take(new Uint8Array(buffer.subarray(from, to)))),
-    )[Symbol.asyncIterator]();
+    createPushStream<Uint8Array>((take) => response.pump((bytes) => take(bytes)))[
+      Symbol.asyncIterator
+    ]();
   reading.set(response, reader);
   const { value } = await reader.next();
   return value ?? undefined;

@@ -42,10 +42,7 @@ function createServer(act: (request: TransportRequest, seed: number) => Act): Tr
           name === "content-type" ? (isStream ? "text/event-stream" : "application/json") : null,
       },
       pump: async (take) => {
-        const write = (text: string) => {
-          const bytes = new TextEncoder().encode(text);
-          return take(bytes, 0, bytes.length);
-        };
+        const write = (text: string) => take(new TextEncoder().encode(text));
         if ("body" in what) {
           await write(what.body);
           return;

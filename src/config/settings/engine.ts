@@ -58,12 +58,6 @@ export function engineSettings() {
         "`servedName` serve one model together. Preferably set in the config file.",
       secret: true,
     }),
-    engineHttp: setting("engine", () => z.enum(["own", "undici"]), {
-      default: "own",
-      description:
-        "HTTP client for inference servers at http:// URLs: the gateway's own, which takes less CPU, or undici. Servers at " +
-        "https:// URLs are always reached through undici. Not on Workers.",
-    }),
     healthIntervalMs: setting("engine", milliseconds, {
       default: 5_000,
       description: "Interval of health checks of the inference servers. Not on Workers.",

@@ -62,7 +62,7 @@ interface Context {
 
 async function examineBackend(backend: BackendSettings, context: Context): Promise<DoctorReport> {
   const { settings, flags, io, log, signal } = context;
-  const transport = createEngineTransport(settings.engineHttp);
+  const transport = createEngineTransport();
   const llamas = createLlamas(log);
   const paintVerdict = (verdict: Verdict, text: string) =>
     io.colours ? paint(COLOURS[verdict], text) : text;

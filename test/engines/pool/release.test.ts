@@ -21,7 +21,7 @@ function createSilentEngine(silence: Promise<void>) {
       status: 200,
       headers: { get: () => "text/event-stream" },
       async pump(consumer) {
-        await consumer(new TextEncoder().encode(TOKEN), 0, TOKEN.length);
+        await consumer(new TextEncoder().encode(TOKEN));
         await silence;
       },
       close: () => undefined,

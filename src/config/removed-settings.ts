@@ -1,0 +1,22 @@
+/**
+ * Settings of earlier versions. One that is still given is a warning at start, never a refusal: an update must not stop a
+ * gateway over a line that no longer changes anything.
+ */
+import { toFlag, toVariable } from "./describe.ts";
+
+/** What took the place of each: a clause that ends the warning. */
+const REMOVED: Readonly<Record<string, string>> = {
+  engineHttp: "undici carries HTTP to all inference servers",
+};
+
+/** The warning for a flag, a variable or a key of the config file. Undefined if it was never a setting. */
+export function removedSettingWarning(written: string, where = written): string | undefined {
+  for (const [name, reason] of Object.entries(REMOVED)) {
+    const flag = toFlag(name);
+    const spellings = [name, flag, flag.replace("--", "--no-"), toVariable(name)];
+    if (spellings.includes(written)) {
+      return `${where}: has been removed and has no effect: ${reason}. Delete it.`;
+    }
+  }
+  return undefined;
+}
