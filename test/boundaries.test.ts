@@ -14,7 +14,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   tokenizer: [],
   "json-schema": [],
   harmony: ["tokenizer"],
-  openchatml: ["harmony"],
+  openchatml: ["harmony", "json-schema"],
   engines: ["lazy", "streams", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
   "engines/demo": ["engines", "harmony", "streams", "tokenizer"],

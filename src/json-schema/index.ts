@@ -5,9 +5,9 @@
  */
 import { checkValue } from "./check.ts";
 import { CompileBudget } from "./compile-budget.ts";
-import { compileGraph } from "./compile.ts";
+import { compileGraph, type SchemaGraph } from "./compile.ts";
 import { printProblem } from "./problem.ts";
-import { TooMuchWork, Work } from "./work.ts";
+import { type Sliced, TooMuchWork, Work } from "./work.ts";
 
 export { CompileBudget } from "./compile-budget.ts";
 export { SchemaError } from "./schema-error.ts";
@@ -15,6 +15,8 @@ export { SchemaError } from "./schema-error.ts";
 export interface SchemaChecker {
   /** Rejects only if `pause` rejects. */
   check(value: unknown, options: CheckOptions): Promise<Verdict>;
+  /** The same without pauses, for callers that serve nothing else. */
+  checkAtOnce(value: unknown): Verdict;
 }
 
 export interface CheckOptions {
@@ -40,23 +42,32 @@ export function compileSchema(schema: unknown, budget = new CompileBudget()): Sc
   return {
     async check(value, { pause, steps = DEFAULT_STEPS, slice = DEFAULT_SLICE }) {
       const work = new Work(steps, slice);
-      const run = checkValue(graph, value, work);
-      try {
-        for (let next = run.next(); ; next = run.next()) {
-          if (next.done) {
-            return next.value === undefined
-              ? { valid: true, steps: work.steps }
-              : { valid: false, problem: printProblem(next.value), steps: work.steps };
-          }
-          await pause();
-          work.startSlice();
-        }
-      } catch (error) {
-        if (!(error instanceof TooMuchWork)) throw error;
-        const problem =
-          "it is too large or too deeply nested to be checked against the schema; make it smaller";
-        return { valid: false, problem, steps: work.steps };
+      const run = verdicts(graph, value, work);
+      for (let next = run.next(); ; next = run.next()) {
+        if (next.done) return next.value;
+        await pause();
+        work.startSlice();
       }
     },
+    checkAtOnce(value) {
+      const run = verdicts(graph, value, new Work(DEFAULT_STEPS, DEFAULT_STEPS));
+      let next = run.next();
+      while (!next.done) next = run.next();
+      return next.value;
+    },
   };
+}
+
+function* verdicts(graph: SchemaGraph, value: unknown, work: Work): Sliced<Verdict> {
+  try {
+    const found = yield* checkValue(graph, value, work);
+    return found === undefined
+      ? { valid: true, steps: work.steps }
+      : { valid: false, problem: printProblem(found), steps: work.steps };
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error;
+    const problem =
+      "it is too large or too deeply nested to be checked against the schema; make it smaller";
+    return { valid: false, problem, steps: work.steps };
+  }
 }

@@ -3,6 +3,7 @@ import { isBuiltIn, isCall } from "./document.ts";
 import type { Message, Terminator } from "./document.ts";
 import type { WarningCode } from "./errors.ts";
 import { FrameError, type FrameHeader } from "./frame.ts";
+import type { ArgumentCheck } from "./tool-schemas.ts";
 
 export interface HeaderRules {
   /** HIP-1: assistant and tool frames need their channel. */
@@ -36,11 +37,14 @@ export function checkTerminator(
   return end === "return" && !answers ? ["W-RETURN-CHANNEL"] : [];
 }
 
-/** Checks the body against the constraint, and the arguments of a call. */
-export function checkBody(message: Pick<Message, "role" | "to" | "constrain" | "content">): void {
-  const { constrain, content } = message;
+/** Checks the body against the constraint, and the arguments of a call, against its tool's schema too. */
+export function checkBody(
+  message: Pick<Message, "role" | "to" | "constrain" | "content">,
+  checkArguments?: ArgumentCheck,
+): void {
+  const { to = "", constrain = "", content } = message;
   const calls = isCall(message);
-  if (constrain === "json") {
+  if (meansJson(constrain)) {
     const value = readJson(content);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     if (calls && !isObject)
@@ -48,6 +52,16 @@ export function checkBody(message: Pick<Message, "role" | "to" | "constrain" | "
   } else if (calls && content.trim() === "") {
     throw new FrameError("the arguments are missing", "E-CALL-SCHEMA");
   }
+  const problem = calls ? checkArguments?.(to, content) : undefined;
+  if (problem !== undefined) {
+    const misfit = `the arguments do not fit the schema of ${to}: ${problem}`;
+    throw new FrameError(misfit, "E-CALL-SCHEMA");
+  }
+}
+
+/** `json` and the media types of JSON, in any case and with parameters. */
+function meansJson(constraint: string): boolean {
+  return /^(?:json|[^;]+[/+]json)(?:;.*)?$/i.test(constraint);
 }
 
 function readJson(text: string): unknown {

@@ -7,7 +7,7 @@ export type ErrorCode =
   | "E-PARSE-CHANNEL-MISSING"
   /** A constrained body is not of its type. */
   | "E-BODY-CONSTRAINT-VIOLATION"
-  /** The arguments of a call are missing or not an object. */
+  /** The arguments of a call are missing, not an object, or do not fit the tool's schema. */
   | "E-CALL-SCHEMA"
   /** The input ends inside a header, a body or a literal block; for a stream, also before its stop token. */
   | "E-STREAM-TRUNCATED"

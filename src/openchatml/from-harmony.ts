@@ -93,7 +93,9 @@ function toChannel(
     lossy.add("moved-to-commentary");
     return "commentary";
   }
-  return channel ?? (role === "tool" ? "commentary" : undefined);
+  if (channel !== undefined) return channel;
+  if (role === "assistant") return "final";
+  return role === "tool" ? "commentary" : undefined;
 }
 
 function toTypes(contentType: string | undefined): Pick<Message, "constrain" | "contentType"> {
@@ -110,7 +112,11 @@ function withId(
   lossy: Set<string>,
 ): Message {
   const { role, name = "", to = "" } = message;
-  if (isCall(message)) return { ...message, callId: ids.ofCall(to, known) };
+  if (isCall(message)) {
+    const id = ids.ofCall(to, known);
+    if (known !== undefined && id !== known) lossy.add("call-id");
+    return { ...message, callId: id };
+  }
   if (role !== "tool") return message;
   const { id, isOrphan } = ids.ofReply(name, known);
   if (isOrphan) lossy.add("orphan-reply");
@@ -122,6 +128,8 @@ class Ids {
   readonly #taken: Set<string>;
   /** Ids of unanswered calls by tool, oldest first. */
   readonly #open = new Map<string, Set<string>>();
+  /** The id that the last call with a given id has in the document. */
+  readonly #written = new Map<string, string>();
   #calls = 0;
   #orphans = 0;
 
@@ -129,8 +137,11 @@ class Ids {
     this.#taken = new Set(known.filter((id) => id !== undefined));
   }
 
+  /** Data sets use an id again in each turn, which a document cannot. */
   ofCall(tool: string, known: string | undefined): string {
-    const id = known ?? this.#make(() => `call_${++this.#calls}`);
+    const isNew = known !== undefined && !this.#written.has(known);
+    const id = isNew ? known : this.#make(() => `call_${++this.#calls}`);
+    if (known !== undefined) this.#written.set(known, id);
     const open = this.#open.get(tool) ?? new Set();
     this.#open.set(tool, open.add(id));
     return id;
@@ -139,7 +150,7 @@ class Ids {
   ofReply(tool: string, known: string | undefined): { id: string; isOrphan: boolean } {
     const open = this.#open.get(tool);
     const [oldest] = open ?? [];
-    const id = known ?? oldest;
+    const id = known === undefined ? oldest : (this.#written.get(known) ?? known);
     if (id === undefined)
       return { id: this.#make(() => `orphan_${++this.#orphans}`), isOrphan: true };
     open?.delete(id);

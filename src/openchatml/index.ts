@@ -22,6 +22,7 @@ export { parseOpenChatML } from "./parse.ts";
 export type { ParseOptions } from "./parse.ts";
 export { renderOpenChatML } from "./render.ts";
 export type { RenderOptions } from "./render.ts";
+export type { ToolSchemas } from "./tool-schemas.ts";
 
 // Text as it streams in
 export { createOpenChatMLStream } from "./stream.ts";

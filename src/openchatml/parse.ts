@@ -2,6 +2,7 @@
 import { isChatML, readChatML } from "./chatml.ts";
 import type { DocumentHeader, Message, ParsedDocument } from "./document.ts";
 import { type MessageStart, Reader, type ReaderOptions, type ReaderSink } from "./reader.ts";
+import { createArgumentCheck, type ToolSchemas } from "./tool-schemas.ts";
 
 export interface ParseOptions {
   /** Apply Harmony's rules (HIP-1) even if the header does not request them. Default false. */
@@ -10,9 +11,11 @@ export interface ParseOptions {
   readonly lenient?: boolean;
   /** Reject a document without a header. Default false: it is a warning. */
   readonly requireHeader?: boolean;
+  /** Check the arguments of calls. A call that does not fit is an error, `E-CALL-SCHEMA`. */
+  readonly toolSchemas?: ToolSchemas;
 }
 
-/** Throws an `OpenChatMLError` with reason and position. */
+/** Throws an `OpenChatMLError` with reason and position, and a `TypeError` for a tool's schema that is not valid. */
 export function parseOpenChatML(text: string, options: ParseOptions = {}): ParsedDocument {
   if (isChatML(text)) return readChatML(text, options.requireHeader ?? false);
   const { document, reader } = read(text, options, new Set());
@@ -22,10 +25,11 @@ export function parseOpenChatML(text: string, options: ParseOptions = {}): Parse
 
 /** Fills in defaults. */
 export function toReaderOptions(
-  { hip1 = false, lenient = false, requireHeader = false }: ParseOptions,
+  { hip1 = false, lenient = false, requireHeader = false, toolSchemas }: ParseOptions,
   reservedIds: ReadonlySet<string>,
 ): ReaderOptions {
-  return { hip1, lenient, requireHeader, reservedIds };
+  const checkArguments = toolSchemas && createArgumentCheck(toolSchemas);
+  return { hip1, lenient, requireHeader, checkArguments, reservedIds };
 }
 
 function read(

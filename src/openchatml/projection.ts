@@ -142,9 +142,11 @@ export interface ToolReply {
   readonly code?: string;
   /** Parsed if the body is JSON, otherwise its text. */
   readonly content: unknown;
+  /** Where the content comes from, as the tool says. */
+  readonly provenance?: unknown;
 }
 
-/** Reads the recommended envelope `{ok, content, error}`. A body without a boolean `ok` is plain content. */
+/** Reads the recommended envelope `{ok, content, error, provenance}`. A body without a boolean `ok` is plain content. */
 export function readToolReply(body: string): ToolReply {
   let value: unknown;
   try {
@@ -159,7 +161,8 @@ export function readToolReply(body: string): ToolReply {
   if (typeof ok !== "boolean") return { ok: true, content: value };
   const content = "content" in value ? (value.content ?? null) : null;
   const code = "error" in value ? codeOf(value.error) : undefined;
-  return { ok, ...(code !== undefined && { code }), content };
+  const origin = "provenance" in value ? { provenance: value.provenance } : {};
+  return { ok, ...(code !== undefined && { code }), content, ...origin };
 }
 
 function codeOf(error: unknown): string | undefined {

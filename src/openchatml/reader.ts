@@ -16,6 +16,7 @@ import { OpenChatMLError } from "./errors.ts";
 import type { ErrorCode, Warning, WarningCode } from "./errors.ts";
 import { FrameError, type FrameSections, readFrame } from "./frame.ts";
 import { readDocumentHeader } from "./header.ts";
+import type { ArgumentCheck } from "./tool-schemas.ts";
 import { ByteOffsets } from "./utf8.ts";
 
 export interface ReaderOptions {
@@ -24,6 +25,7 @@ export interface ReaderOptions {
   /** Accept calls and replies without ids. */
   readonly lenient: boolean;
   readonly requireHeader: boolean;
+  readonly checkArguments: ArgumentCheck | undefined;
   /** Ids that must not be generated. */
   readonly reservedIds: ReadonlySet<string>;
 }
@@ -282,7 +284,7 @@ export class Reader {
     const content = body.join("");
     this.#checked(at, () => {
       for (const code of checkTerminator(message, end)) this.warn(code, at);
-      checkBody({ ...message, content });
+      checkBody({ ...message, content }, this.#options.checkArguments);
     });
     this.#sink.end(end, content);
     this.#messages++;

@@ -1,11 +1,12 @@
 /** Writes an OpenChatML document as text. Content that could not be read back unchanged is rejected. */
 import { checkBody, checkHeader, checkTerminator } from "./checks.ts";
 import { escapeControl } from "./control-tokens.ts";
-import { isCall } from "./document.ts";
+import { hasHarmonyProfile, isCall } from "./document.ts";
 import type { Document, Message, Terminator } from "./document.ts";
 import { OpenChatMLError } from "./errors.ts";
 import { FrameError, isHeaderValue } from "./frame.ts";
 import { writeDocumentHeader } from "./header.ts";
+import { type ArgumentCheck, createArgumentCheck, type ToolSchemas } from "./tool-schemas.ts";
 
 export interface RenderOptions {
   /**
@@ -15,15 +16,25 @@ export interface RenderOptions {
    * - `completion`: as `history`, and the assistant's next message is opened
    */
   readonly mode?: "history" | "training" | "completion";
+  /** Reject calls whose arguments do not fit. */
+  readonly toolSchemas?: ToolSchemas;
 }
 
 /** Throws an `OpenChatMLError` for a document that the format cannot express. */
-export function renderOpenChatML(document: Document, { mode }: RenderOptions = {}): string {
+export function renderOpenChatML(
+  document: Document,
+  { mode, toolSchemas }: RenderOptions = {},
+): string {
   const { header, messages } = document;
+  const rules: Rules = {
+    hip1: hasHarmonyProfile(header),
+    ids: new Set(),
+    checkArguments: toolSchemas && createArgumentCheck(toolSchemas),
+  };
   const frames = messages.map((message, index) => {
     const isLast = index === messages.length - 1;
     const end = mode === undefined ? message.end : endIn(mode, message, isLast);
-    return renderChecked({ ...message, end }, index);
+    return renderChecked({ ...message, end }, index, rules);
   });
   if (mode === "completion") frames.push("<|start|>assistant");
   return (header === null ? "" : writeDocumentHeader(header)) + frames.join("\n");
@@ -40,17 +51,41 @@ function endIn(
   return end === "return" ? "end" : end;
 }
 
-function renderChecked(message: Message, index: number): string {
+interface Rules {
+  /** The header has Harmony's profile, which requires channels. */
+  readonly hip1: boolean;
+  /** Ids of the calls so far. */
+  readonly ids: Set<string>;
+  readonly checkArguments: ArgumentCheck | undefined;
+}
+
+function renderChecked(given: Message, index: number, rules: Rules): string {
   try {
+    const message = rules.hip1 ? withChannel(given) : given;
     const { channel, implicitChannel, ...header } = message;
-    checkHeader({ ...header, ...(!implicitChannel && { channel }) }, { hip1: false });
+    checkHeader({ ...header, ...(!implicitChannel && { channel }) }, { hip1: rules.hip1 });
     checkTerminator(message, message.end);
-    checkBody(message);
+    checkBody(message, rules.checkArguments);
+    if (isCall(message)) addId(message.callId, rules.ids);
     return renderMessage(message);
   } catch (error) {
     if (!(error instanceof FrameError)) throw error;
     throw new OpenChatMLError(error.code, error.message, { messageIndex: index });
   }
+}
+
+/** The channel that Harmony writes if none is given. */
+function withChannel({ implicitChannel, ...message }: Message): Message {
+  const { role } = message;
+  if (implicitChannel && role === "tool") return { ...message, channel: "commentary" };
+  if (implicitChannel && role !== "assistant") return { ...message, implicitChannel };
+  return message;
+}
+
+function addId(id: string | undefined, ids: Set<string>): void {
+  if (id === undefined) return;
+  if (ids.has(id)) throw new FrameError(`call_id=${id} is used by two calls`);
+  ids.add(id);
 }
 
 function renderMessage(message: Message): string {
@@ -72,7 +107,8 @@ function attributes(message: Message): string[] {
     throw new FrameError(`a ${role === "tool" ? "reply" : "call"} needs a call id`);
   }
   const first = { to, call_id: callId, name, intent, content_type: contentType };
-  const named = { name, call_id: callId, to, intent, content_type: contentType };
+  const replied = to ?? "assistant";
+  const named = { name, call_id: callId, to: replied, intent, content_type: contentType };
   return Object.entries(role === "tool" ? named : first).flatMap(([key, text]) =>
     text === undefined ? [] : [`${key}=${value(`${key}=`, text)}`],
   );

@@ -1,6 +1,11 @@
 /** Converts OpenChatML to a Harmony conversation (HIP-1), and reports losses. */
-import type { Message as HarmonyMessage, ReasoningEffort } from "../harmony/conversation.ts";
+import type {
+  Message as HarmonyMessage,
+  ReasoningEffort,
+  ToolNamespace,
+} from "../harmony/conversation.ts";
 import { developerMessage, systemMessage } from "../harmony/messages.ts";
+import { BROWSER_NAMESPACE, PYTHON_NAMESPACE } from "../harmony/trained-tools.ts";
 import { isCall, member } from "./document.ts";
 import type { Document, DocumentHeader, Message } from "./document.ts";
 
@@ -52,8 +57,7 @@ function toHarmonyMessage(message: Message, lossy: Set<string>): HarmonyMessage 
   if (end === "return") lossy.add("return");
   const channel = toChannel(message, lossy);
   const isPreamble = role === "assistant" && channel === "commentary" && intent === "preamble";
-  const isHidden = message.channel === "commentary" && channel === "analysis";
-  if (intent !== undefined && (!isPreamble || isCall(message)) && !isHidden) lossy.add("intent");
+  if (intent !== undefined && (!isPreamble || isCall(message))) lossy.add("intent");
   const recipient = toRecipient(message, to, lossy);
   const contentType = toContentType(message, lossy);
   return {
@@ -141,8 +145,9 @@ function headerLosses(header: DocumentHeader | null, mode: "verbatim" | "prompt"
   return Object.entries(header ?? {}).flatMap(([key, value]) => {
     if (key === "version" || key === "profiles") return [];
     if (key !== "generation_settings" || mode === "verbatim") return [`header.${key}`];
+    // `asPrompt` reports these two if it cannot use them.
     return Object.keys(value ?? {})
-      .filter((name) => name !== "reasoning_effort")
+      .filter((name) => name !== "reasoning_effort" && name !== "builtin_tools")
       .map((name) => `generation_settings.${name}`);
   });
 }
@@ -169,15 +174,25 @@ function asPrompt(
     const developer = developerMessage({ instructions: text });
     return developer === undefined ? [] : [{ message: developer, callId: undefined }];
   });
+  const asked = member(header?.["generation_settings"], "builtin_tools");
+  const namespaces = Array.isArray(asked) ? BUILTINS.filter(({ key }) => asked.includes(key)) : [];
+  const isHonoured = Array.isArray(asked) && !hasOwn && namespaces.length === new Set(asked).size;
+  if (asked != null && !isHonoured) lossy.add("generation_settings.builtin_tools");
   if (hasOwn) return rest;
-  return [{ message: promptSystem(header), callId: undefined }, ...rest];
+  return [{ message: promptSystem(header, namespaces), callId: undefined }, ...rest];
 }
+
+/** The tools of `builtin_tools`, as the model was trained with them. */
+const BUILTINS: readonly ToolNamespace[] = [BROWSER_NAMESPACE, PYTHON_NAMESPACE];
 
 function isSystemInForm({ role, content }: HarmonyMessage): boolean {
   return role === "system" && typeof content === "string" && CHANNEL_LINE.test(content);
 }
 
-function promptSystem(header: DocumentHeader | null): HarmonyMessage {
+function promptSystem(
+  header: DocumentHeader | null,
+  namespaces: readonly ToolNamespace[],
+): HarmonyMessage {
   const settings = header?.["generation_settings"];
   const asked = member(settings, "reasoning_effort");
   const efforts: readonly ReasoningEffort[] = ["low", "medium", "high"];
@@ -185,5 +200,6 @@ function promptSystem(header: DocumentHeader | null): HarmonyMessage {
     identity: "You are ChatGPT, a large language model trained by OpenAI.",
     knowledgeCutoff: "2024-06",
     effort: efforts.find((effort) => effort === asked) ?? "medium",
+    namespaces,
   });
 }

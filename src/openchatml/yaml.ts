@@ -82,7 +82,7 @@ class BlockReader {
   map(indent: number, depth: number): YamlMap {
     const entries = new Map<string, HeaderValue>();
     for (let line = this.peek(); line?.indent === indent; line = this.peek()) {
-      if (depth > MAX_DEPTH) throw new YamlError(line.number, "maps are nested too deeplylyly");
+      if (depth > MAX_DEPTH) throw new YamlError(line.number, "maps are nested too deeply");
       this.#at++;
       const scalars = new ScalarReader(line);
       const key = scalars.key();
@@ -157,7 +157,7 @@ class ScalarReader {
   /** `ends`: characters that end a plain scalar, inside flow lists and maps. */
   #value(ends: string, depth: number, isText: boolean): HeaderValue {
     this.#skipSpace();
-    if (depth > MAX_DEPTH) throw this.#error("lists are nested too deeplylyly");
+    if (depth > MAX_DEPTH) throw this.#error("lists are nested too deeply");
     const quoted = this.#quoted();
     if (quoted !== undefined) return quoted;
     const character = this.#text[this.#at];
@@ -276,6 +276,7 @@ function toScalar(plain: string): HeaderValue {
 
 function writeEntry(key: string, value: HeaderValue, indent: string): string {
   const name = `${indent}${writeText(key)}:`;
+  if (typeof value === "string") return `${name} ${writeText(value)}\n`;
   if (!isMap(value) || Object.keys(value).length === 0) return `${name} ${writeFlow(value)}\n`;
   const below = Object.entries(value).map(([each, inner]) =>
     writeEntry(each, inner, `${indent}  `),
@@ -283,8 +284,9 @@ function writeEntry(key: string, value: HeaderValue, indent: string): string {
   return `${name}\n${below.join("")}`;
 }
 
+/** Texts in lists are quoted, as in the header of the specification. */
 function writeFlow(value: HeaderValue): string {
-  if (typeof value === "string") return writeText(value);
+  if (typeof value === "string") return JSON.stringify(value);
   if (value === null || typeof value !== "object") return String(value);
   if (!isMap(value)) return `[${value.map(writeFlow).join(", ")}]`;
   const entries = Object.entries(value).map(
