@@ -14,7 +14,6 @@ RUN npm run build
 FROM base AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
-# With ioredis, for the store `redis:`.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM base

@@ -4,8 +4,6 @@
  * KV is eventually consistent: another location may see an entry up to a minute late, so a loop whose requests move
  * between locations can miss what was kept. Entries live for a minute at least, whatever their TTL.
  */
-import kvDriver from "unstorage/drivers/cloudflare-kv-binding";
-import { createDriverStore } from "./driver-store.ts";
 import type { Store } from "./store.ts";
 
 /** The part of a KV namespace that is used. */
@@ -25,6 +23,17 @@ export function isKvNamespace(value: unknown): value is KvNamespace {
   );
 }
 
+/** KV refuses less. */
+const SHORTEST_TTL_SECONDS = 60;
+
 export function createKvStore(namespace: KvNamespace): Store {
-  return createDriverStore(kvDriver({ binding: namespace }));
+  return {
+    get: async (key) => (await namespace.get(key)) ?? undefined,
+    async set(key, value, ttlSeconds) {
+      const expirationTtl = Math.max(ttlSeconds, SHORTEST_TTL_SECONDS);
+      await namespace.put(key, value, { expirationTtl });
+      return true;
+    },
+    delete: (key) => namespace.delete(key),
+  };
 }

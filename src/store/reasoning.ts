@@ -31,13 +31,18 @@ export function toMemoryStore(settings: Settings): Store {
 /** Default: an entry may take one eighth of the store. */
 const ENTRY_SHARE = 8;
 
+/** Maximum size of a value, in any store. */
+export function maxEntryBytes({ storeMaxEntryBytes, storeMaxBytes }: Settings): number {
+  return storeMaxEntryBytes ?? Math.floor(storeMaxBytes / ENTRY_SHARE);
+}
+
 /** Counts every failure of the store. Logs the first of several in a row, and the recovery. */
 export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): GuardedStore {
   const { log, meters } = deps;
   let failing = false;
   return createGuardedStore(store, {
     timeoutMs: settings.storeTimeoutMs,
-    maxEntryBytes: settings.storeMaxEntryBytes ?? Math.floor(settings.storeMaxBytes / ENTRY_SHARE),
+    maxEntryBytes: maxEntryBytes(settings),
     now: deps.now,
     onFailure(operation, failure, error) {
       meters.storeFailures.add({ operation, failure });

@@ -1,4 +1,4 @@
-/** A store operation that a request depends on has failed. */
+/** Failures of a store: what a request is told, and what a store tells its guard. */
 
 export type StoreErrorKind =
   /** It failed, timed out, or is not used for a while after several failures. */
@@ -13,5 +13,17 @@ export class StoreError extends Error {
     super(message, { cause });
     this.name = "StoreError";
     this.kind = kind;
+  }
+}
+
+/** The store has answered, with an error: this operation failed, and others may succeed. Any other rejection is an outage. */
+export class StoreRefusal extends Error {
+  /** The name of the error, in the store's words: `OOM`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "StoreRefusal";
+    this.code = code;
   }
 }

@@ -12,6 +12,9 @@ export interface Store {
   delete(key: string): Promise<void>;
 }
 
+/** What a store returns for an entry that is not text, or not what was stored under its key. No kind of entry accepts it. */
+export const UNREADABLE = "";
+
 /**
  * A key that no two owners share, whatever the parts contain: ids come from clients and may be any text of
  * any length. `kind` names the sort of entry and stays readable; the rest is hashed, so that a store reveals

@@ -1,3 +1,4 @@
+import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SettingsError } from "../../src/config/resolve.ts";
 import { openStore, type OpenStore } from "../../src/node/open-store.ts";
@@ -91,5 +92,44 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
     const [one, other] = [await open({ store: redis.url }), await open({ store: redis.url })];
     await one.set("shared", "x", 60, "alice");
     expect(await other.get("shared")).toBe("x");
+  });
+
+  test("credentials and the database of the URL are used", async () => {
+    const admin = new Redis(redis.url);
+    await admin.call("ACL", "SETUSER", "alice", "on", ">p@ss", "~*", "+@all");
+    await admin.select(3);
+    try {
+      const url = redis.url.replace("redis://", "redis://alice:p%40ss@");
+      const store = await open({ store: `${url}/3` });
+      await store.set("key", "x", 60, "alice");
+      expect(await admin.exists("harmony-gateway:key")).toBe(1);
+    } finally {
+      admin.disconnect();
+    }
+  });
+
+  test("wrong credentials are an outage with its reason", async () => {
+    const url = redis.url.replace("redis://", "redis://mallory:guess@");
+    const store = await open({ store: url, storeTimeoutMs: 30_000 });
+    await expect(store.get("a")).rejects.toThrow(
+      `Cannot reach Redis at ${redis.url} (WRONGPASS invalid username-password pair or user is disabled). ` +
+        "Check that it is running and that the setting store is right.",
+    );
+  });
+
+  test("an entry of another type is not readable", async () => {
+    const admin = new Redis(redis.url);
+    await admin.lpush("harmony-gateway:list", "x");
+    admin.disconnect();
+    const store = await open({ store: redis.url });
+    expect(await store.get("list")).toBe("");
+  });
+
+  test("operations that follow each other without waiting are answered in order", async () => {
+    const store = await open({ store: redis.url });
+    const sent = Array.from({ length: 500 }, (_, n) => store.set(`k${n}`, `v${n}`, 60, "alice"));
+    await Promise.all(sent);
+    const read = await Promise.all(sent.map((_, n) => store.get(`k${n}`)));
+    expect(read).toEqual(sent.map((_, n) => `v${n}`));
   });
 });

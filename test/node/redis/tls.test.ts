@@ -1,0 +1,74 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as tls from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openRedisStore } from "../../../src/node/redis/redis-store.ts";
+import { listenAnywhere } from "../../helpers/listen.ts";
+import { type ScriptedRedis, startScriptedRedis } from "../../helpers/scripted-redis.ts";
+
+const OPTIONS = { timeoutMs: 20_000, maxValueBytes: 1000 };
+const HAS_OPENSSL = spawnSync("openssl", ["version"]).status === 0;
+
+describe.skipIf(!HAS_OPENSSL)("Redis over TLS (skipped where openssl is not installed)", () => {
+  const trusted = tls.getCACertificates();
+  let redis: ScriptedRedis;
+  let server: tls.Server;
+  let certificate: string;
+  let port: number;
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), "redis-tls-"));
+    const [keyFile, certificateFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const make =
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost " +
+      "-addext subjectAltName=DNS:localhost -days 2";
+    spawnSync("openssl", [...make.split(" "), "-keyout", keyFile, "-out", certificateFile]);
+    certificate = readFileSync(certificateFile, "utf8");
+    const key = readFileSync(keyFile);
+    rmSync(folder, { recursive: true });
+    redis = await startScriptedRedis();
+    server = tls.createServer({ key, cert: certificate }, (socket) => {
+      const plain = connect(Number(new URL(redis.url).port), "127.0.0.1");
+      socket.on("error", () => plain.destroy());
+      socket.pipe(plain).pipe(socket);
+    });
+    server.on("tlsClientError", () => {});
+    port = await listenAnywhere(server);
+  });
+  afterAll(async () => {
+    tls.setDefaultCACertificates(trusted);
+    server.close();
+    await redis.close();
+  });
+
+  test("a server whose certificate is not trusted is refused", async () => {
+    const store = openRedisStore(`rediss://localhost:${port}`, OPTIONS);
+    // Node adds advice to the reason, another in each version.
+    await expect(store.get("a")).rejects.toThrow(
+      /^Cannot reach Redis at rediss:\/\/localhost:\d+ \(self-signed certificate.*\)\. Check that it is running and that the setting store is right\.$/,
+    );
+    expect(redis.commands).toEqual([]);
+  });
+
+  test("a server whose certificate is trusted is used", async () => {
+    tls.setDefaultCACertificates([...trusted, certificate]);
+    const store = openRedisStore(`rediss://:secret@localhost:${port}`, OPTIONS);
+    await store.set("a", "x", 60, "alice");
+    expect(await store.get("a")).toBe("x");
+    expect(redis.commands[0]).toEqual(["AUTH", "secret"]);
+    await store.close();
+  });
+
+  test("a certificate of another name is refused", async () => {
+    tls.setDefaultCACertificates([...trusted, certificate]);
+    const store = openRedisStore(`rediss://127.0.0.1:${port}`, OPTIONS);
+    await expect(store.get("a")).rejects.toThrow(
+      `Cannot reach Redis at rediss://127.0.0.1:${port} (Hostname/IP does not match certificate's altnames: ` +
+        "IP: 127.0.0.1 is not in the cert's list: ). " +
+        "Check that it is running and that the setting store is right.",
+    );
+  });
+});
