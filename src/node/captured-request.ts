@@ -1,20 +1,19 @@
 /** Reads the conversation from a client's request to either API, alone or in the record of a turn. */
 import * as z from "zod";
 import { chatRequest } from "../api/chat-completions/request.ts";
-import { toMessages as toChatMessages } from "../api/chat-completions/to-turn.ts";
+import { toConversation as toChatConversation } from "../api/chat-completions/to-turn.ts";
 import { parseBody, parseWith } from "../api/parse-request.ts";
 import { plainHistory } from "../api/responses/plain-history.ts";
 import { responsesRequest } from "../api/responses/request.ts";
-import { turnMaker } from "../api/responses/to-turn.ts";
-import { runAtOnce } from "../api/stages.ts";
-import type { Message } from "../harmony/conversation.ts";
+import { toConversation } from "../api/responses/to-turn.ts";
+import type { CollectedHistory } from "../api/prompt-history.ts";
 import type { SystemOptions } from "../harmony/messages.ts";
 
 /** Throws a `RequestError` for a request that the API would reject. */
-export function requestMessages(
+export function requestConversation(
   text: string,
   system: Omit<SystemOptions, "effort">,
-): readonly Message[] {
+): CollectedHistory {
   const bodyText = unwrap(text);
   const body = parseBody(bodyText);
   const context = { tenant: "captured", bodyText, system };
@@ -25,9 +24,9 @@ export function requestMessages(
     const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
     const tools = { style: "own", max: Number.POSITIVE_INFINITY, hosted } as const;
     const options = { ...context, unsupported, tools, history, turnId: "captured" };
-    return runAtOnce(turnMaker(request, options)).turnOf(history).messages;
+    return toConversation(request, options);
   }
-  return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });
+  return toChatConversation(parseWith(chatRequest, body), { ...context, restored: new Map() });
 }
 
 /** Whether a text is a request rather than model output. */

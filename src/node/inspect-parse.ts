@@ -6,7 +6,7 @@ import { bodyText, offersFunctions } from "../harmony/body.ts";
 import { createParser, type ParseEvent, toFinishReason } from "../harmony/parse.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
 import * as z from "zod";
-import { isRequest, requestMessages } from "./captured-request.ts";
+import { isRequest, requestConversation } from "./captured-request.ts";
 import { paint, showText } from "./control-signs.ts";
 import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
@@ -113,7 +113,7 @@ function showRequest(
   bold: (text: string) => string,
 ): string {
   const { settings } = loadSettings([], environment);
-  const messages = requestMessages(input, systemOptions(settings, Date.now()));
+  const { messages } = requestConversation(input, systemOptions(settings, Date.now()));
   const hasFunctions = offersFunctions(messages);
   return messages
     .map((message) => {

@@ -7,7 +7,7 @@ import type { Message } from "../harmony/conversation.ts";
 import { createRenderer } from "../harmony/render.ts";
 import type { RenderedPrompt, Segment } from "../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
-import { requestMessages } from "./captured-request.ts";
+import { requestConversation } from "./captured-request.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
 import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
@@ -118,7 +118,7 @@ function toPrompt(
   }
   const { settings } = loadSettings([], environment);
   const system = systemOptions(settings, Date.now());
-  const messages = requestMessages(text, date === undefined ? system : { ...system, date });
+  const { messages } = requestConversation(text, date === undefined ? system : { ...system, date });
   const { kept, dropped } = dropFinishedAnalysis(messages);
   const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });
   return { prompt, kept: kept.length, dropped };

@@ -5,6 +5,7 @@ import {
   developerMessage,
   finalMessage,
   preambleMessage,
+  functionRecipient,
   toolCallMessage,
   toolResultMessage,
   userMessage,
@@ -13,6 +14,7 @@ import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { isTrainedCall } from "../client-builtins.ts";
 import { RequestError } from "../errors.ts";
+import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
@@ -27,7 +29,7 @@ export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
 export interface History {
   /** The system and developer texts before anything else, joined by a blank line. */
   readonly leading: string;
-  readonly history: readonly Message[];
+  readonly history: CollectedHistory;
   readonly prefill?: string;
 }
 
@@ -39,8 +41,7 @@ export function toHistory(
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
-  const history: Message[] = [];
-  const calls = new Map<string, string>();
+  const history = new PromptHistory();
   let prefill: string | undefined;
   let begun = false;
 
@@ -51,43 +52,49 @@ export function toHistory(
       case "developer": {
         const text = contentText(message.content, param);
         if (text === "") break;
-        if (begun) history.push(...optional(developerMessage({ instructions: text })));
+        if (begun) history.add(...optional(developerMessage({ instructions: text })));
         else leading.push(text);
         break;
       }
       case "user":
         begun = true;
-        history.push(userMessage(contentText(message.content, param), toAuthorName(message.name)));
+        history.add(userMessage(contentText(message.content, param), toAuthorName(message.name)));
         break;
       case "assistant": {
         begun = true;
         const last = index === messages.length - 1;
         const parts = assistantParts(message, { param, isTrained, restored: restored.get(index) });
-        for (const call of parts.calls) calls.set(call.id, call.name);
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
-          history.push(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
+          history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
         } else {
-          history.push(...toAssistantMessages(parts));
+          addAssistant(history, parts);
         }
         break;
       }
       case "tool": {
         begun = true;
-        const name = resolveToolName(message.tool_call_id, message.name, calls, param);
-        const toResult = isTrained(name) ? trainedResultMessage : toolResultMessage;
-        history.push(toResult(name, contentText(message.content, param)));
+        const output = contentText(message.content, param);
+        if (history.addResult(message.tool_call_id, output)) break;
+        if (!message.name) throw unknownCall(message.tool_call_id, `${param}.tool_call_id`);
+        addNamedResult(history, message.name, { output, isTrained: isTrained(message.name) });
         break;
       }
-      case "function":
+      case "function": {
         begun = true;
-        history.push(toolResultMessage(message.name, contentText(message.content, param)));
+        const output = contentText(message.content, param);
+        addNamedResult(history, message.name, { output, isTrained: false });
         break;
+      }
       default:
         message satisfies never;
     }
   }
-  return { leading: leading.join("\n\n"), history, ...(prefill !== undefined && { prefill }) };
+  return {
+    leading: leading.join("\n\n"),
+    history: history.collect(),
+    ...(prefill !== undefined && { prefill }),
+  };
 }
 
 /**
@@ -155,27 +162,27 @@ function assistantParts(
 }
 
 /** In the order the model wrote them. The client has joined all text for the user into one string. */
-function toAssistantMessages({ reasoning, text, calls }: AssistantParts): Message[] {
+function addAssistant(history: PromptHistory, { reasoning, text, calls }: AssistantParts): void {
   if (calls.length === 0) {
-    return [
+    history.add(
       ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
       ...(text === "" ? [] : [finalMessage(text)]),
-    ];
+    );
   }
   // Continue sends " " and LangChain "" with calls: both mean no text.
   const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
-  return calls.flatMap(({ name, args, isTrained }, index) => {
+  for (const [index, { id, name, args, isTrained }] of calls.entries()) {
     const { before = [], after, tools = [] } = reasoning[index] ?? {};
     const beforeText = before.length > 1 ? before.slice(0, -1) : before;
     const beforeCall = before.slice(beforeText.length);
-    return [
+    history.add(
       ...beforeText.flatMap((texts, list) => withTools(texts, tools, list)),
       ...(index === 0 ? preamble : []),
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
-      isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args),
-      ...toAnalysisMessages(after),
-    ];
-  });
+    );
+    history.addCall(id, isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args));
+    history.add(...toAnalysisMessages(after));
+  }
 }
 
 /** Analysis messages, and between them the calls that the gateway ran, as the model saw them. */
@@ -205,18 +212,20 @@ function toAnalysisMessages(texts: readonly string[] = []): Message[] {
   return texts.map((text) => analysisMessage(text));
 }
 
-/** By id, because results may come in any order. The name on the message is the fallback. */
-function resolveToolName(
-  id: string,
-  name: string | null | undefined,
-  calls: ReadonlyMap<string, string>,
-  param: string,
-): string {
-  const resolved = calls.get(id) ?? name;
-  if (resolved) return resolved;
-  throw new RequestError(
-    `${param}.tool_call_id: no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
-    { param: `${param}.tool_call_id` },
+/** A result that names its tool instead of a known call. */
+function addNamedResult(
+  history: PromptHistory,
+  name: string,
+  { output, isTrained }: { readonly output: string; readonly isTrained: boolean },
+): void {
+  if (history.addResultOf(isTrained ? name : functionRecipient(name), output)) return;
+  history.add(isTrained ? trainedResultMessage(name, output) : toolResultMessage(name, output));
+}
+
+function unknownCall(id: string, param: string): RequestError {
+  return new RequestError(
+    `${param}: no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
+    { param },
   );
 }
 

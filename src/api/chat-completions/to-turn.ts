@@ -31,6 +31,7 @@ import {
 import { toShownTools } from "../../harmony/tool-names.ts";
 import { forcedMcp } from "../mcp-choice.ts";
 import type { RequestText } from "../ordered-json.ts";
+import { type CollectedHistory, withHead } from "../prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
 import { runAtOnce } from "../stages.ts";
@@ -71,7 +72,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   const tools = [...offered, ...offer.clientBuiltins.tools];
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
-  const { messages, prefill } = readMessages(request, context, offer);
+  const { head, history, prefill } = readMessages(request, context, offer);
   const builtins =
     context.hosted &&
     toTurnBuiltins(
@@ -85,7 +86,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   return settlePrefill({
     id: context.turnId,
     tenant: context.tenant,
-    messages,
+    messages: [...head, ...history.messages],
     tools,
     ...(builtins && { builtins }),
     toolChoice,
@@ -108,10 +109,11 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
 }
 
 /** The conversation alone: an answer at its end is a message like any other, and nothing is continued. */
-export function toMessages(request: ChatRequest, context: PromptContext): readonly Message[] {
+export function toConversation(request: ChatRequest, context: PromptContext): CollectedHistory {
   const offer = runAtOnce(readOffer(request, context));
-  const { messages, prefill } = readMessages(request, context, offer);
-  return prefill === undefined ? messages : [...messages, finalMessage(prefill)];
+  const { head, history, prefill } = readMessages(request, context, offer);
+  const end = prefill === undefined ? [] : [finalMessage(prefill)];
+  return withHead(head, { ...history, messages: [...history.messages, ...end] });
 }
 
 interface Offer {
@@ -191,7 +193,11 @@ function readMessages(
   request: ChatRequest,
   context: PromptContext,
   { reasoning, functions, format, hosted, clientBuiltins }: Offer,
-): { readonly messages: readonly Message[]; readonly prefill: string | undefined } {
+): {
+  readonly head: readonly Message[];
+  readonly history: CollectedHistory;
+  readonly prefill: string | undefined;
+} {
   const { leading, history, prefill } = toHistory(
     request.messages,
     context.restored,
@@ -204,16 +210,15 @@ function readMessages(
     namespaces: own.namespaces,
     ...(format !== undefined && { responseFormat: format }),
   });
-  const messages: readonly Message[] = [
+  const head: readonly Message[] = [
     systemMessage({
       ...context.system,
       effort: reasoning.effort,
       namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
     }),
     ...(developer === undefined ? [] : [developer]),
-    ...history,
   ];
-  return { messages, prefill };
+  return { head, history, prefill };
 }
 
 /** The effort that will be used, the budget, and whether reasoning is shown. */

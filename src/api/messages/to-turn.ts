@@ -8,7 +8,6 @@ import {
   type SystemOptions,
   systemMessage,
   toolCallMessage,
-  toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
@@ -25,6 +24,7 @@ import {
 } from "../hosted-tools.ts";
 import { type RequestedChoice, toOfferedTools, toToolChoice } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
+import { PromptHistory } from "../prompt-history.ts";
 import { toSampling } from "../sampling.ts";
 import {
   answerFrom,
@@ -176,78 +176,68 @@ interface Conversation {
 }
 
 function toMessages(entries: readonly HistoryEntry[]): Conversation {
-  const messages: Message[] = [];
-  const names = new Map<string, string>();
+  const history = new PromptHistory();
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {
       case "instructions": {
         const message = developerMessage({ instructions: entry.text });
-        if (message !== undefined) messages.push(message);
+        if (message !== undefined) history.add(message);
         break;
       }
       case "user":
-        messages.push(userMessage(entry.text));
+        history.add(userMessage(entry.text));
         break;
-      case "result": {
-        const name = names.get(entry.toolUseId);
-        if (name === undefined) throw unknownCall(entry);
-        messages.push(toolResultMessage(name, entry.text));
+      case "result":
+        if (!history.addResult(entry.toolUseId, entry.text)) throw unknownCall(entry);
         break;
-      }
       case "assistant": {
-        for (const part of entry.parts) if (part.type === "call") names.set(part.id, part.name);
         const { before, answer } = toAnswer(entry);
-        if (answer === undefined) {
-          messages.push(...toLoopMessages(entry.parts));
-        } else if (index === entries.length - 1 && answer !== "") {
-          messages.push(...before);
-          prefill = answer;
-        } else {
-          messages.push(...before, ...(answer === "" ? [] : [finalMessage(answer)]));
-        }
+        if (index === entries.length - 1 && answer !== "") prefill = answer;
+        addParts(history, before);
+        if (answer !== "" && prefill === undefined) history.add(finalMessage(answer));
         break;
       }
       default:
         entry satisfies never;
     }
   }
-  return { messages, prefill };
+  return { messages: history.collect().messages, prefill };
 }
 
-/** An assistant message without calls. Its texts are one answer. */
+/** Without calls, the texts of an assistant message are one answer. It is empty if there are none. */
 function toAnswer({ parts }: AssistantEntry): {
-  readonly before: readonly Message[];
-  /** Undefined: there are calls. */
-  readonly answer: string | undefined;
+  readonly before: readonly AssistantPart[];
+  readonly answer: string;
 } {
-  if (parts.some(({ type }) => type === "call")) return { before: [], answer: undefined };
+  if (parts.some(({ type }) => type === "call")) return { before: parts, answer: "" };
   const begin = answerFrom(parts);
   const last = parts.slice(begin);
   const texts = last.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const analysis = last.filter(({ type }) => type === "thinking");
-  return {
-    before: toLoopMessages([...parts.slice(0, begin), ...analysis]),
-    answer: texts.join(""),
-  };
+  return { before: [...parts.slice(0, begin), ...analysis], answer: texts.join("") };
 }
 
 /** Before a call, texts are preambles. */
-function toLoopMessages(parts: readonly AssistantPart[]): Message[] {
-  return parts.flatMap((part) => {
+function addParts(history: PromptHistory, parts: readonly AssistantPart[]): void {
+  for (const part of parts) {
     switch (part.type) {
       case "thinking":
-        return [analysisMessage(part.text)];
+        history.add(analysisMessage(part.text));
+        break;
       case "text":
-        return part.text.trim() === "" ? [] : [preambleMessage(part.text)];
+        if (part.text.trim() !== "") history.add(preambleMessage(part.text));
+        break;
       case "call":
-        return [toolCallMessage(part.name, part.args)];
+        history.addCall(part.id, toolCallMessage(part.name, part.args));
+        break;
       case "builtin-call":
-        return part.call?.messages ?? [];
+        history.add(...(part.call?.messages ?? []));
+        break;
       default:
-        return part satisfies never;
+        part satisfies never;
     }
-  });
+  }
 }
 
 function unknownCall({

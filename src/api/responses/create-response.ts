@@ -303,7 +303,7 @@ export async function toFittingTurn(
       const { unsupported, tools } = prompt;
       const { leading, history } = toHistory(items, { unsupported, style: tools.style });
       const instructions = leading.map((text) => userMessage(text));
-      return (await count([...instructions, ...history])) - alone;
+      return (await count([...instructions, ...history.messages])) - alone;
     },
   };
   return turnOf(await truncateHistory(whole, counts, contextLength - room, pause));

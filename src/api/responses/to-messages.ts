@@ -1,5 +1,5 @@
 /** Converts the items of a history to Harmony messages. */
-import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
+import type { ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   callMessage,
@@ -7,7 +7,6 @@ import {
   finalMessage,
   functionRecipient,
   preambleMessage,
-  resultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
 import {
@@ -16,10 +15,11 @@ import {
   toolRecipient,
   toShownTools,
 } from "../../harmony/tool-names.ts";
-import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+import { trainedCallMessage } from "../../harmony/trained-tools.ts";
 import { isTrainedCall } from "../client-builtins.ts";
 import type { RequestError } from "../errors.ts";
 import type { OfferedFunction } from "../offered-functions.ts";
+import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
 import { contentText } from "./content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { mcpMessages } from "./mcp-items.ts";
@@ -41,7 +41,7 @@ export interface History {
   readonly tools: readonly OfferedFunction[];
   /** System and developer texts before anything else. */
   readonly leading: readonly string[];
-  readonly history: readonly Message[];
+  readonly history: CollectedHistory;
 }
 
 /** Converts items to Harmony messages. An output needs its call among the items. */
@@ -52,69 +52,63 @@ export function toHistory(
 ): History {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
-  const history: Message[] = [];
-  const recipients = new Map<string, string>();
+  const history = new PromptHistory();
 
   for (const item of items) {
     switch (item.type) {
       case "message": {
         const text = contentText(item.content, `${item.param}.content`, unsupported);
-        if (item.role === "user") history.push(userMessage(text));
+        if (item.role === "user") history.add(userMessage(text));
         else if (text === "") break;
-        else if (history.length === 0) leading.push(text);
-        else history.push(...optional(developerMessage({ instructions: text })));
+        else if (history.isEmpty) leading.push(text);
+        else history.add(...optional(developerMessage({ instructions: text })));
         break;
       }
       case "assistant": {
         const text = contentText(item.content, `${item.param}.content`, unsupported);
-        if (text !== "") history.push(item.isAnswer ? finalMessage(text) : preambleMessage(text));
+        if (text !== "") history.add(item.isAnswer ? finalMessage(text) : preambleMessage(text));
         break;
       }
       case "reasoning":
-        if (item.text !== "") history.push(analysisMessage(item.text));
+        if (item.text !== "") history.add(analysisMessage(item.text));
         break;
       case "summary":
-        history.push(userMessage(item.text));
+        history.add(userMessage(item.text));
         break;
       case "call": {
         const called = qualifiedName(item.namespace, item.name);
         const isTrained = isTrainedCall(trained, called);
-        const recipient = isTrained ? called : toolRecipient(item.namespace, item.name, style);
-        recipients.set(item.callId, recipient);
-        history.push(
+        history.addCall(
+          item.callId,
           isTrained
-            ? trainedCallMessage(recipient, item.body)
-            : callMessage(recipient, item.body, item.form),
+            ? trainedCallMessage(called, item.body)
+            : callMessage(toolRecipient(item.namespace, item.name, style), item.body, item.form),
         );
         break;
       }
       case "output": {
-        const recipient = recipients.get(item.callId);
-        if (recipient === undefined) throw unknownCall(item.callId, item.param);
         const output = contentText(item.content, `${item.param}.output`, unsupported);
-        const toResult = isTrainedCall(trained, recipient) ? trainedResultMessage : resultMessage;
-        history.push(toResult(recipient, output));
+        if (!history.addResult(item.callId, output)) throw unknownCall(item.callId, item.param);
         break;
       }
       case "tools": {
         const added = later.get(item) ?? [];
         if (item.callId !== undefined) {
-          const recipient = recipients.get(item.callId);
-          if (recipient === undefined) throw unknownCall(item.callId, item.param);
-          history.push(resultMessage(recipient, toSearchResult(item.tools, style)));
+          const found = toSearchResult(item.tools, style);
+          if (!history.addResult(item.callId, found)) throw unknownCall(item.callId, item.param);
         }
-        if (history.length === 0) tools.push(...added);
-        else history.push(...optional(developerMessage(toShownTools(added, style))));
+        if (history.isEmpty) tools.push(...added);
+        else history.add(...optional(developerMessage(toShownTools(added, style))));
         break;
       }
       case "kept-call":
-        history.push(...item.messages);
+        history.add(...item.messages);
         break;
       case "mcp-list":
       case "mcp-call":
       case "mcp-request":
       case "mcp-response":
-        history.push(...mcpMessages(item, items, style));
+        history.add(...mcpMessages(item, items, style));
         break;
       case "unsupported":
         if (unsupported.kinds === "refuse") {
@@ -128,7 +122,7 @@ export function toHistory(
         item satisfies never;
     }
   }
-  return { leading, tools, history };
+  return { leading, tools, history: history.collect() };
 }
 
 /** The result of a tool search. The definitions follow in a developer message. */

@@ -1,5 +1,5 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
-import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
+import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
@@ -25,8 +25,10 @@ import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../client-buil
 import { allowedMcp, forcedMcp } from "../mcp-choice.ts";
 import { NO_SERVERS, type OpenedServers } from "../mcp-servers.ts";
 import { readOrdered, type RequestText } from "../ordered-json.ts";
+import { type CollectedHistory, withHead } from "../prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
+import { runAtOnce } from "../stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvedCalls } from "./mcp-items.ts";
@@ -102,7 +104,7 @@ export function* turnMaker(
   const turnOf = (history: readonly HistoryItem[]): Turn => ({
     id: context.turnId,
     tenant: context.tenant,
-    messages: withHistory(history, frame, request, context),
+    messages: withHistory(history, frame, request, context).messages,
     tools: [...tools, ...frame.clientBuiltins.tools],
     ...(builtins && { builtins }),
     toolChoice,
@@ -120,6 +122,12 @@ export function* turnMaker(
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
   });
   return { turnOf, targets, skipped };
+}
+
+/** The conversation alone. */
+export function toConversation(request: PromptRequest, context: TurnContext): CollectedHistory {
+  const frame = runAtOnce(readFrame(request, context));
+  return withHistory(context.history, frame, request, context);
 }
 
 /** The parts of a turn that do not depend on the history. */
@@ -224,7 +232,7 @@ function withHistory(
   { functions, later, format, reasoning, hosted, clientBuiltins }: Frame,
   request: PromptRequest,
   context: PromptContext,
-): readonly Message[] {
+): CollectedHistory {
   const { leading, tools, history } = toHistory(
     items,
     {
@@ -240,15 +248,12 @@ function withHistory(
     ...toShownTools([...functions, ...hosted.functions, ...tools], context.tools.style),
     ...(format !== undefined && { responseFormat: format }),
   });
-  return [
-    systemMessage({
-      ...context.system,
-      effort: reasoning.effort,
-      namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
-    }),
-    ...(developer === undefined ? [] : [developer]),
-    ...history,
-  ];
+  const system = systemMessage({
+    ...context.system,
+    effort: reasoning.effort,
+    namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
+  });
+  return withHead([system, ...(developer === undefined ? [] : [developer])], history);
 }
 
 /** The effort to use, and whether the model reasons at all. */

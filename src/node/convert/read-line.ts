@@ -1,16 +1,16 @@
 /** Reads a transcript from one line of JSON. */
 import * as z from "zod";
-import { type ChatRequest, chatRequest } from "../../api/chat-completions/request.ts";
-import { toMessages } from "../../api/chat-completions/to-turn.ts";
+import { chatRequest } from "../../api/chat-completions/request.ts";
+import { toConversation } from "../../api/chat-completions/to-turn.ts";
 import { RequestError } from "../../api/errors.ts";
 import { parseWith } from "../../api/parse-request.ts";
-import type { Message } from "../../harmony/conversation.ts";
+import type { CollectedHistory } from "../../api/prompt-history.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
 import { readParts } from "../../harmony/read-parts.ts";
 import { parseConversation, type ParsedConversation } from "../../harmony/transcript.ts";
 import { OpenChatMLError, parseOpenChatML, toHarmony } from "../../openchatml/index.ts";
 import type { ParsedDocument } from "../../openchatml/index.ts";
-import { requestMessages } from "../captured-request.ts";
+import { requestConversation } from "../captured-request.ts";
 import { type Format, LineError, type Mode, type Transcript } from "./transcript.ts";
 
 export interface ReadOptions {
@@ -55,8 +55,7 @@ function readChat(line: string, value: unknown, options: ReadOptions): Transcrip
       return readChatRequest(`{"messages":${line}}`, { messages: value }, options);
     const isRequest = typeof value === "object" && value !== null && "messages" in value;
     if (isRequest) return readChatRequest(line, value, options);
-    const messages = requestMessages(line, options.system);
-    return { messages, callIds: [], cut: new Set(), losses: [] };
+    return fromRequest(requestConversation(line, options.system));
   } catch (error) {
     if (error instanceof RequestError) throw new LineError("E-REQUEST", error.message);
     throw error;
@@ -69,16 +68,17 @@ function readChatRequest(
   { system, lenient }: ReadOptions,
 ): Transcript {
   const request = parseWith(chatRequest, value);
-  const messages = toMessages(request, {
+  const conversation = toConversation(request, {
     tenant: "convert",
     bodyText,
     restored: new Map(),
     system,
   });
-  const callIds = callIdsOf(request.messages, messages);
-  if (!isPartial(value)) return { messages, callIds, cut: new Set(), losses: [] };
+  const transcript = fromRequest(conversation);
+  if (!isPartial(value)) return transcript;
   if (!lenient) throw new LineError("E-REQUEST", "the last message is partial");
-  return { messages, callIds, cut: new Set([messages.length - 1]), losses: ["missing-end"] };
+  const { messages, losses } = transcript;
+  return { ...transcript, cut: new Set([messages.length - 1]), losses: [...losses, "missing-end"] };
 }
 
 /** Whether the last message has the member `partial: true`, with which an open message is written. */
@@ -87,28 +87,8 @@ function isPartial(value: unknown): boolean {
   return Array.isArray(messages) && member(messages.at(-1), "partial") === true;
 }
 
-type ChatMessages = ChatRequest["messages"];
-
-/** Calls and results keep their order, so ids are assigned in that order. */
-function callIdsOf(chat: ChatMessages, messages: readonly Message[]): (string | undefined)[] {
-  const calls: (string | undefined)[] = [];
-  const results: (string | undefined)[] = [];
-  for (const message of chat) {
-    if (message.role === "assistant") {
-      calls.push(...(message.tool_calls ?? []).map(({ id }) => id));
-      if (message.function_call) calls.push(undefined);
-    } else if (message.role === "tool") {
-      results.push(message.tool_call_id);
-    } else if (message.role === "function") {
-      results.push(undefined);
-    }
-  }
-  calls.reverse();
-  results.reverse();
-  return messages.map(({ role, recipient }) => {
-    if (role === "tool") return results.pop();
-    return role === "assistant" && recipient !== undefined ? calls.pop() : undefined;
-  });
+function fromRequest({ messages, callIds, changes }: CollectedHistory): Transcript {
+  return { messages, callIds, cut: new Set(), losses: [...changes] };
 }
 
 const ids = z.array(z.int());

@@ -114,6 +114,61 @@ describe("convert", () => {
     expect((await run(args, chat("a"))).stderr).not.toContain("MB/s");
   });
 
+  describe("results of parallel calls", () => {
+    const call = (id: string, city: string) => ({
+      id,
+      type: "function",
+      function: { name: "f", arguments: JSON.stringify({ city }) },
+    });
+    const assistant = {
+      role: "assistant",
+      content: null,
+      tool_calls: [call("call_1", "Paris"), call("call_2", "Tokyo")],
+    };
+    const result = (id: string, content: string) => ({ role: "tool", content, tool_call_id: id });
+    const user = { role: "user", content: "q" };
+
+    /** To ids and back. */
+    function thereAndBack(messages: readonly object[]) {
+      const there = convertLine(JSON.stringify({ messages }), options);
+      const back = convertLine(there.line, { ...options, from: "harmony", to: "chat" });
+      return { lost: there.losses, messages: JSON.parse(back.line).messages };
+    }
+
+    test("come back with their calls, in the order of the calls", () => {
+      const sent = [user, assistant, result("call_2", "9 C"), result("call_1", "18 C")];
+      expect(thereAndBack(sent)).toEqual({
+        lost: ["call-id", "replies-reordered"],
+        messages: [user, assistant, result("call_1", "18 C"), result("call_2", "9 C")],
+      });
+    });
+
+    test("come back as they are if they are in order", () => {
+      const sent = [user, assistant, result("call_1", "18 C"), result("call_2", "9 C")];
+      expect(thereAndBack(sent)).toEqual({ lost: ["call-id"], messages: sent });
+    });
+
+    test("are completed by a notice for a call that has none", () => {
+      expect(thereAndBack([user, assistant, result("call_2", "9 C")])).toEqual({
+        lost: ["call-id", "reply-added"],
+        messages: [
+          user,
+          assistant,
+          result("call_1", "No result was returned for this call."),
+          result("call_2", "9 C"),
+        ],
+      });
+    });
+
+    test("are joined if one call has several", () => {
+      const sent = [user, assistant, result("call_1", "18 C"), result("call_1", "sunny")];
+      expect(thereAndBack([...sent, result("call_2", "9 C")])).toEqual({
+        lost: ["call-id", "replies-joined"],
+        messages: [user, assistant, result("call_1", "18 C\n\nsunny"), result("call_2", "9 C")],
+      });
+    });
+  });
+
   test("keeps the ids of calls if the format has a field for them", async () => {
     const call = { id: "abc", type: "function", function: { name: "f", arguments: "{}" } };
     const input = JSON.stringify({
