@@ -1,11 +1,10 @@
 /**
  * What it costs to watch turns: CPU per token of long streams and per short request of two gateways, one of which records
- * turns for the inspector, writes each into a file, or sends traces of all to a collector that takes them and does nothing.
- * Both are measured in the same windows, so that a busy machine slows both alike. Processes are started anew each round,
- * because each is compiled and laid out in memory a little differently; a round has two pairs, one in each order. Nobody has
- * the inspector's page open.
+ * turns for the inspector, writes each into a file, or sends traces of all to a collector that drops them. Both run over the same
+ * windows, so that a busy machine slows both alike. Each round has new processes, in the other order: the one that is asked first
+ * pays for waking up.
  *
- * `node bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` the two are alike.
+ * `node bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` both are alike.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -21,7 +20,7 @@ import { Rig } from "./streaming/rig.ts";
 import { SAME_WINDOWS } from "./streaming/same-windows.ts";
 import type { SameWindows } from "./streaming/scenario.ts";
 
-const ROUNDS = Number(process.argv[3] ?? 2);
+const ROUNDS = Number(process.argv[3] ?? 4);
 const WINDOWS = Number(process.argv[4] ?? 12);
 
 const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
@@ -32,7 +31,7 @@ const EFFORT = {
   windowMs: 1000,
   settleMs: 1500,
   asks: 0,
-  warmUpRequests: 10_000,
+  warmUpRequests: 3000,
 };
 
 const MEASURED = [
@@ -102,12 +101,11 @@ function createContender(
 }
 
 /**
- * For each of what is measured, of each window, the cost without and with it in microseconds.
+ * Of each measured scenario and window: the ratio of the cost with it to that without it.
  *
- * @param isOnFirst which of the two is started and asked first: it is woken first and pays for it, so that its tokens and
- * requests are up to a quarter dearer
+ * @param isOnFirst which of the two is started and asked first, which costs it up to a quarter more
  */
-async function runRound(watching: Watching, isOnFirst: boolean): Promise<[number, number][][]> {
+async function runRound(watching: Watching, isOnFirst: boolean): Promise<number[][]> {
   const rig = await Rig.start();
   const both = [
     createContender("off", ["--no-inspect"]),
@@ -118,15 +116,16 @@ async function runRound(watching: Watching, isOnFirst: boolean): Promise<[number
     for (const contender of isOnFirst ? both.toReversed() : both) {
       all.push(await startContender(contender, await rig.listen()));
     }
-    const costs: [number, number][][] = [];
-    for (const { scenario, column } of MEASURED) {
+    const ratios: number[][] = [];
+    for (const { scenario, column, unit } of MEASURED) {
       const measured = await scenario.run(rig, all, EFFORT);
-      const [without = [], watched = []] = isOnFirst ? measured.toReversed() : measured;
-      costs.push(
-        without.map((each, window) => [each[column] ?? NaN, watched[window]?.[column] ?? NaN]),
+      const [off = [], on = []] = (isOnFirst ? measured.toReversed() : measured).map((windows) =>
+        windows.map((window) => window[column] ?? NaN),
       );
+      console.log(`off ${median(off)}   on ${median(on)} ${unit}`);
+      ratios.push(off.map((without, window) => (on[window] ?? NaN) / without));
     }
-    return costs;
+    return ratios;
   } finally {
     await Promise.all(all.map((running) => running.stop()));
     await rig.stop();
@@ -134,23 +133,13 @@ async function runRound(watching: Watching, isOnFirst: boolean): Promise<[number
 }
 
 const watching = await startWatching(process.argv[2]);
-/** Of each of what is measured, of each round, the ratio of each window. */
+/** Of each measured scenario, of each round, the ratio of each window. */
 const ratios: number[][][] = MEASURED.map(() => []);
 try {
   for (let round = 0; round < ROUNDS; round++) {
-    const onFirst = await runRound(watching, true);
-    const offFirst = await runRound(watching, false);
-    for (const [at, { unit }] of MEASURED.entries()) {
-      const [some = [], others = []] = [onFirst[at], offFirst[at]];
-      const ofBoth = some.map(([off, on], window) => {
-        const [otherOff, otherOn] = others[window] ?? [NaN, NaN];
-        return Math.sqrt((on / off) * (otherOn / otherOff));
-      });
-      ratios[at]?.push(ofBoth.filter(Number.isFinite));
-      const all = [...some, ...others];
-      const off = toMeasured(all.map(([without]) => without)).median;
-      const on = toMeasured(all.map(([, watched]) => watched)).median;
-      console.log(`off ${off.toFixed(1)} ${unit}   on ${on.toFixed(1)} ${unit}`);
+    const measured = await runRound(watching, round % 2 === 0);
+    for (const [at, ofRound] of measured.entries()) {
+      ratios[at]?.push(ofRound.filter(Number.isFinite));
     }
   }
 } finally {
@@ -158,7 +147,7 @@ try {
 }
 for (const [at, { unit }] of MEASURED.entries()) {
   const { value, low, high } = estimateMean(ratios[at] ?? []);
-  console.log(`${unit}: ${percent(value)} more, 95 % from ${percent(low)} to ${percent(high)}`);
+  console.log(`${unit}: × ${value.toFixed(2)}, 95 % from ${low.toFixed(2)} to ${high.toFixed(2)}`);
 }
 
 function toScenario(name: string): SameWindows {
@@ -167,6 +156,6 @@ function toScenario(name: string): SameWindows {
   return scenario;
 }
 
-function percent(ratio: number): string {
-  return `${((ratio - 1) * 100).toFixed(1)} %`;
+function median(costs: readonly number[]): string {
+  return toMeasured(costs.filter(Number.isFinite)).median.toFixed(1);
 }

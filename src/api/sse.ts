@@ -5,7 +5,6 @@
  * every runtime (on Workers that is the only sign), which aborts the turn.
  */
 import type { PushStream } from "../streams/push-stream.ts";
-import type { EventForm } from "../telemetry/record/event-form.ts";
 
 export interface SseOptions {
   /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
@@ -21,7 +20,7 @@ export interface SseOptions {
   readonly onCancel: (reason: unknown) => void;
 }
 
-/** What is known of the frames of a response besides their text. Set by who produces them, but for `watcher`. */
+/** What is known of the frames of a response besides their text. Set by the producer of the frames. */
 export interface FrameHints {
   /** No other frame follows this one: the response may be completed with it. */
   isLast: boolean;
@@ -30,59 +29,23 @@ export interface FrameHints {
    * instructions. Otherwise 0. The frame itself is not kept: the garbage collector would have to be told of each.
    */
   asciiLength: number;
-  /**
-   * Of a frame that only adds the text of one read to the open part, the number that the listener of its turn has given to the
-   * read. Otherwise 0.
-   */
-  token: number;
-  /** A frame whose `token` is this number is counted here, and its watcher need not be told of it. None is, if it is negative. */
-  next: number;
-  /** Who is told how frames are made. Set before the first one is asked for, where frames are recorded. */
-  watcher?: FrameWatcher | undefined;
 }
 
-/** All fields are there from the beginning: V8 would keep one that is added later in a second object. */
 export function createFrameHints(): FrameHints {
-  return { isLast: false, asciiLength: 0, token: 0, next: -1, watcher: undefined };
-}
-
-/** Nothing is known of the next frame yet. */
-export function clearHints(hints: FrameHints): void {
-  hints.asciiLength = 0;
-  hints.token = 0;
-}
-
-/** Is told of the frames of a response. */
-export interface FrameWatcher {
-  /** Frames are counted here from now on: in the hints, which are touched for each frame anyway. */
-  countIn(hints: FrameHints): void;
-  /** Before a frame is written. */
-  noteEvents(frame: string): void;
-  /** Further frames that have a number as their hint have this form, with the text of their read as JSON. */
-  noteForm(form: EventForm): void;
-}
-
-/** Counts a frame that is being written. Returns false if the watcher has to be told of it. */
-export function countFrame(hints: FrameHints | undefined): boolean {
-  if (hints === undefined || hints.token !== hints.next) return false;
-  hints.next += 1;
-  return true;
+  return { isLast: false, asciiLength: 0 };
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
 export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
-  readonly watcher?: FrameWatcher | undefined;
   /** What the route has answered. Another response, by middleware, has headers of its own. */
   readonly response: Response;
   /** The headers of `response`, which need not be asked for them: that costs 3 % of a short request on Node. */
   readonly head: Readonly<Record<string, string>>;
 }
 
-/** Frames of a response, the same ones, and who is told of them. */
-export type WatchFrames = (
-  frames: PushStream<string>,
-) => Required<Pick<SseSource, "frames" | "watcher">>;
+/** The same frames, which middleware may observe as they are written. */
+export type WatchFrames = (frames: PushStream<string>) => PushStream<string>;
 
 /** What a stream shares with the middleware around its route. */
 export interface SseVariables {
@@ -129,9 +92,7 @@ export function sseResponse(
   frames: PushStream<string>,
   options: SseOptions,
 ): Response {
-  const watched = c.get("watchFrames")?.(frames);
-  if (options.hints && watched?.watcher) watch(options.hints, watched.watcher);
-  const source = { ...options, ...(watched ?? { frames }) };
+  const source = { ...options, frames: c.get("watchFrames")?.(frames) ?? frames };
   const requestId = c.get("requestId");
   const head = {
     "cache-control": "no-cache, no-transform",
@@ -149,11 +110,6 @@ export function sseResponse(
   return response;
 }
 
-function watch(hints: FrameHints, watcher: FrameWatcher): void {
-  hints.watcher = watcher;
-  watcher.countIn(hints);
-}
-
 /** Never empty: an empty chunk ends an HTTP response. */
 export function toFrame(keepAlive: string | (() => string)): string {
   return typeof keepAlive === "string" ? keepAlive : keepAlive();
@@ -162,8 +118,6 @@ export function toFrame(keepAlive: string | (() => string)): string {
 function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream {
   const {
     frames,
-    hints,
-    watcher,
     keepAliveMs,
     keepAlive: ping = KEEP_ALIVE,
     clientIdleTimeoutMs,
@@ -202,7 +156,6 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
-          if (!countFrame(hints)) watcher?.noteEvents(frame);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
           room = Promise.withResolvers();

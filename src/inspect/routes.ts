@@ -94,7 +94,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   app.get("/inspect/api/turns/:number/file", async (c) => {
     const entry = recorder.find(Number(c.req.param("number")));
     if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
-    const record = await entry.lazyRecord();
+    const record = await entry.record();
     if (c.req.query("as") === "json") return json(c, record);
     const turn = { row: toRow(entry), record, tokens: await tokensOf(record) };
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.

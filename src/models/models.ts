@@ -7,7 +7,7 @@ import type { Layout } from "../harmony/render.ts";
 import type { CacheSalts } from "../turn/cache-salt.ts";
 import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
-import type { OnFact, TokenListener, TurnListener } from "../turn/facts.ts";
+import type { OnFact } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
@@ -75,8 +75,8 @@ export interface Model {
   ): Promise<number>;
   /** The same for a turn, including the message prefixes that the model continues. */
   countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
-  /** @param listener told what happens inside the turn. Absent: nobody listens. */
-  run(turn: Turn, signal: AbortSignal, listener?: TurnListener): AsyncIterable<TurnEvent>;
+  /** @param onFact absent: nobody listens, and no facts are made. */
+  run(turn: Turn, signal: AbortSignal, onFact?: OnFact): AsyncIterable<TurnEvent>;
 }
 
 export interface Models {
@@ -133,45 +133,18 @@ function hookTurns(model: Model, hook: TurnHook): Model {
       model.countPromptTokens(messages, tenant, signal),
     countTurnTokens: (turn, signal) => model.countTurnTokens(turn, signal),
     run: (turn, signal, outer) =>
-      hook(model, turn, signal, (hooked, until, listener) =>
-        model.run(hooked, until, joinListeners(listener, outer)),
+      hook(model, turn, signal, (hooked, until, inner) =>
+        model.run(hooked, until, joinListeners(inner, outer)),
       ),
   };
 }
 
-/** Tells both listeners. */
-function joinListeners(
-  inner: TurnListener | undefined,
-  outer: TurnListener | undefined,
-): TurnListener | undefined {
+/** Both listeners as one. */
+function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
   if (inner === undefined || outer === undefined) return inner ?? outer;
-  const onFact: OnFact = (fact) => {
-    inner.onFact(fact);
-    outer.onFact(fact);
-  };
-  return { onFact, tokens: joinTokens(inner.tokens, outer.tokens) };
-}
-
-/** One of them may give numbers. Who is not told of ids together is told of each, and so is the other. */
-function joinTokens(
-  inner: TokenListener | undefined,
-  outer: TokenListener | undefined,
-): TokenListener | undefined {
-  if (inner === undefined || outer === undefined) return undefined;
-  return {
-    clock: inner.clock ?? outer.clock,
-    begin(holder) {
-      const number = inner.begin(holder);
-      return outer.begin(holder) || number;
-    },
-    noteTokens(...told) {
-      inner.noteTokens(...told);
-      outer.noteTokens(...told);
-    },
-    noteRead(tokens) {
-      inner.noteRead(tokens);
-      outer.noteRead(tokens);
-    },
+  return (fact) => {
+    inner(fact);
+    outer(fact);
   };
 }
 
@@ -238,8 +211,8 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
         .length;
     },
     countTurnTokens: (turn, signal) => countPromptTokens(turn, runDeps(), signal),
-    run(turn, signal, listener) {
-      const run = () => runTurn(turn, listener ? { ...runDeps(), listener } : runDeps(), signal);
+    run(turn, signal, onFact) {
+      const run = () => runTurn(turn, { ...runDeps(), onFact }, signal);
       if (firstProbe === undefined || model.contextLength !== undefined) return run();
       return runAfterProbe(firstProbe, run, signal);
     },

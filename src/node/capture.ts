@@ -46,7 +46,7 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     waiting += 1;
     try {
       await before;
-      const chunks = stringifyInChunks(await entry.lazyRecord());
+      const chunks = stringifyInChunks(await entry.record());
       const path = await files.write(toFileName(entry), chunks);
       isFailing = false;
       return path;

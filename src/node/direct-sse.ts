@@ -9,7 +9,7 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { countFrame, type FrameHints, KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
+import { type FrameHints, KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
 import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
@@ -40,7 +40,7 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
 async function writeFrames(
   outgoing: ServerResponse,
   head: Readonly<Record<string, string>>,
-  { frames, hints, watcher, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
+  { frames, hints, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = new Client(outgoing, head);
   let quiet = false;
@@ -55,7 +55,6 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      if (!countFrame(hints)) watcher?.noteEvents(frame);
       return client.write(frame, hints) || client.drained();
     });
     client.end();

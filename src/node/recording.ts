@@ -1,5 +1,4 @@
 /** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
-import { hrtime } from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { isLoopback } from "../config/resolve.ts";
 import { toBackends } from "../config/backends.ts";
@@ -55,13 +54,8 @@ export async function startRecording(
     keepsContent: settings.recordContent,
     gateway: readVersion(),
     now: () => new Date(),
-    clock: readClock,
+    clock: () => performance.now(),
     pause: createPause(setImmediate),
-    // Half of what `TextEncoder` takes, which needs a view for each text.
-    allocate(size) {
-      const bytes = Buffer.alloc(size);
-      return { bytes, write: (text, at) => bytes.write(text, at) };
-    },
   });
   const capture =
     folder === undefined
@@ -70,10 +64,4 @@ export async function startRecording(
   if (inspected) recorder.listen(() => {});
   const inspector = inspected ? openInspector(settings, recorder, capture?.save) : undefined;
   return { recorder, inspector, close: async () => capture?.close() };
-}
-
-/** In milliseconds. `performance.now` also checks what it is called on, which takes nearly as many instructions again. */
-function readClock(): number {
-  const [seconds, nanoseconds] = hrtime();
-  return seconds * 1e3 + nanoseconds / 1e6;
 }

@@ -1,6 +1,4 @@
-/**
- * The facts of a turn, for recorders. They are made only if `runTurn` is given a listener.
- */
+/** The facts of a turn, for listeners: the recorder and traces. They are made only if `runTurn` is given a listener. */
 import type {
   Attempt,
   Capabilities,
@@ -15,55 +13,10 @@ import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
-import type { NotesStart } from "./token-notes.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */
 export type OnFact = (fact: TurnFact) => void;
-
-type IdTokens = Extract<EngineTokens, { type: "ids" }>;
-
-/** Who listens to a turn. */
-export interface TurnListener {
-  readonly onFact: OnFact;
-  /** Takes ordinary reads, which then are no facts. */
-  readonly tokens?: TokenListener | undefined;
-}
-
-/** Is told of nearly all ids many at once: see `ordinary.ts`. */
-export interface TokenListener {
-  /** Gives the times of ids. Absent: they do not matter. */
-  readonly clock: TokenClock | undefined;
-  /**
-   * The holder begins to note ids. Ask it for them before a fact is taken, which came after them. Returns the number of the first
-   * read; each following one has the next. 0: they have none.
-   */
-  begin(holder: TokenHolder): number;
-  /**
-   * Ids of the vocabulary that the turn has read and parsed, or will have when it reads anything else: those since `begin`.
-   *
-   * @param notes as `toNote` makes them. Neither these nor `starts` are to be kept: they are used again
-   * @param starts by the clock; the first is that of the first note
-   */
-  noteTokens(notes: Uint32Array, starts: readonly NotesStart[]): void;
-  /** A read that the turn has parsed. Told in order. */
-  noteRead(tokens: IdTokens): void;
-}
-
-/**
- * Times are in tenths of a millisecond, as signed integers of 32 bits. Who asks very often takes `answer` and counts `alike` down
- * while it is above 0, and calls `now` otherwise.
- */
-export interface TokenClock {
-  alike: number;
-  readonly answer: number;
-  now(): number;
-}
-
-export interface TokenHolder {
-  /** Tells of what it has noted. */
-  tell(): void;
-}
 
 export type TurnFact =
   | TurnRendered

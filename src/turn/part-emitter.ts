@@ -169,8 +169,7 @@ class Emitter implements PartEmitter {
       !this.#isHeld(part);
     if (!isPlain) return undefined;
     this.#text.push(text);
-    // The same members as the delta of a numbered id: one shape for V8.
-    return { type: "part-delta", text, token: undefined };
+    return { type: "part-delta", text };
   }
 
   addEmitted(ids: readonly TokenId[]): void {

@@ -11,7 +11,7 @@ import { toAffinity } from "./affinity.ts";
 import type { CacheSalts } from "./cache-salt.ts";
 import { type BuiltinRuns, createBuiltinRuns } from "./builtin-runs.ts";
 import { findCheckedTool } from "./checks.ts";
-import type { OnFact, ParsingOptions, TurnListener } from "./facts.ts";
+import type { OnFact, ParsingOptions } from "./facts.ts";
 import type { Conclusion } from "./next-step.ts";
 import type { EmittedBuiltins } from "./open-call.ts";
 import { createPartEmitter } from "./part-emitter.ts";
@@ -53,9 +53,9 @@ export interface RunDeps {
   /** Called between slices of long work. */
   readonly pause: Pause;
   /** Absent: nobody listens. */
-  readonly listener?: TurnListener | undefined;
-  /** Ordinary ids are read like any others (see `ordinary.ts`): the events are the same. */
-  readonly takesLongWay?: boolean;
+  readonly onFact?: OnFact | undefined;
+  /** Default: false. The events are the same (see `ordinary.ts`). */
+  readonly disableFastPath?: boolean;
 }
 
 /**
@@ -66,7 +66,7 @@ export interface RunDeps {
  */
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
   return createPushStream(async (consumer) => {
-    const output = new TurnOutput(consumer, deps.listener?.onFact);
+    const output = new TurnOutput(consumer, deps.onFact);
     const encoding = encodeTurn(turn, deps, signal);
     // `await` costs a microtask even for a plain value.
     const encoded = encoding instanceof Promise ? await encoding : encoding;
@@ -142,8 +142,7 @@ function prepare(
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
   const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
   const onWrappedCode = () => countRepair(state, "wrapped-code");
-  const { listener, layout } = deps;
-  const onFact = listener?.onFact;
+  const { onFact, layout } = deps;
   if (onFact) {
     const { name, capabilities } = engine;
     const shaping = { layout, steering, contextLength, parsing, capabilities };
@@ -157,7 +156,7 @@ function prepare(
     contextLength,
     signal,
     output,
-    takesLongWay: deps.takesLongWay ?? false,
+    disableFastPath: deps.disableFastPath ?? false,
     tokenizer,
     renderer,
     prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
@@ -181,7 +180,6 @@ function prepare(
     builtins,
     pause: deps.pause,
     onFact,
-    tokens: listener?.tokens,
     repetition: steering.repetitionGuard
       ? createRepetitionGuard(engine.capabilities.idsOut)
       : undefined,

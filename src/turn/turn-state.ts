@@ -5,7 +5,7 @@ import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
-import type { OnFact, TokenListener } from "./facts.ts";
+import type { OnFact } from "./facts.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { BuiltinRuns } from "./builtin-runs.ts";
 import type { Stage } from "./next-step.ts";
@@ -26,8 +26,8 @@ export interface TurnState {
   readonly contextLength: number | undefined;
   readonly signal: AbortSignal;
   readonly output: TurnOutput;
-  /** Ordinary ids are read like any others. For the test that compares both ways. */
-  readonly takesLongWay: boolean;
+  /** For the test that compares the fast path with the general one. */
+  readonly disableFastPath: boolean;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
@@ -44,8 +44,6 @@ export interface TurnState {
   readonly pause: Pause;
   /** Absent: nobody listens. */
   readonly onFact: OnFact | undefined;
-  /** Of the same listener. */
-  readonly tokens: TokenListener | undefined;
   readonly repetition: RepetitionGuard | undefined;
   /** Constraint for the whole turn, if the engine supports it and the operator enabled it. */
   readonly singleCallConstraint: Constraint | undefined;

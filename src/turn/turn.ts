@@ -155,8 +155,6 @@ export type TurnEvent =
       readonly logprobs?: readonly TokenLogprob[];
       /** Citations that end in this text. */
       readonly citations?: readonly Citation[];
-      /** The text is that of the ids of one read, to which the turn's listener has given this number. */
-      readonly token?: number | undefined;
     }
   | {
       readonly type: "part-end";

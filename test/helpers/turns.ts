@@ -5,7 +5,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
-import type { OnFact, TurnListener } from "../../src/turn/facts.ts";
+import type { OnFact } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
@@ -65,9 +65,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly pause?: Pause;
   readonly onFact?: OnFact;
-  /** Instead of `onFact`. */
-  readonly listener?: TurnListener;
-  readonly takesLongWay?: boolean;
+  readonly disableFastPath?: boolean;
 }
 
 /** Call ids are `call_1`, `call_2`, … */
@@ -80,8 +78,7 @@ export function startTurn(
     signal = new AbortController().signal,
     pause = createPause(),
     onFact,
-    listener,
-    takesLongWay = false,
+    disableFastPath = false,
   }: RunOptions = {},
 ): PushStreamIterator<TurnEvent> {
   let calls = 0;
@@ -94,9 +91,8 @@ export function startTurn(
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
       pause,
-      ...(onFact && { listener: { onFact } }),
-      ...(listener && { listener }),
-      takesLongWay,
+      onFact,
+      disableFastPath,
     },
     signal,
   )[Symbol.asyncIterator]();

@@ -8,8 +8,8 @@ import type { ApiEnv } from "../../src/api/client.ts";
 import {
   createFrameHints,
   type FrameHints,
-  type FrameWatcher,
   sseResponse,
+  type WatchFrames,
 } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
@@ -27,12 +27,12 @@ async function serve(
   write: Write,
   keepAliveMs = 10_000,
   clientIdleTimeoutMs = 60_000,
-  watcher?: FrameWatcher,
+  watchFrames?: WatchFrames,
 ) {
   const app = new Hono<ApiEnv>();
   const left: unknown[] = [];
   app.use(async (c, next) => {
-    if (watcher !== undefined) c.set("watchFrames", (frames) => ({ frames, watcher }));
+    if (watchFrames !== undefined) c.set("watchFrames", watchFrames);
     await next();
     c.header("x-from-middleware", "yes");
   });
@@ -121,34 +121,28 @@ const TWO: Write = async (take) => {
   await take("data: zwölf 👩‍🚀\n\n");
 };
 
-test("a watched frame is counted if its number is next, and told of otherwise; one that is not written is neither", async () => {
-  const told: string[] = [];
-  let sent: FrameHints | undefined;
-  const watcher: FrameWatcher = {
-    countIn(hints) {
-      sent = hints;
-      hints.next = 5;
-    },
-    noteEvents: (frame) => told.push(frame),
-    noteForm() {},
-  };
+test("middleware observes the frames that are written, and not one that comes after the client has left", async () => {
+  const written: string[] = [];
   const over = Promise.withResolvers<boolean>();
-  const write: Write = async (take, hints) => {
-    for (const token of [5, 7, 6, 0]) {
-      hints.token = token;
-      await take(`data: ${token}\n\n`);
-    }
+  const write: Write = async (take) => {
+    for (const each of [5, 7, 6]) await take(`data: ${each}\n\n`);
     await closed;
-    hints.token = 7;
     over.resolve(await take("data: late\n\n"));
   };
-  const { port, closed } = await serve(write, undefined, undefined, watcher);
+  const { port, closed } = await serve(write, undefined, undefined, (frames) =>
+    createPushStream((take) =>
+      frames.pushTo((frame) => {
+        const demand = take(frame);
+        if (demand !== false) written.push(frame);
+        return demand;
+      }),
+    ),
+  );
   const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}\r\n`);
-  await readUntil(socket, "data: 0\n\n\r\n");
+  await readUntil(socket, "data: 6\n\n\r\n");
   socket.destroy();
   expect(await over.promise).toBe(false);
-  expect(told).toEqual(["data: 7\n\n", "data: 0\n\n"]);
-  expect(sent?.next).toBe(7);
+  expect(written).toEqual(["data: 5\n\n", "data: 7\n\n", "data: 6\n\n"]);
 });
 
 test("frames arrive in well-formed chunks, with the headers of the middleware", async () => {

@@ -16,16 +16,13 @@ import type { Capabilities, Engine, EngineTokens } from "../../src/engines/engin
 import { parseJson } from "../../src/harmony/json.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import { ExchangeClock } from "../../src/telemetry/record/exchange-clock.ts";
-import { RecentClock } from "../../src/telemetry/record/recent-clock.ts";
 import { RecordBudget, RecordMemory } from "../../src/telemetry/record/limits.ts";
 import { TurnRecording } from "../../src/telemetry/record/recording.ts";
-import type { TurnListener } from "../../src/turn/facts.ts";
+import type { OnFact } from "../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { scriptTransport } from "../engines/support.ts";
 import { fakeBrowser, fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { readsOf } from "../helpers/noted-reads.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import {
   formedAnswer,
@@ -41,58 +38,28 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   const facts: unknown[] = [];
   const parsed: EngineTokens[] = [];
   let error: unknown;
-  const memory = new RecordMemory(Infinity, () => false);
-  const recording = new TurnRecording({
-    budget: new RecordBudget(Infinity, memory),
-    clock: new ExchangeClock(new RecentClock(() => 0)),
-    exchange: undefined,
-  });
-  const noteRead = (tokens: Extract<EngineTokens, { type: "ids" }>) => {
-    facts.push(tokens);
-    parsed.push({ type: "ids", ids: tokens.ids });
-  };
-  const listener: TurnListener = {
-    onFact(fact) {
-      recording.onFact(fact);
-      if (fact.type === "parsed") parsed.push(fact.tokens);
-      else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
-      else if (fact.type !== "rendered") facts.push(fact);
-    },
-    tokens: {
-      clock: recording.clock,
-      begin: (holder) => recording.begin(holder),
-      noteTokens(notes, starts) {
-        recording.noteTokens(notes, starts);
-        for (const { ids } of readsOf(notes)) noteRead({ type: "ids", ids });
-      },
-      noteRead(tokens) {
-        recording.noteRead(tokens);
-        noteRead(tokens);
-      },
-    },
+  const budget = new RecordBudget(Infinity, new RecordMemory(Infinity, () => false));
+  const recording = new TurnRecording(budget, () => 0);
+  const onFact: OnFact = (fact) => {
+    recording.onFact(fact);
+    if (fact.type === "parsed") parsed.push(fact.tokens);
+    else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
+    else if (fact.type !== "rendered") facts.push(fact);
   };
   try {
-    const running = startTurn(engine, turn, { ...options, listener });
-    for await (const event of running) events.push(withoutNumber(event));
+    const running = startTurn(engine, turn, { ...options, onFact });
+    for await (const event of running) events.push(event);
   } catch (thrown) {
     error = thrown;
   }
   const ids = parsed.flatMap((tokens) => (tokens.type === "ids" ? tokens.ids : []));
-  recording.flush();
-  const calls = recording.calls.map(({ reads, used }) => ({ reads: [...reads.reads()], used }));
+  const calls = recording.calls.map(({ reads, used }) => ({ reads: reads.reads, used }));
   return { events, facts, ids, calls, parser: recording.parser, error };
-}
-
-/** Only ids that were deferred have a number. */
-function withoutNumber(event: TurnEvent): TurnEvent {
-  if (event.type !== "part-delta") return event;
-  const { token: _, ...rest } = event;
-  return rest;
 }
 
 async function bothWays(createEngine: () => Engine, turn: Turn, options: RunOptions = {}) {
   const short = await observe(createEngine(), turn, options);
-  const long = await observe(createEngine(), turn, { ...options, takesLongWay: true });
+  const long = await observe(createEngine(), turn, { ...options, disableFastPath: true });
   return { short, long };
 }
 

@@ -8,8 +8,7 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { EventForm } from "../../telemetry/record/event-form.ts";
-import { clearHints, END_OF_FRAME, type FrameHints, type FrameWatcher } from "../sse.ts";
+import { END_OF_FRAME, type FrameHints } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
@@ -63,7 +62,6 @@ const REASONING = '"content":"","reasoning":';
 const MIRROR = ',"reasoning_content":';
 const DETAIL = ',"reasoning_details":[{"type":"reasoning.text","text":';
 const DETAIL_END = ',"index":0}]';
-const NO_JOINTS: readonly string[] = [];
 const TAIL = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}${END_OF_FRAME}`;
 const REASONING_TAIL = DETAIL_END + TAIL;
 
@@ -71,9 +69,6 @@ class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
   readonly #hints: FrameHints | undefined;
-  readonly #watcher: FrameWatcher | undefined;
-  /** The watcher knows the form of frames that only add text to the open part. */
-  #hasForm = false;
   readonly #calls: CallDeltas;
   /** What all chunks begin with. */
   readonly #top: string;
@@ -105,7 +100,6 @@ class ChoiceWriter implements ChunkWriter {
   constructor(options: ReplyOptions, index: number, hints: FrameHints | undefined) {
     this.#options = options;
     this.#hints = hints;
-    this.#watcher = hints?.watcher;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -141,7 +135,6 @@ class ChoiceWriter implements ChunkWriter {
 
   #start({ part, sealed }: PartStart): string {
     this.#open = part;
-    this.#hasForm = this.#watcher === undefined;
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
@@ -194,14 +187,13 @@ class ChoiceWriter implements ChunkWriter {
     }
   }
 
-  #reasoning({ text: delta, token }: Delta): string {
+  #reasoning({ text: delta }: Delta): string {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
     const shown = this.#takeSeparator() + delta;
     const isOneWord = isPlain(shown);
     const text = toJsonText(shown, isOneWord);
-    const { mirrorReasoning } = this.#options;
-    const more = mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
+    const more = this.#options.mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
     if (this.#role !== "" || this.#reasoningFormat !== "") {
       const format = this.#reasoningFormat;
       this.#reasoningFormat = "";
@@ -209,12 +201,10 @@ class ChoiceWriter implements ChunkWriter {
     }
     const frame = this.#textHead + text + more + text + REASONING_TAIL;
     if (isOneWord) this.#noteAscii(frame);
-    if (this.#hasForm) this.#noteToken(token);
-    else this.#noteForm(mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL], REASONING_TAIL);
     return frame;
   }
 
-  #content({ text, logprobs, citations, token }: Delta): string {
+  #content({ text, logprobs, citations }: Delta): string {
     this.#hasContent = true;
     const shown = this.#takeSeparator() + text;
     this.#length += shown.length;
@@ -223,7 +213,7 @@ class ChoiceWriter implements ChunkWriter {
       const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
       return citations ? frame + this.#annotations(citations) : frame;
     }
-    return this.#textFrame(shown, TAIL, token);
+    return this.#textFrame(shown, TAIL);
   }
 
   #callDelta(text: string): string {
@@ -232,13 +222,11 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   /** A frame that adds a text to the open part, once, and nothing else. */
-  #textFrame(text: string, tail: string, token?: number): string {
+  #textFrame(text: string, tail: string): string {
     const isOneWord = isPlain(text);
     const json = toJsonText(text, isOneWord);
     const frame = this.#textHead + json + tail;
     if (isOneWord) this.#noteAscii(frame);
-    if (this.#hasForm) this.#noteToken(token);
-    else this.#noteForm(NO_JOINTS, tail);
     return frame;
   }
 
@@ -325,20 +313,8 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiLength = frame.length;
   }
 
-  /** Notes that the frame is that of a read with this number. */
-  #noteToken(token = 0): void {
-    if (this.#hints !== undefined) this.#hints.token = token;
-  }
-
   #clearHints(): void {
-    if (this.#hints !== undefined) clearHints(this.#hints);
-  }
-
-  /** Tells the watcher what further frames are made of that add text to the open part. */
-  #noteForm(joints: readonly string[], tail: string): void {
-    const form = new EventForm({ head: this.#textHead, number: undefined, joints, tail });
-    this.#watcher?.noteForm(form);
-    this.#hasForm = true;
+    if (this.#hints !== undefined) this.#hints.asciiLength = 0;
   }
 
   #takeRole(): string {

@@ -1,5 +1,4 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
-import { EventForm } from "../../telemetry/record/event-form.ts";
 import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
@@ -16,8 +15,6 @@ export class ContentBlocks {
   /** The open block's delta frame, up to its text. Its deltas differ in their text only, so the rest is serialised once. */
   #deltaHead = "";
   #isAsciiHead = false;
-  /** Whether it is known what the open block's delta frames are made of. */
-  #hasForm = false;
 
   /** @param hints of the response: delta frames are described there. */
   constructor(hints: FrameHints) {
@@ -51,18 +48,12 @@ export class ContentBlocks {
     return this.startThinking() + this.signature(signature) + this.stop();
   }
 
-  /**
-   * Adds text, or JSON text of an input, to the open block.
-   *
-   * @param token the number of the read that the text is that of, if it has one, and nothing else is sent with this frame
-   */
-  delta(text: string, token = 0): string {
+  /** Adds text, or JSON text of an input, to the open block. */
+  delta(text: string): string {
     const isOneWord = isPlain(text);
     const json = toJsonText(text, isOneWord);
     const delta = this.#deltaHead + json + DELTA_TAIL;
     if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = delta.length;
-    if (this.#hasForm) this.#hints.token = token;
-    else this.#noteForm();
     return delta;
   }
 
@@ -84,14 +75,7 @@ export class ContentBlocks {
       "event: content_block_delta\n" +
       `data: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"${deltaType}","${member}":`;
     this.#isAsciiHead = isAscii(this.#deltaHead);
-    this.#hasForm = false;
     return frame("content_block_start", `"index":${this.#index},"content_block":${block}`);
-  }
-
-  #noteForm(): void {
-    const parts = { head: this.#deltaHead, number: undefined, joints: [], tail: DELTA_TAIL };
-    this.#hints.watcher?.noteForm(new EventForm(parts));
-    this.#hasForm = true;
   }
 
   #otherDelta(delta: object): string {

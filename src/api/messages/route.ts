@@ -13,7 +13,7 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
-import { clearHints, createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
+import { createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { MediaInput } from "./block-text.ts";
@@ -208,13 +208,13 @@ function toFrames(
     const writer = createEventWriter(options, hints);
     try {
       await consume(events, (event) => {
-        clearHints(hints);
+        hints.asciiLength = 0;
         hints.isLast = event.type === "end";
         const frames = writer.push(event);
         return frames === "" || consumer(frames);
       });
     } catch (error) {
-      clearHints(hints);
+      hints.asciiLength = 0;
       if (!hints.isLast) await consumer(errorFrame(describeError(error)));
     }
   });

@@ -21,12 +21,11 @@ export class TextWriter {
     return this.#startBlock();
   }
 
-  /** @param token see {@link ContentBlocks.delta} */
-  delta(text: string, citations: readonly Citation[], token: number | undefined): string {
+  delta(text: string, citations: readonly Citation[]): string {
     let frames = "";
     if (citations.length === 0 && !this.#isCited) {
       this.#blockLength += text.length;
-      frames = this.#blocks.delta(text, token);
+      frames = this.#blocks.delta(text);
     } else {
       for (const span of cutAtCitations(text, citations, this.#partLength)) {
         if (span.text !== "") frames += this.#uncitedDelta(span.text);

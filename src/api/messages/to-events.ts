@@ -110,14 +110,14 @@ class MessageWriter implements EventWriter {
     }
   }
 
-  #delta({ text, citations = [], token }: Delta): string {
+  #delta({ text, citations = [] }: Delta): string {
     const part = this.#open;
     switch (part?.kind) {
       case "reasoning":
-        return this.#options.thinking === "text" ? this.#blocks.delta(text, token) : "";
+        return this.#options.thinking === "text" ? this.#blocks.delta(text) : "";
       case "preamble":
       case "content":
-        return this.#text.delta(text, citations, token);
+        return this.#text.delta(text, citations);
       case "tool-call":
         return this.#inputDelta(this.#input?.push(text));
       case "builtin-call":

@@ -34,7 +34,7 @@ export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
     let isStreamed = false;
     c.set("watchFrames", (frames) => {
       isStreamed = true;
-      return { frames: endWith(frames, exchange), watcher: exchange.watcher };
+      return noted(frames, exchange);
     });
     try {
       await next();
@@ -57,12 +57,17 @@ function apiOf(c: Context<ApiEnv>): RecordedApi | undefined {
   return APIS.find(([end]) => c.req.path.endsWith(end))?.[1];
 }
 
-/** The same frames; when they end, the exchange does. */
-function endWith(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
+/** The same frames, noted once they are written. When they end, the exchange does. */
+function noted(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
   return createPushStream(
     async (consumer) => {
       try {
-        await frames.pushTo(consumer);
+        await frames.pushTo((frame) => {
+          const demand = consumer(frame);
+          // The client has left before this frame otherwise.
+          if (demand !== false) exchange.noteEvents(frame);
+          return demand;
+        });
       } finally {
         exchange.end();
       }

@@ -1,8 +1,7 @@
 /** Events as server-sent events. */
 import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
-import { EventForm, type FormParts } from "../../telemetry/record/event-form.ts";
-import { clearHints, END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
+import { type FrameHints, sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { ResponseEvent, WrittenEvent } from "./to-events.ts";
 
@@ -16,28 +15,21 @@ export function toFrames(
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     try {
-      await consume(events, ({ type, json, isAscii = false, token = 0, form }) => {
+      await consume(events, ({ type, json, isAscii = false }) => {
         const frame = sseFrame(json, type);
         hints.isLast = LAST_TYPES.has(type);
         hints.asciiLength = isAscii ? frame.length : 0;
-        hints.token = token;
-        if (form !== undefined) hints.watcher?.noteForm(toFrameForm(form, type));
         return consumer(hints.isLast ? frame + DONE : frame);
       });
     } catch (error) {
       if (hints.isLast) return;
-      clearHints(hints);
+      hints.asciiLength = 0;
       const members = toErrorMembers(toResponsesError(describeError(error)));
       await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
     }
-    clearHints(hints);
+    hints.asciiLength = 0;
     if (!hints.isLast) await consumer(DONE);
   });
-}
-
-function toFrameForm(form: FormParts, type: string): EventForm {
-  const head = sseFrame(form.head, type).slice(0, -END_OF_FRAME.length);
-  return new EventForm({ ...form, head, tail: form.tail + END_OF_FRAME });
 }
 
 const DONE = sseFrame("[DONE]");

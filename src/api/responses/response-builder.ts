@@ -75,8 +75,6 @@ export interface ItemDelta {
   readonly text: string;
   /** Of this text, if the item has any. */
   readonly logprobs: readonly OutputLogprob[] | undefined;
-  /** The number of the read that the text is that of, if it has one. */
-  readonly token: number | undefined;
 }
 
 /** Called synchronously, after the change. Items open and close strictly one after the other. */
@@ -234,7 +232,7 @@ class Builder implements ResponseBuilder {
     this.#listener?.onItemStart(this.#open);
   }
 
-  #append({ text, logprobs, token }: Extract<TurnEvent, { type: "part-delta" }>): void {
+  #append({ text, logprobs }: Extract<TurnEvent, { type: "part-delta" }>): void {
     const item = this.#open;
     if (item === undefined || text === "") return;
     if (item.input) return this.#showInput(item, item.input.push(text));
@@ -242,13 +240,13 @@ class Builder implements ResponseBuilder {
     const shown =
       logprobs && isMessage(item.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
     if (shown) item.logprobs.push(...shown);
-    this.#listener?.onDelta(item, { text, logprobs: shown, token });
+    this.#listener?.onDelta(item, { text, logprobs: shown });
   }
 
   #showInput(item: OpenItem, input: string): void {
     if (input === "") return;
     item.text += input;
-    this.#listener?.onDelta(item, { text: input, logprobs: undefined, token: undefined });
+    this.#listener?.onDelta(item, { text: input, logprobs: undefined });
   }
 
   #annotate(citations: readonly Citation[] | undefined): void {

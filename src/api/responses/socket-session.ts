@@ -200,7 +200,7 @@ class Session implements SocketSession {
     const send = async ({ json }: ResponseEvent) => {
       isQuiet = false;
       isSending = true;
-      exchange?.watcher.noteEvents(json);
+      exchange?.noteEvents(json);
       await port.send(json);
       isSending = false;
       return true;

@@ -5,7 +5,6 @@
  */
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
-import { type FormParts, LONGEST_TEXT } from "../../telemetry/record/event-form.ts";
 import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
 import {
@@ -38,13 +37,6 @@ export interface ResponseEvent {
 export interface WrittenEvent extends ResponseEvent {
   /** Its body is ASCII. False: it may be. */
   readonly isAscii: boolean;
-  /**
-   * Of an event that only adds the text of one read to the open item, in the last form, the number that the listener of its turn has
-   * given to the read. Otherwise 0.
-   */
-  readonly token: number;
-  /** The form of this body, and of the following ones that have a number. */
-  readonly form: FormParts | undefined;
 }
 
 export interface EventWriterOptions {
@@ -124,8 +116,6 @@ class EventList implements ResponseListener {
   #deltaHead = "";
   #deltaTail = "";
   #isAsciiDelta = false;
-  /** Whether the form of the open item's deltas is known, and their numbers follow the last one's. */
-  #hasForm = false;
 
   constructor(builder: ResponseBuilder, options: EventWriterOptions) {
     this.#builder = builder;
@@ -173,24 +163,18 @@ class EventList implements ResponseListener {
     }
   }
 
-  onDelta({ part }: OpenItem, { text, logprobs, token = 0 }: ItemDelta): void {
+  onDelta({ part }: OpenItem, { text, logprobs }: ItemDelta): void {
     const type = this.#deltaType;
     if (type === undefined) return;
     const number = this.#sequence++;
     const isOneWord = isPlain(text);
-    const content = toJsonText(text, isOneWord);
     // Only number and text differ from the last delta. Assembled from cached parts, an event with its frame costs
     // 220 ns; serialised anew, 380 ns.
-    const head = this.#deltaHead + number + this.#deltaTail + content;
-    const tail = isMessage(part) ? toMessageTail(logprobs) : "}";
-    const hadForm = this.#hasForm;
-    this.#hasForm = logprobs === undefined && content.length <= LONGEST_TEXT;
+    const head = this.#deltaHead + number + this.#deltaTail + toJsonText(text, isOneWord);
     this.#events.push({
       type,
-      json: head + tail,
+      json: head + (isMessage(part) ? toMessageTail(logprobs) : "}"),
       isAscii: isOneWord && this.#isAsciiDelta && logprobs === undefined,
-      token: hadForm && this.#hasForm ? token : 0,
-      form: !hadForm && this.#hasForm ? this.#toForm(number, tail) : undefined,
     });
   }
 
@@ -289,12 +273,7 @@ class EventList implements ResponseListener {
   /** `members` is JSON text without braces: most events differ from the last one in a single member. */
   #write(type: string, members: string): void {
     const json = `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`;
-    this.#events.push({ type, json, isAscii: false, token: 0, form: undefined });
-    this.#hasForm = false;
-  }
-
-  #toForm(next: number, tail: string): FormParts {
-    return { head: this.#deltaHead, number: { next, after: this.#deltaTail }, joints: [], tail };
+    this.#events.push({ type, json, isAscii: false });
   }
 
   #deltaTypeOf({ part, target }: OpenItem): string | undefined {

@@ -20,7 +20,7 @@ export function inspectSettings() {
       description: "Maximum recorded turns in memory. The oldest are dropped first.",
     }),
     inspectMaxBytes: setting("inspect", bytes, {
-      default: 67_108_864,
+      default: 134_217_728,
       description:
         "Maximum bytes of recorded turns in memory, as an estimate. One turn may use a quarter; the rest of it is left out.",
     }),

@@ -1,5 +1,4 @@
 /** The changes of a running turn's record since it was last read. */
-import type { TurnRecording } from "./recording.ts";
 import type { RecordedPart, TurnRecord } from "./schema.ts";
 import type { SeenRecord } from "./seen-record.ts";
 
@@ -21,11 +20,7 @@ export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
 }
 
 /** @param record before {@link withoutSeen} and redaction */
-export function seenOf(
-  record: TurnRecord,
-  since: SeenRecord,
-  recording: TurnRecording | undefined,
-): SeenRecord {
+export function seenOf(record: TurnRecord, since: SeenRecord): SeenRecord {
   const text = record.parts.at(-1)?.text ?? "";
   const call = Math.max(0, since.call + record.calls.length - 1);
   const reads = record.calls.at(-1)?.reads.length ?? 0;
@@ -33,8 +28,7 @@ export function seenOf(
     prompt: since.prompt || record.prompt !== null,
     decisions: since.decisions + record.decisions.length,
     call,
-    read:
-      recording?.calls[call]?.reads.positionAfter(call === since.call ? since.read : 0, reads) ?? 0,
+    read: reads + (call === since.call ? since.read : 0),
     recoveries: since.recoveries + record.recoveries.length,
     events: since.events + (record.answer?.events?.length ?? 0),
     parts: record.parts.length,

@@ -2,7 +2,7 @@
 import type { Pause } from "../../streams/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
-import type { ExchangeClock } from "./exchange-clock.ts";
+import type { Elapsed } from "./elapsed.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
@@ -10,7 +10,7 @@ import { TurnRecording } from "./recording.ts";
 import { redact } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
 import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
-import { collectLazily, runSliced } from "./slices.ts";
+import { runSliced } from "./slices.ts";
 import type { FindSource } from "./sources.ts";
 import { toSummary } from "./summary.ts";
 import { toRecord } from "./to-record.ts";
@@ -60,20 +60,14 @@ export class Entry {
     return this.#isTurnOver && this.#isExchangeOver;
   }
 
-  /** @param isFirst whether it is the first turn of its exchange */
-  beginTurn(model: string, clock: ExchangeClock, isFirst: boolean): TurnRecording {
+  beginTurn(model: string, elapsed: Elapsed): TurnRecording {
     this.#model = model;
     this.#isTurnOver = false;
-    this.#recording = new TurnRecording({
-      budget: this.#begun.budget,
-      clock,
-      exchange: isFirst ? this.#begun.exchange : undefined,
-    });
+    this.#recording = new TurnRecording(this.#begun.budget, elapsed);
     return this.#recording;
   }
 
   turnEnded(): void {
-    this.#recording?.close();
     this.#isTurnOver = true;
     this.#settle();
   }
@@ -98,14 +92,6 @@ export class Entry {
     return this.#toKept(await runSliced(steps, this.#options.pause));
   }
 
-  /** Only for iteration or `slices.ts`: reads and events of a complete turn are made while they are iterated. */
-  async lazyRecord(): Promise<TurnRecord> {
-    if (!this.isComplete || !this.#options.keepsContent) return this.record();
-    const parsed = this.#recording && new ParsedAgain(this.#recording);
-    const steps = toRecord(this.#input(), parsed, NOTHING_SEEN, collectLazily);
-    return runSliced(steps, this.#options.pause);
-  }
-
   async changes(since: SeenRecord): Promise<RecordChanges> {
     const look = this.#looking.then(() => this.#look(since));
     this.#looking = look.catch(() => undefined);
@@ -113,13 +99,13 @@ export class Entry {
   }
 
   async #look(since: SeenRecord): Promise<RecordChanges> {
-    if (this.isComplete) return { record: await this.lazyRecord(), seen: undefined };
+    if (this.isComplete) return { record: await this.record(), seen: undefined };
     this.#parsed ??= this.#recording && new ParsedAgain(this.#recording);
     const steps = toRecord(this.#input(), this.#parsed, since);
     const record = await runSliced(steps, this.#options.pause);
     return {
       record: this.#toKept(withoutSeen(record, since)),
-      seen: seenOf(record, since, this.#recording),
+      seen: seenOf(record, since),
     };
   }
 
@@ -143,7 +129,6 @@ export class Entry {
   }
 
   #input(): RecordInput {
-    this.#recording?.flush();
     const { gateway, findSource } = this.#options;
     return {
       ...this.#begun,

@@ -55,18 +55,18 @@ export class RecordBudget {
     return [...this.#cut].map(([what, left]) => ({ what, left }));
   }
 
-  /** Reserves bytes. If there is no room, notes that `amount` of `what` was left out, and returns false. */
-  take(bytes: number, what: string, amount = bytes): boolean {
-    if (this.#used + bytes <= this.#max && this.#memory.take(bytes)) {
+  /**
+   * Reserves bytes. If there is no room, notes that `amount` of `what` was left out, and returns false. Later ones of the same
+   * kind are left out too, so that what is kept of a kind is its beginning.
+   */
+  take(bytes: number, what: string, amount: number): boolean {
+    const left = this.#cut.get(what);
+    if (left === undefined && this.#used + bytes <= this.#max && this.#memory.take(bytes)) {
       this.#used += bytes;
       return true;
     }
-    this.leaveOut(what, amount);
+    this.#cut.set(what, (left ?? 0) + amount);
     return false;
-  }
-
-  leaveOut(what: string, amount: number): void {
-    this.#cut.set(what, (this.#cut.get(what) ?? 0) + amount);
   }
 
   /** Frees the memory when the record is dropped. */
@@ -74,4 +74,9 @@ export class RecordBudget {
     this.#memory.release(this.#used);
     this.#used = 0;
   }
+}
+
+/** The memory that V8 takes for a text: one byte for each character, or two if one of them is not in Latin-1. */
+export function bytesOf(text: string): number {
+  return /[^\0-\xff]/.test(text) ? text.length * 2 : text.length;
 }

@@ -52,7 +52,7 @@ const MAX_WAS = 160;
 export class ParsedAgain {
   readonly #recording: TurnRecording;
   #pass: ParserPass | undefined;
-  readonly #calls: CallUnits[] = [];
+  readonly #calls: Iterator<EngineTokens>[] = [];
   /** Index of the next parser note, and the number of its units that have been parsed. */
   #note = 0;
   #units = 0;
@@ -81,7 +81,7 @@ export class ParsedAgain {
           const unit = units?.next();
           this.#units += 1;
           // Reads that the record has no room for are missing.
-          if (unit !== undefined) pass.unit(call, unit);
+          if (unit?.done === false) pass.unit(call, unit.value);
           if (++inSlice % SLICE === 0) yield;
         }
         // The last note can still grow.
@@ -92,35 +92,18 @@ export class ParsedAgain {
     }
   }
 
-  #unitsOf(call: number): CallUnits | undefined {
+  #unitsOf(call: number): Iterator<EngineTokens> | undefined {
     const note = this.#recording.calls[call];
     if (note === undefined) return undefined;
-    return (this.#calls[call] ??= new CallUnits(note.reads));
+    return (this.#calls[call] ??= unitsIn(note.reads));
   }
 }
 
 const NOTHING_PARSED: ParsedTurn = { parts: [], recoveries: [] };
 
-/** Iterates over the units of a call, including those that are added while it iterates. */
-class CallUnits {
-  readonly #log: ReadLog;
-  #position = 0;
-  #units: Iterator<EngineTokens> = [].values();
-
-  constructor(log: ReadLog) {
-    this.#log = log;
-  }
-
-  next(): EngineTokens | undefined {
-    for (;;) {
-      const unit = this.#units.next();
-      if (!unit.done) return unit.value;
-      const [read] = this.#log.reads(this.#position);
-      if (read === undefined) return undefined;
-      this.#position = read.next;
-      this.#units = oneByOne(read.tokens);
-    }
-  }
+/** The units of a call, including those that are added while it is iterated. */
+function* unitsIn({ reads }: ReadLog): Generator<EngineTokens> {
+  for (const { tokens } of reads) yield* oneByOne(tokens);
 }
 
 class ParserPass implements ParsedTurn {

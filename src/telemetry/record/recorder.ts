@@ -7,16 +7,14 @@ import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
-import { ExchangeClock } from "./exchange-clock.ts";
+import { type Elapsed, startElapsed } from "./elapsed.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
 import { type Begun, Entry, type EntryOptions } from "./entry.ts";
 import type { RecordChanges } from "./changes.ts";
-import { RecentClock } from "./recent-clock.ts";
 import type { SeenRecord } from "./seen-record.ts";
 import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
-import type { TextLogOptions } from "./text-log.ts";
 import type { TurnSummary } from "./turn-summary.ts";
 
 export interface Recorder {
@@ -46,9 +44,7 @@ export interface RecordEntry {
   summary(): TurnSummary;
   /** Made when it is asked for, as far as the turn has come; in slices, so that it keeps nobody waiting. */
   record(): Promise<TurnRecord>;
-  /** The same, to be written by `slices.ts` or iterated only: long lists are never there as a whole. */
-  lazyRecord(): Promise<TurnRecord>;
-  /** What is new of a running turn. Of one that has ended it is the whole record, as by {@link lazyRecord}. */
+  /** What is new of a running turn. Of one that has ended it is the whole record. */
   changes(since: SeenRecord): Promise<RecordChanges>;
 }
 
@@ -56,14 +52,12 @@ export interface RecordEntry {
 export interface OpenExchange {
   respond(status: number, headers: Headers): void;
   respondWith(body: string): void;
-  /** Is told of server-sent events, or messages of a WebSocket. */
-  readonly watcher: EventWatcher;
+  /** Notes server-sent events, or a message of a WebSocket, as they are written. */
+  noteEvents(text: string): void;
   refused(reason: string): void;
   /** The answer has been written, or the client has left. Idempotent. */
   end(): void;
 }
-
-export type EventWatcher = Pick<Exchange, "countIn" | "noteEvents" | "noteForm">;
 
 export interface RecorderOptions {
   readonly limits: RecordLimits;
@@ -76,8 +70,6 @@ export interface RecorderOptions {
   readonly clock: () => number;
   /** Yields to the event loop. Default: by a timer, which every runtime has. */
   readonly pause?: Pause;
-  /** Memory for texts, if the runtime has a faster way to write them than `TextEncoder`. */
-  readonly allocate?: TextLogOptions["allocate"];
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -90,7 +82,6 @@ class TurnRecorder implements Recorder {
   readonly #open = new Map<string, Running>();
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
-  readonly #clock: RecentClock;
   readonly #entryOptions: EntryOptions;
   #kept: Entry[] = [];
   #count = 0;
@@ -98,7 +89,6 @@ class TurnRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { keepsContent, gateway, pause = createPause() } = options;
-    this.#clock = new RecentClock(options.clock);
     const { find: findSource } = this.#sources;
     this.#entryOptions = { keepsContent, gateway, pause, findSource };
     this.#memory = new RecordMemory(options.limits.maxTotalBytes, () => this.#dropOldest());
@@ -132,10 +122,10 @@ class TurnRecorder implements Recorder {
 
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
-    const { now, allocate } = this.#options;
-    const clock = new ExchangeClock(this.#clock);
+    const { now, clock } = this.#options;
+    const elapsed = startElapsed(clock);
     const budget = this.#createBudget();
-    const exchange = new Exchange(request, now(), { budget, clock, allocate });
+    const exchange = new Exchange(request, now(), { budget, elapsed });
     const key = keyOf(request.tenant, request.id);
     const first = this.#add({
       id: request.id,
@@ -144,7 +134,7 @@ class TurnRecorder implements Recorder {
       budget,
       exchange,
     });
-    const running: Running = { exchange, budget, clock, turns: 0, entries: [first] };
+    const running: Running = { exchange, elapsed, turns: 0, entries: [first] };
     // A client may send an id again before its first request has ended: its turns then belong to the first one.
     const isFirst = !this.#open.has(key);
     if (isFirst) this.#open.set(key, running);
@@ -155,7 +145,7 @@ class TurnRecorder implements Recorder {
         this.#tell(first);
       },
       respondWith: (body) => exchange.respondWith(body),
-      watcher: exchange,
+      noteEvents: (text) => exchange.noteEvents(text),
       refused: (reason) => {
         exchange.error = reason;
       },
@@ -177,7 +167,7 @@ class TurnRecorder implements Recorder {
       return createPushStream<TurnEvent>(async (consumer) => {
         const { entry, recording } = this.#beginTurn(turn, model.id);
         try {
-          await consume(run(turn, signal, recording), consumer);
+          await consume(run(turn, signal, recording.onFact), consumer);
           recording.noteFailure({ outcome: "cancelled", error: undefined });
         } catch (error) {
           recording.noteFailure({ outcome: signal.aborted ? "cancelled" : "failed", error });
@@ -192,8 +182,8 @@ class TurnRecorder implements Recorder {
 
   #beginTurn(turn: Turn, model: string) {
     const running = this.#open.get(keyOf(turn.tenant, turn.id));
-    const { now } = this.#options;
-    const clock = running?.clock ?? new ExchangeClock(this.#clock);
+    const { now, clock } = this.#options;
+    const elapsed = running?.elapsed ?? startElapsed(clock);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -206,7 +196,7 @@ class TurnRecorder implements Recorder {
         exchange: running?.exchange,
       });
     if (running && !isFirst) running.entries.push(entry);
-    const recording = entry.beginTurn(model, clock, isFirst);
+    const recording = entry.beginTurn(model, elapsed);
     this.#tell(entry);
     return { entry, recording };
   }
@@ -238,8 +228,7 @@ class TurnRecorder implements Recorder {
 
 interface Running {
   readonly exchange: Exchange;
-  readonly budget: RecordBudget;
-  readonly clock: ExchangeClock;
+  readonly elapsed: Elapsed;
   turns: number;
   /** One for each turn; the first also if there is none. */
   readonly entries: Entry[];

@@ -1,26 +1,13 @@
-/**
- * Collects the facts of a running turn. Per token, only its id and a time are kept: `to-record.ts` computes the rest when
- * the record is read.
- */
+/** Collects the facts of a running turn as they come. `to-record.ts` computes the rest when the record is read. */
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import type {
-  TokenHolder,
-  TokenListener,
-  TurnCited,
-  TurnFact,
-  TurnListener,
-  TurnRendered,
-} from "../../turn/facts.ts";
+import type { OnFact, TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
-import type { NotesStart } from "../../turn/token-notes.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
-import type { Exchange, RunReader } from "./exchange.ts";
-import type { ExchangeClock } from "./exchange-clock.ts";
+import type { Elapsed } from "./elapsed.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
-import type { RecentClock } from "./recent-clock.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -89,22 +76,7 @@ const NOTE_BYTES = 160;
 const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
 
-export interface RecordingDeps {
-  readonly budget: RecordBudget;
-  readonly clock: ExchangeClock;
-  /** Where what the turn gives out is sent, if it is the exchange's first turn. */
-  readonly exchange: Exchange | undefined;
-}
-
-export class TurnRecording implements TurnListener, TokenListener, RunReader {
-  #call: CallNote | undefined;
-  readonly tokens = this;
-  readonly #clock: ExchangeClock;
-  /** Gives the times of ids. */
-  readonly clock: RecentClock;
-  readonly #exchange: Exchange | undefined;
-  /** Who has ids that were not told of. */
-  #holder: TokenHolder | undefined;
+export class TurnRecording {
   rendered: TurnRendered | undefined;
   readonly decisions: DecisionNote[] = [];
   readonly calls: CallNote[] = [];
@@ -116,55 +88,18 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
   failure: Failure | undefined;
   ended: number | undefined;
   readonly #budget: RecordBudget;
+  readonly #elapsed: Elapsed;
+  #call: CallNote | undefined;
   /** The last note of `parser`, while it counts units of the current call. */
   #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
-  constructor({ budget, clock, exchange }: RecordingDeps) {
+  constructor(budget: RecordBudget, elapsed: Elapsed) {
     this.#budget = budget;
-    this.#exchange = exchange;
-    this.#clock = clock;
-    this.clock = clock.shared;
+    this.#elapsed = elapsed;
   }
 
-  /** Notes a fact of the turn. Never throws. */
-  readonly onFact = (fact: TurnFact): void => {
-    this.flush();
-    this.#note(fact);
-  };
-
-  /** Takes what has not been told of yet. */
-  flush(): void {
-    this.#holder?.tell();
-  }
-
-  /** The turn has ended. */
-  close(): void {
-    this.flush();
-    // It holds the whole turn.
-    this.#holder = undefined;
-  }
-
-  begin(holder: TokenHolder): number {
-    this.#holder = holder;
-    return this.#exchange?.beginRun(this) ?? 0;
-  }
-
-  noteTokens(notes: Uint32Array, starts: readonly NotesStart[]): void {
-    const call = this.#call;
-    const since = starts.map(({ at, time }) => ({ at, time: this.#clock.tenthsUntil(time) }));
-    const position = call?.reads.addTokens(notes, since);
-    this.#exchange?.noteRun(call?.reads, position);
-    if (call !== undefined) this.#parsed(call, notes.length);
-  }
-
-  noteRead(tokens: EngineTokens): void {
-    const call = this.#call;
-    if (call === undefined) return;
-    this.#read(call, tokens);
-    this.#parsed(call, unitsOf(tokens));
-  }
-
-  #note(fact: TurnFact): void {
+  /** Never throws. */
+  readonly onFact: OnFact = (fact) => {
     const call = this.#call;
     switch (fact.type) {
       case "ids":
@@ -177,18 +112,18 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
         return;
       case "open":
         if (call === undefined) return;
-        call.opened ??= this.#clock.now();
+        call.opened ??= this.#elapsed();
         call.engine = fact.engine?.name ?? call.engine;
         return;
       case "finish":
         if (call === undefined) return;
         call.finish = fact;
-        call.ended = this.#clock.now();
+        call.ended = this.#elapsed();
         return;
       case "called":
         return this.#called(fact.stage, fact.request);
       case "attempt":
-        call?.attempts.push({ ms: this.#clock.now(), backend: fact.backend });
+        call?.attempts.push({ ms: this.#elapsed(), backend: fact.backend });
         if (call) call.backend = fact.backend;
         return;
       case "attempt-failed": {
@@ -199,7 +134,7 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
       case "call-failed":
         if (call === undefined) return;
         call.error = fact.error;
-        call.ended = this.#clock.now();
+        call.ended = this.#elapsed();
         return;
       case "rendered":
         if (this.#budget.take(fact.prompt.length * TOKEN_BYTES, "prompt", fact.prompt.length)) {
@@ -230,30 +165,30 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
       default:
         fact satisfies never;
     }
-  }
+  };
 
   #emitted(event: EmittedEvent): void {
     switch (event.type) {
       case "part-start":
         if (this.#budget.take(NOTE_BYTES, "parts", 1)) {
-          this.emitted.push({ part: event.part, started: this.#clock.now(), ended: undefined });
+          this.emitted.push({ part: event.part, started: this.#elapsed(), ended: undefined });
         }
         return;
       case "part-end": {
         const last = this.emitted.at(-1);
-        if (last) last.ended = this.#clock.now();
+        if (last) last.ended = this.#elapsed();
         return;
       }
       case "builtin-result": {
         const bytes = event.messages.reduce((sum, { content }) => sum + content.length * 2, 0);
         if (this.#budget.take(NOTE_BYTES + bytes + sizeOf(event.shown), "tool results", 1)) {
-          this.results.push({ ms: this.#clock.now(), result: event });
+          this.results.push({ ms: this.#elapsed(), result: event });
         }
         return;
       }
       case "end":
         this.end = event;
-        this.ended = this.#clock.now();
+        this.ended = this.#elapsed();
         return;
       case "start":
         return;
@@ -263,16 +198,15 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
   }
 
   noteFailure(failure: Failure): void {
-    this.flush();
     if (this.end !== undefined) return;
     this.failure = failure;
-    this.ended = this.#clock.now();
+    this.ended = this.#elapsed();
     const call = this.calls.at(-1);
     if (call) call.ended ??= this.ended;
   }
 
   #read(call: CallNote, tokens: EngineTokens): void {
-    const ms = call.firstToken === undefined ? this.#clock.now() : this.#clock.recent();
+    const ms = this.#elapsed();
     call.firstToken ??= ms;
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;
@@ -301,14 +235,14 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
   #decided(decision: Decision, outcome: Outcome): void {
     const call = this.calls.at(-1);
     // A call that was aborted has no finish. It ended when the next decision was made.
-    if (call) call.ended ??= this.#clock.now();
+    if (call) call.ended ??= this.#elapsed();
     if (this.#budget.take(NOTE_BYTES, "decisions", 1)) {
-      this.decisions.push({ ms: this.#clock.now(), decision, outcome });
+      this.decisions.push({ ms: this.#elapsed(), decision, outcome });
     }
   }
 
   #called(stage: Stage, request: CompletionRequest): void {
-    const ms = this.#clock.now();
+    const ms = this.#elapsed();
     const before = this.calls.at(-1);
     if (before) before.ended ??= ms;
     this.#call = undefined;

@@ -5,7 +5,7 @@ export interface RecordPosition {
   /** Whether the prompt and the conversation are known. */
   readonly prompt: boolean;
   readonly decisions: number;
-  /** Index of the last call, and the known length of its reads. */
+  /** Index of the last call, and the number of its reads. */
   readonly call: number;
   readonly read: number;
   readonly recoveries: number;

@@ -15,43 +15,13 @@ export async function runSliced<T>(steps: Sliced<T>, pause: Pause = createPause(
   }
 }
 
-/** A list of all that an iterator gives. */
-export function* collectSliced<T>(items: Iterable<T>): Sliced<T[]> {
-  const list: T[] = [];
+export function* mapSliced<T, U>(items: readonly T[], map: (item: T) => U): Sliced<U[]> {
+  const mapped: U[] = [];
   for (const item of items) {
-    list.push(item);
-    if (list.length % SLICE === 0) yield;
+    mapped.push(map(item));
+    if (mapped.length % SLICE === 0) yield;
   }
-  return list;
-}
-
-/** Makes a list of what may be too much for one slice. */
-export type Collect = <T>(items: () => Iterable<T>) => Sliced<T[]>;
-
-export const collectNow: Collect = (items) => collectSliced(items());
-
-/** Lists in their place that are read, element by element, when they are written. Nothing else can be done with them. */
-export const collectLazily: Collect = function* <T>(items: () => Iterable<T>): Sliced<T[]> {
-  yield;
-  const list: Iterable<T> = new LazyList(items);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is made so is only iterated and written
-  return list as T[];
-};
-
-/**
- * A list that is written as JSON, or read, without being there as a whole: the garbage collector copies long lists of
- * objects in pauses of tens of milliseconds. What it is read from must not change any more.
- */
-export class LazyList<T> implements Iterable<T> {
-  readonly #items: () => Iterable<T>;
-
-  constructor(items: () => Iterable<T>) {
-    this.#items = items;
-  }
-
-  [Symbol.iterator](): Iterator<T> {
-    return this.#items()[Symbol.iterator]();
-  }
+  return mapped;
 }
 
 /**
@@ -101,8 +71,6 @@ function* jsonChunks(value: unknown): Generator<JsonChunk> {
       else yield* jsonChunks(value[from] ?? null);
     }
     yield chunkOf("]");
-  } else if (value instanceof LazyList) {
-    yield* lazyChunks(value);
   } else if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
     yield chunkOf("{");
@@ -123,22 +91,6 @@ function* jsonChunks(value: unknown): Generator<JsonChunk> {
   } else {
     yield chunkOf(JSON.stringify(value));
   }
-}
-
-function* lazyChunks(list: Iterable<unknown>): Generator<JsonChunk> {
-  let elements: unknown[] = [];
-  let before = "[";
-  for (const element of list) {
-    elements.push(element);
-    if (elements.length < SLICE) continue;
-    yield chunkOf(before);
-    yield elementsChunk(elements);
-    elements = [];
-    before = ",";
-  }
-  if (elements.length > 0 || before === "[") yield chunkOf(before);
-  if (elements.length > 0) yield elementsChunk(elements);
-  yield chunkOf("]");
 }
 
 function elementsChunk(elements: readonly unknown[]): JsonChunk {

@@ -1,17 +1,16 @@
 /** The engine calls of a recorded turn. */
-import type { Constraint, EngineTokens, Sampling } from "../../engines/engine.ts";
+import type { Constraint, Sampling } from "../../engines/engine.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { describeError } from "./describe-error.ts";
-import type { ReadLog, TimedRead } from "./read-log.ts";
+import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
-import type { Collect, Sliced } from "./slices.ts";
+import { mapSliced, type Sliced } from "./slices.ts";
 
 /** The calls from an index on; reads of the first of these from a position on. */
 export function* toCalls(
   { calls, rendered }: TurnRecording,
   since: { readonly call: number; readonly read: number },
-  collect: Collect,
 ): Sliced<RecordedCall[]> {
   const recorded: RecordedCall[] = [];
   let before: readonly TokenId[] = rendered?.prompt.ids ?? [];
@@ -22,21 +21,17 @@ export function* toCalls(
       const kept = commonLength(before, ids);
       const appended = ids.slice(kept);
       const from = index === since.call ? since.read : 0;
-      const reads = yield* collect(() => toReads(call.reads, from));
+      const reads = yield* mapSliced(call.reads.reads.slice(from), toRead);
       recorded.push(
         toCall(call, reads, { kept, appended, written: commonLength(written, appended) }),
       );
     }
     before = ids;
     // Needed only for the next call.
-    written = index + 1 < calls.length ? writtenIds(call.reads.reads(), call.used) : [];
+    written = index + 1 < calls.length ? writtenIds(call.reads.reads, call.used) : [];
     yield;
   }
   return recorded;
-}
-
-function* toReads(log: ReadLog, from: number): Generator<RecordedRead> {
-  for (const { ms, tokens } of log.reads(from)) yield toRead(tokens, ms);
 }
 
 type Continued = Pick<RecordedCall, "kept" | "written"> & { readonly appended: TokenId[] };
@@ -90,7 +85,7 @@ function toSampling(sampling: Sampling): Record<string, number> {
   );
 }
 
-function toRead(tokens: EngineTokens, ms: number): RecordedRead {
+function toRead({ ms, tokens }: TimedTokens): RecordedRead {
   switch (tokens.type) {
     case "ids": {
       const logprobs = tokens.logprobs?.map((each) => ({
@@ -145,7 +140,7 @@ function commonLength(a: readonly TokenId[], b: readonly TokenId[]): number {
 }
 
 /** The ids of the used units, text encoded as the transcript does it. */
-function writtenIds(reads: Iterable<TimedRead>, used: number): TokenId[] {
+function writtenIds(reads: readonly TimedTokens[], used: number): TokenId[] {
   const tokenizer = o200kHarmony();
   const ids: TokenId[] = [];
   let text = "";

@@ -7,7 +7,7 @@ import type { TurnRendered } from "../../turn/facts.ts";
 import type { Decision } from "../../turn/next-step.ts";
 import type { Steering } from "../../turn/steering.ts";
 import { describeError } from "./describe-error.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
 import { toCalls } from "./to-calls.ts";
 import { toParts, toRecoveries } from "./to-parts.ts";
@@ -21,8 +21,7 @@ import {
   type TurnRecord,
 } from "./schema.ts";
 import type { RecordPosition } from "./seen-record.ts";
-import { type Collect, collectNow, type Sliced } from "./slices.ts";
-import type { TimedText } from "./text-log.ts";
+import type { Sliced } from "./slices.ts";
 
 /**
  * The record of a turn so far.
@@ -30,13 +29,11 @@ import type { TimedText } from "./text-log.ts";
  * @param parsed continues where it stopped the last time
  * @param since what the reader knows already: calls before its last one are left out, and the known reads of that one.
  *   Parts are always complete.
- * @param collect makes the lists of reads and events
  */
 export function* toRecord(
   input: RecordInput,
   parsed: ParsedAgain | undefined,
   since: RecordPosition,
-  collect: Collect = collectNow,
 ): Sliced<TurnRecord> {
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
@@ -44,12 +41,8 @@ export function* toRecord(
   // Before the reads are collected: these notes must not refer to reads that are not in the record.
   const parsing = since.prompt ? [] : toParsing(recording);
   if (parsed) yield* parsed.advance();
-  const calls = recording === undefined ? [] : yield* toCalls(recording, since, collect);
-  const log = exchange?.events;
-  const events =
-    log === undefined || log.length <= since.events
-      ? []
-      : yield* collect(() => log.texts(since.events));
+  const calls = recording === undefined ? [] : yield* toCalls(recording, since);
+  const events = exchange?.events.slice(since.events) ?? [];
   const [first] = recording?.calls ?? [];
   const last = recording?.calls.at(-1);
   const { parts, recoveries } = toParsed(recording, parsed);

@@ -34,7 +34,7 @@ export function traceModels(models: Models, options: TracingOptions): Models {
         within(own, async () => {
           try {
             const traced = { ...turn, engineHeaders: watched.headers };
-            await consume(run(traced, signal, watched), (event) => {
+            await consume(run(traced, signal, watched.onFact), (event) => {
               watched.see(event);
               return consumer(event);
             });

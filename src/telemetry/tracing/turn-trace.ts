@@ -2,7 +2,7 @@
 import { type Attributes, type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
 import type { CompletionRequest, EngineFinish, EngineUsage } from "../../engines/engine.ts";
 import type { Model } from "../../models/models.ts";
-import type { TokenListener, TurnFact, TurnListener } from "../../turn/facts.ts";
+import type { OnFact } from "../../turn/facts.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { CapturedContent } from "./captured-content.ts";
 import * as names from "./conventions.ts";
@@ -20,9 +20,7 @@ export interface TurnTraceOptions {
 /** Longest name of a tool or conversation: both are others' text. */
 const MAX_NAME = 128;
 
-export class TurnTrace implements TurnListener, TokenListener {
-  readonly tokens = this;
-  readonly clock = undefined;
+export class TurnTrace {
   readonly #options: TurnTraceOptions;
   readonly #startedAt = performance.now();
   readonly #content: CapturedContent | undefined;
@@ -45,23 +43,12 @@ export class TurnTrace implements TurnListener, TokenListener {
 
   readonly headers = (): Readonly<Record<string, string>> => this.#headers;
 
-  begin(): number {
-    return 0;
-  }
-
-  /** All that matters of ids is that there are some. The first of a call are not told of together. */
-  noteTokens(): void {}
-
-  noteRead(): void {
-    if (this.#call?.hasTokens === false) this.#call.firstTokens();
-  }
-
-  readonly onFact = (fact: TurnFact): void => {
+  readonly onFact: OnFact = (fact) => {
     switch (fact.type) {
       case "ids":
       case "pieces":
       case "text":
-        this.noteRead();
+        if (this.#call?.hasTokens === false) this.#call.firstTokens();
         return;
       case "decided":
         this.#decision = fact.decision.type;

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import type { ReplyOptions } from "../../../src/api/chat-completions/reply.ts";
 import { createChunkWriter } from "../../../src/api/chat-completions/to-chunks.ts";
 import { createFrameHints } from "../../../src/api/sse.ts";
-import type { EventForm } from "../../../src/telemetry/record/event-form.ts";
 import type { TurnEvent } from "../../../src/turn/turn.ts";
 
 const OPTIONS: ReplyOptions = {
@@ -74,46 +73,5 @@ test("a frame of one word is the same as if its text were serialised with the re
     },
     { content: "", reasoning: " two", reasoning_details: [{ ...detail, text: " two" }] },
     { content: "", reasoning: 'th"ree', reasoning_details: [{ ...detail, text: 'th"ree' }] },
-  ]);
-});
-
-test("a frame has the number of its read only if the watcher knows its form, and it is then the form's with the text of the read", () => {
-  let form: EventForm | undefined;
-  const hints = createFrameHints();
-  hints.watcher = {
-    countIn() {},
-    noteEvents() {},
-    noteForm: (next) => (form = next),
-  };
-  const writer = createChunkWriter(OPTIONS, 0, hints);
-  let token = 100;
-  const texts = (...list: string[]) =>
-    list.map((each): TurnEvent => ({ type: "part-delta", text: each, token: ++token }));
-  const events: TurnEvent[] = [
-    ...part("reasoning"),
-    // The first frame also has the role, and the watcher is told of the form with the second.
-    ...texts("I", " think", "…"),
-    // Not the text of one read.
-    { type: "part-delta", text: " so" },
-    ...texts(" and"),
-    ...part("content"),
-    ...texts("It", ' "is"'),
-    { type: "part-end" },
-    ...part("reasoning"),
-    ...texts("Hm", " yes"),
-  ];
-  const numbered: [number, string][] = [];
-  for (const each of events) {
-    const frame = writer.push(each);
-    if (hints.token === 0 || frame === "") continue;
-    const shown = each.type === "part-delta" ? each.text : "";
-    numbered.push([hints.token, shown]);
-    expect(form?.toEvent(JSON.stringify(shown), 0)).toBe(frame);
-  }
-  expect(numbered).toEqual([
-    [103, "…"],
-    [104, " and"],
-    [106, ' "is"'],
-    [108, " yes"],
   ]);
 });

@@ -292,7 +292,7 @@ test("the oldest records make room, by number and by bytes", async () => {
     await (await app.post("/v1/chat/completions", HELLO)).text();
   }
   expect(app.entries.map(({ number }) => number)).toEqual([3, 4, 5]);
-  const long = { ...HELLO, messages: [{ role: "user", content: "a ".repeat(20_000) }] };
+  const long = { ...HELLO, messages: [{ role: "user", content: "a ".repeat(30_000) }] };
   for (let turn = 0; turn < 2; turn++) {
     await (await app.post("/v1/chat/completions", long)).text();
   }
