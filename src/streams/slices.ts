@@ -10,7 +10,7 @@ export type Pause = () => Promise<void>;
 /** Number of steps, of a few milliseconds each, between two pauses. */
 const STEPS_PER_SLICE = 2;
 
-interface SliceOptions {
+export interface SliceOptions {
   readonly pause: Pause;
   /** Once aborted, the work stops: its result is no longer needed. */
   readonly signal: AbortSignal | undefined;

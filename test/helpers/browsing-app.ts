@@ -5,6 +5,7 @@ import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createPause } from "../../src/streams/slices.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";
@@ -26,6 +27,7 @@ export const BROWSER: NonNullable<Toolbox["browser"]> = (options) =>
       policy: { allow: [], deny: [] },
       tokenizer: o200kHarmony(),
       searchTimeoutMs: 60_000,
+      pause: createPause(),
       openTimeoutMs: 60_000,
     },
     options,

@@ -15,6 +15,7 @@ import { wrapLines } from "../../src/tools/browser/wrap-lines.ts";
 import { FetchRefused } from "../../src/tools/browser/url-policy.ts";
 import { createPageFetch } from "../../src/tools/browser/fetch-page.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";
+import { createPause } from "../../src/streams/slices.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -65,7 +66,7 @@ test("the files have no case of an unknown kind", () => {
 const pageInput = z.object({
   url: z.string(),
   title: z.string(),
-  text: z.string(),
+  text: z.string().transform((text) => wrapLines(text)),
   cursor: z.number().default(0),
   loc: z.number().default(0),
   num_lines: z.number().default(-1),
@@ -74,8 +75,9 @@ const pageInput = z.object({
 
 describe("pages", () => {
   test.each(casesOf("page-show"))("$id", ({ input, expected }) => {
-    const { cursor, loc, num_lines: lines, ...page } = pageInput.parse(input);
-    const show = () => showPage({ ...page, links: [] }, { cursor, loc, lines }, o200kHarmony());
+    const { cursor, loc, num_lines: lines, text, ...page } = pageInput.parse(input);
+    const show = () =>
+      showPage({ ...page, lines: text, links: [] }, { cursor, loc, lines }, o200kHarmony());
     let shown: string;
     try {
       shown = show();
@@ -86,8 +88,8 @@ describe("pages", () => {
   });
 
   test.each(casesOf("page-find"))("$id", ({ input, expected }) => {
-    const { cursor, pattern, ...page } = pageInput.parse(input);
-    const found = findInPage({ ...page, links: [] }, pattern);
+    const { cursor, pattern, text, ...page } = pageInput.parse(input);
+    const found = findInPage({ ...page, lines: text, links: [] }, pattern);
     // The cases show the whole page, not a window of it.
     expect(showPage(found, { cursor, loc: 0, lines: 500 }, o200kHarmony())).toBe(expected);
   });
@@ -122,6 +124,7 @@ describe("errors of the browser", () => {
       tokenizer: o200kHarmony(),
       searchTimeoutMs: 60_000,
       openTimeoutMs: 60_000,
+      pause: createPause(),
     });
     const { signal } = new AbortController();
     const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
@@ -336,6 +339,7 @@ describe("calls", () => {
       tokenizer: o200kHarmony(),
       searchTimeoutMs: 1,
       openTimeoutMs: 1,
+      pause: createPause(),
     });
     const { signal } = new AbortController();
     const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { SearchResult } from "../builtin-tool.ts";
 import type { UserLocation } from "../toolbox.ts";
 import { lazy } from "../../lazy.ts";
+import { readBounded } from "../read-bounded.ts";
 
 export interface SearchBackend {
   /** Rejects with an error whose message may be shown to the model. */
@@ -73,16 +74,25 @@ export function createSearchBackend(name: BackendName, options: BackendOptions):
           `${service.name} answered ${response.status}${hint(name, response.status)}`,
         );
       }
-      const found = service.read(await response.json().catch(() => undefined));
-      return found
-        .slice(0, MAX_RESULTS)
-        .flatMap((each) => toResult(each))
-        .slice(0, wanted.count);
+      const bytes = await readBounded(response.body, MAX_BYTES);
+      if (bytes === undefined) throw new Error(`${service.name} answered with more than 1 MB`);
+      const found = service.read(parseJson(new TextDecoder().decode(bytes)));
+      return found.flatMap((each) => toResult(each)).slice(0, wanted.count);
     },
   };
 }
 
+const MAX_BYTES = 1024 * 1024;
+/** Maximum results that are looked at, and texts of one. */
 const MAX_RESULTS = 100;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The most common configuration error: SearXNG serves JSON only if its settings list that format. */
 function hint(name: BackendName, status: number): string {
@@ -94,26 +104,47 @@ function hint(name: BackendName, status: number): string {
 function toResult({ url, title, snippet }: Found): SearchResult[] {
   const parsed = URL.parse(url ?? "");
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return [];
-  return [
-    { url: parsed.href, title: title ?? "", snippet: (snippet ?? "").replace(/<[^>]*>/g, "") },
-  ];
+  return [{ url: parsed.href, title: title ?? "", snippet: withoutTags(snippet ?? "") }];
+}
+
+/** Finds the end of each tag once: a pattern would look for it again at each bracket that none follows. */
+function withoutTags(snippet: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    const start = snippet.indexOf("<", at);
+    const end = start < 0 ? -1 : snippet.indexOf(">", start);
+    if (end < 0) return kept.join("") + snippet.slice(at);
+    kept.push(snippet.slice(at, start));
+    at = end + 1;
+  }
 }
 
 const text = lazy(() => z.string().nullish());
 const results = lazy(() =>
-  z.array(
+  shortList(
     z.object({ url: text(), title: text(), content: text(), description: text(), summary: text() }),
   ),
 );
+
+/** Only the first elements, before any is looked at: 1 MB holds hundreds of thousands. */
+function shortList<T extends z.ZodType>(element: T) {
+  return z.preprocess(firstOf, z.array(element));
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value.slice(0, MAX_RESULTS) : value;
+}
+
 const plain = lazy(() => z.object({ results: results() }));
 const brave = lazy(() => z.object({ web: z.object({ results: results() }).nullish() }));
 const you = lazy(() => {
-  const list = z.array(
+  const list = shortList(
     z.object({
       url: text(),
       title: text(),
       description: text(),
-      snippets: z.array(z.string()).nullish(),
+      snippets: shortList(z.string()).nullish(),
     }),
   );
   return z.object({ results: z.object({ web: list.nullish(), news: list.nullish() }) });

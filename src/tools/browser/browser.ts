@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { type Pause, runInSlices, type SliceOptions } from "../../streams/slices.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type {
   BuiltinCall,
@@ -19,13 +20,14 @@ import type {
 } from "../builtin-tool.ts";
 import type { BrowserOptions } from "../toolbox.ts";
 import type { SearchBackend } from "./backends.ts";
-import type { FetchPage } from "./fetch-page.ts";
+import { type FetchPage, MAX_PAGE_LENGTH } from "./fetch-page.ts";
 import { htmlToText, inert } from "./html-to-text.ts";
 import { BROWSER_NAMESPACE } from "../../harmony/trained-tools.ts";
 import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
 import { toPageText } from "./page-text.ts";
 import { toSearchPage } from "./search-page.ts";
 import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
+import { wrapInSteps } from "./wrap-lines.ts";
 
 export interface BrowserDeps {
   readonly backend: SearchBackend;
@@ -35,6 +37,8 @@ export interface BrowserDeps {
   readonly tokenizer: Tokenizer;
   readonly searchTimeoutMs: number;
   readonly openTimeoutMs: number;
+  /** Pages are converted in slices, one per iteration of the event loop for all turns. */
+  readonly pause: Pause;
 }
 
 export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {}): BuiltinTool {
@@ -50,8 +54,10 @@ export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {
 /** Default number of search results, as the tool's instructions say. */
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 20;
-/** Maximum characters kept of a page. */
-const MAX_PAGE_LENGTH = 1_000_000;
+/** Maximum characters of the pages that a turn holds. Those opened first are loaded again when they are needed. */
+const MAX_HELD = 4_000_000;
+/** Maximum characters of a title. */
+const MAX_TITLE = 300;
 
 /** A page under a cursor. For a page from an earlier turn only the address is known until it is needed. */
 interface Entry {
@@ -161,7 +167,11 @@ class BrowserRun implements BuiltinRun {
     }
     const results = found
       .filter(({ url }) => isAllowedHost(URL.parse(url)?.hostname ?? "", this.#policy))
-      .map((result) => ({ ...result, snippet: result.snippet.slice(0, MAX_SNIPPET) }));
+      .map(({ url, title, snippet }) => ({
+        url,
+        title: title.slice(0, MAX_TITLE),
+        snippet: snippet.slice(0, MAX_SNIPPET),
+      }));
     const page = toSearchPage(query, results);
     const entry = { page, url: "", title: page.title, search: { query, results } };
     const text = this.#display(entry, { loc: 0, lines: -1 });
@@ -232,7 +242,20 @@ class BrowserRun implements BuiltinRun {
       this.#deps.tokenizer,
     );
     this.#entries.push(entry);
+    this.#letGo();
     return text;
+  }
+
+  /** Keeps the addresses of the pages opened first, but not their text. */
+  #letGo(): void {
+    const held = new Set<Page>();
+    let length = 0;
+    for (const entry of this.#entries.toReversed()) {
+      if (entry.page === undefined) continue;
+      if (!held.has(entry.page)) length += sizeOf(entry.page);
+      held.add(entry.page);
+      if (length > MAX_HELD && held.size > 1) entry.page = undefined;
+    }
   }
 
   #cursorOf(cursor: number): number {
@@ -270,7 +293,8 @@ class BrowserRun implements BuiltinRun {
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.openTimeoutMs)]);
       const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
-      return await toPage(fetched);
+      const { pause } = this.#deps;
+      return await toPage(fetched, { pause, signal: limited, check() {} });
     } catch (error) {
       signal.throwIfAborted();
       throw new BrowserError(`Error fetching URL \`${url}\`: ${toReason(error)}`);
@@ -283,20 +307,40 @@ interface View {
   readonly lines: number;
 }
 
-const EMPTY_PAGE: Page = { url: "", title: "", text: "", links: [] };
+const EMPTY_PAGE: Page = { url: "", title: "", lines: [""], links: [] };
 const MAX_SNIPPET = 500;
 const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
 
-async function toPage({ url, contentType, body }: Awaited<ReturnType<FetchPage>>): Promise<Page> {
+async function toPage(
+  { url, contentType, body }: Awaited<ReturnType<FetchPage>>,
+  slices: SliceOptions,
+): Promise<Page> {
   const written = body.slice(0, MAX_PAGE_LENGTH);
-  if (!/html/i.test(contentType)) {
-    const title = /^#\s+(.{1,200})$/m.exec(written)?.[1] ?? toName(url);
-    return { url, title: inert(title), text: toPageText(url, inert(written)), links: [] };
-  }
-  const { title, text, links } = await htmlToText(written, url);
-  return { url, title: title === "" ? toName(url) : title, text: toPageText(url, text), links };
+  const { title, text, links } = /html/i.test(contentType)
+    ? await htmlToText(written, url, slices)
+    : { title: toTitle(written), text: inert(written), links: [] };
+  const lines = await runInSlices(wrapInSteps(toPageText(url, text)), slices);
+  return { url, title: title === "" ? toName(url) : title, lines, links };
 }
+
+/** The heading of a page in Markdown, if it stands near the start. */
+function toTitle(written: string): string {
+  const heading = /^# +(\S.{0,199})$/m.exec(written.slice(0, TITLE_WITHIN))?.[1];
+  return inert(heading ?? "");
+}
+
+const TITLE_WITHIN = 4096;
+
+/** About the characters that a page holds: the shortest line takes more memory than its text. */
+function sizeOf({ lines, links }: Page): number {
+  let length = 0;
+  for (const line of lines) length += line.length + LINE_OVERHEAD;
+  for (const link of links) length += link.length;
+  return length;
+}
+
+const LINE_OVERHEAD = 16;
 
 function toName(url: string): string {
   return URL.parse(url)?.hostname ?? url;

@@ -2,6 +2,8 @@
  * Fetches pages for the model. Size, time and redirects are limited, and each redirect is checked like the first
  * address.
  */
+import { yieldToEventLoop } from "../../streams/timers.ts";
+import { readBounded } from "../read-bounded.ts";
 import { checkUrl, FetchRefused, type UrlPolicy } from "./url-policy.ts";
 
 /** A page as the server sent it. */
@@ -39,6 +41,12 @@ export const PAGE_HEADERS = {
 const MAX_REDIRECTS = 5;
 const MAX_BYTES = 5 * 1024 * 1024;
 
+/** Maximum characters read of a page. */
+export const MAX_PAGE_LENGTH = 1_000_000;
+
+/** Bytes decoded between two pauses. */
+const STEP = 262_144;
+
 export function createPageFetch(request: RequestPage): FetchPage {
   return async (text, policy, signal) => {
     let url = checkUrl(text, policy);
@@ -72,8 +80,9 @@ async function readPage(response: PageResponse, url: URL): Promise<FetchedPage> 
     const kind = contentType.split(";")[0] ?? "";
     throw new FetchRefused(`it is ${kind.slice(0, 80)}, which cannot be read as text`);
   }
-  const bytes = await readBytes(body);
-  return { url: url.href, contentType, body: decode(bytes, contentType) };
+  const bytes = await readBounded(body, MAX_BYTES);
+  if (bytes === undefined) throw new FetchRefused("it is larger than 5 MB");
+  return { url: url.href, contentType, body: await decode(bytes, contentType) };
 }
 
 /** Text, JSON and XML are readable; PDF, for instance, is not. */
@@ -84,34 +93,28 @@ function isReadable(contentType: string): boolean {
   );
 }
 
-async function readBytes(body: PageResponse["body"]): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > MAX_BYTES) throw new FetchRefused("it is larger than 5 MB");
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}
-
 /** The encoding from the header, else from the page's own declaration, else UTF-8. */
-function decode(bytes: Uint8Array, contentType: string): string {
+async function decode(bytes: Uint8Array, contentType: string): Promise<string> {
   const named =
     /charset="?([\w-]+)/i.exec(contentType)?.[1] ??
     /<meta[^>]{0,200}charset=["']?([\w-]+)/i.exec(
       new TextDecoder("latin1").decode(bytes.subarray(0, 1024)),
     )?.[1];
+  const decoder = createDecoder(named);
+  let text = "";
+  for (let at = 0; at < bytes.length && text.length < MAX_PAGE_LENGTH; at += STEP) {
+    // Some encodings take 200 ms for 5 MB of their worst bytes.
+    if (at > 0) await yieldToEventLoop();
+    text += decoder.decode(bytes.subarray(at, at + STEP), { stream: true });
+  }
+  return (text + decoder.decode()).slice(0, MAX_PAGE_LENGTH);
+}
+
+function createDecoder(encoding: string | undefined) {
   try {
-    return new TextDecoder(named ?? "utf-8").decode(bytes);
+    return new TextDecoder(encoding ?? "utf-8");
   } catch {
-    return new TextDecoder().decode(bytes);
+    return new TextDecoder();
   }
 }
 

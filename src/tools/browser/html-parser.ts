@@ -1,2 +1,2 @@
 /** A module of its own, because a bundle keeps all of a package that is loaded later. */
-export { Parser } from "htmlparser2";
+export { Tokenizer } from "htmlparser2";

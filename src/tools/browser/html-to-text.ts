@@ -2,6 +2,9 @@
  * Converts a page's HTML to the text that the model was trained to read: links as `【{id}†text】`, or
  * `【{id}†text†domain】` if they lead to another site, and a simple form of Markdown for the rest.
  */
+import { runInSlices, type SliceOptions } from "../../streams/slices.ts";
+import { type Attributes, type HtmlHandler, HtmlReader } from "./html-reader.ts";
+
 export interface PageText {
   readonly title: string;
   readonly text: string;
@@ -10,6 +13,18 @@ export interface PageText {
 
 /** Maximum number of links. Further ones keep their text only. */
 const MAX_LINKS = 2000;
+/** Maximum addresses that are resolved: many lead nowhere. */
+const MAX_TARGETS = 2 * MAX_LINKS;
+
+/** Maximum characters of the text, of the title, and of a link's address. */
+const MAX_TEXT = 1_000_000;
+const MAX_TITLE = 300;
+/** White space counts here. */
+const MAX_TITLE_HTML = 2000;
+const MAX_HREF = 2048;
+
+/** Characters of HTML between two pauses: a few milliseconds, whatever they are. */
+const STEP = 16_384;
 
 /**
  * Never fails, whatever the HTML. The parser is loaded by the first page: its tables of named characters take some
@@ -17,19 +32,27 @@ const MAX_LINKS = 2000;
  *
  * @param url the page's address, to which links are relative.
  */
-export async function htmlToText(html: string, url: string): Promise<PageText> {
-  const { Parser } = await import("./html-parser.ts");
+export async function htmlToText(
+  html: string,
+  url: string,
+  slices: SliceOptions,
+): Promise<PageText> {
+  const { Tokenizer } = await import("./html-parser.ts");
+  return runInSlices(convert(html, url, Tokenizer), slices);
+}
+
+function* convert(
+  html: string,
+  url: string,
+  Tokenizer: (typeof import("./html-parser.ts"))["Tokenizer"],
+): Generator<number, PageText> {
   const writer = new PageWriter(url);
-  const parser = new Parser(
-    {
-      onopentag: (name, attributes) => writer.open(name, attributes),
-      ontext: (text) => writer.text(text),
-      onclosetag: (name) => writer.close(name),
-    },
-    { decodeEntities: true, lowerCaseTags: true },
-  );
-  parser.write(html);
-  parser.end();
+  const tokenizer = new Tokenizer({ decodeEntities: true }, new HtmlReader(html, writer));
+  for (let at = 0; at < html.length && !writer.isFull; at += STEP) {
+    tokenizer.write(html.slice(at, at + STEP));
+    yield at;
+  }
+  tokenizer.end();
   return writer.end();
 }
 
@@ -48,16 +71,22 @@ const BLOCKS = new Set(
 
 interface OpenLink {
   readonly href: string;
-  /** Offset of its text in the line. */
+  /** The first piece of the line that belongs to it. */
   readonly start: number;
 }
 
-class PageWriter {
+/** Each piece of text is looked at a fixed number of times, however many lie between two ends of a line. */
+class PageWriter implements HtmlHandler {
   readonly #base: URL | null;
+  /** Numbers of links by address. */
   readonly #links = new Map<string, number>();
+  /** What addresses, as the page writes them, lead to. */
+  readonly #targets = new Map<string, URL | undefined>();
   readonly #lists: { readonly ordered: boolean; items: number }[] = [];
-  #out: string[] = [];
-  #line = "";
+  readonly #out: string[] = [];
+  #length = 0;
+  /** Pieces of the current line, none of them empty. */
+  #line: string[] = [];
   /** Prefix of the next line: a bullet, a quotation mark. */
   #prefix = "";
   #quotes = 0;
@@ -74,7 +103,12 @@ class PageWriter {
     this.#base = URL.parse(url);
   }
 
-  open(name: string, attributes: Readonly<Record<string, string>>): void {
+  /** Further HTML would not be shown. */
+  get isFull(): boolean {
+    return this.#length > MAX_TEXT;
+  }
+
+  open(name: string, attributes: Attributes): void {
     if (name === "title" && this.#title === "") this.#inTitle = true;
     if (this.#skipping !== undefined) {
       if (name === this.#skipping) this.#skipDepth++;
@@ -113,13 +147,13 @@ class PageWriter {
         break;
       case "td":
       case "th":
-        if (this.#cells++ > 0) this.#line += " | ";
+        if (this.#cells++ > 0) this.#line.push(" | ");
         break;
       case "br":
         this.#endLine();
         break;
       case "hr":
-        this.#line = "* * *";
+        this.#line.push("* * *");
         this.#endParagraph();
         break;
       case "pre":
@@ -129,17 +163,17 @@ class PageWriter {
         this.#quotes++;
         break;
       case "sup":
-        this.#line += "^{";
+        this.#line.push("^{");
         break;
       case "sub":
-        this.#line += "_{";
+        this.#line.push("_{");
         break;
       case "img":
-        this.#image(attributes["alt"]);
+        this.#image(attributes.alt);
         break;
       case "a":
         this.#closeLink();
-        this.#openLink(attributes["href"]);
+        this.#openLink(attributes.href);
         break;
       default:
     }
@@ -152,7 +186,7 @@ class PageWriter {
       return;
     }
     if (name === "a") this.#closeLink();
-    if (name === "sup" || name === "sub") this.#line += "}";
+    if (name === "sup" || name === "sub") this.#line.push("}");
     if (BLOCKS.has(name)) this.#endParagraph();
     if (name === "ul" || name === "ol") this.#lists.pop();
     if (name === "li" || name === "tr" || name === "dd" || name === "dt") this.#endLine();
@@ -161,36 +195,32 @@ class PageWriter {
   }
 
   text(written: string): void {
+    if (this.#inTitle && this.#title.length < MAX_TITLE_HTML) this.#title += inert(written);
+    if (this.#inTitle || this.#skipping !== undefined) return;
     const text = inert(written);
-    if (this.#inTitle) {
-      this.#title += text;
-      return;
-    }
-    if (this.#skipping !== undefined) return;
     if (this.#preformatted === 0) {
       this.#write(text.replace(/\s+/g, " "));
       return;
     }
     for (const [index, line] of text.split("\n").entries()) {
       if (index > 0) this.#endLine(true);
-      this.#line += line.replace(/\r$/, "");
+      const visible = line.endsWith("\r") ? line.slice(0, -1) : line;
+      if (visible !== "") this.#line.push(visible);
     }
   }
 
   end(): PageText {
     this.#closeLink();
     this.#endParagraph();
-    const text = this.#out
-      .join("\n")
-      .replace(/\n{3,}/g, "\n\n")
-      .replace(/^\n+|\s+$/g, "");
-    const title = this.#title.replace(/\s+/g, " ").trim();
-    return { title, text, links: [...this.#links.keys()] };
+    const title = this.#title.replace(/\s+/g, " ").trim().slice(0, MAX_TITLE);
+    const text = this.#out.join("\n").slice(0, MAX_TEXT).trimEnd();
+    return { title: title.toWellFormed(), text, links: [...this.#links.keys()] };
   }
 
   #write(text: string): void {
-    const isAtStart = this.#line === "" || this.#line.endsWith(" ");
-    this.#line += isAtStart ? text.replace(/^ /, "") : text;
+    const isAtStart = this.#line.length === 0 || this.#line.at(-1)?.endsWith(" ");
+    const visible = isAtStart && text.startsWith(" ") ? text.slice(1) : text;
+    if (visible !== "") this.#line.push(visible);
   }
 
   #image(alt: string | undefined): void {
@@ -217,7 +247,7 @@ class PageWriter {
     const link = this.#link;
     this.#link = undefined;
     if (link === undefined) return;
-    const text = this.#line.slice(link.start);
+    const text = this.#line.slice(link.start).join("");
     const label = text.trim().replaceAll("†", "‡");
     const target = label === "" ? undefined : this.#resolve(link.href);
     if (target === undefined) return;
@@ -226,37 +256,54 @@ class PageWriter {
     const domain = target.host === this.#base?.host ? "" : `†${target.host}`;
     const space = text.startsWith(" ") ? " " : "";
     const after = text.endsWith(" ") ? " " : "";
-    this.#line = `${this.#line.slice(0, link.start)}${space}【${id}†${label}${domain}】${after}`;
+    this.#line.length = link.start;
+    this.#line.push(`${space}【${id}†${label}${domain}】${after}`);
   }
 
   /** A link's target, if it can be opened and is not on this page. */
   #resolve(href: string): URL | undefined {
-    if (href === "" || href.startsWith("#")) return undefined;
-    const target = URL.parse(href, this.#base?.href);
-    if (target === null || !/^https?:$/.test(target.protocol)) return undefined;
-    if (target.host === "arxiv.org" || target.host === "www.arxiv.org") target.host = "ar5iv.org";
-    if (!this.#links.has(target.href) && this.#links.size >= MAX_LINKS) return undefined;
+    if (this.#targets.has(href)) return this.#targets.get(href);
+    // Each address is relative to a base that may be long: only so many are resolved.
+    if (this.#links.size >= MAX_LINKS || this.#targets.size >= MAX_TARGETS) return undefined;
+    const target = toTarget(href, this.#base?.href);
+    this.#targets.set(href, target);
     return target;
   }
 
   #endParagraph(): void {
     this.#endLine();
-    if (this.#out.at(-1) !== "") this.#out.push("");
+    this.#put("");
   }
 
   #endLine(keepEmpty = false): void {
     // A link that spans several lines is shown on the first one.
     if (this.#link && this.#line.length > this.#link.start) this.#closeLink();
-    const line = this.#preformatted > 0 ? this.#line.trimEnd() : this.#line.trim();
+    const written = this.#line.join("");
+    const line = this.#preformatted > 0 ? written.trimEnd() : written.trim();
     if (line !== "" || keepEmpty) {
       const quote = "> ".repeat(Math.min(this.#quotes, MAX_DEPTH));
       const indent = this.#preformatted > 0 && line !== "" ? "    " : "";
-      this.#out.push(quote + this.#prefix + indent + line);
+      this.#put(quote + this.#prefix + indent + line);
       this.#prefix = "";
     }
-    this.#line = "";
+    this.#line = [];
     if (this.#link) this.#link = { ...this.#link, start: 0 };
   }
+
+  /** At most one empty line between others, and none at the start. */
+  #put(line: string): void {
+    if (this.isFull || (line === "" && (this.#out.at(-1) ?? "") === "")) return;
+    this.#out.push(line);
+    this.#length += line.length + 1;
+  }
+}
+
+function toTarget(href: string, base: string | undefined): URL | undefined {
+  if (href === "" || href.startsWith("#") || href.length > MAX_HREF) return undefined;
+  const target = URL.parse(href, base);
+  if (target === null || !/^https?:$/.test(target.protocol)) return undefined;
+  if (target.host === "arxiv.org" || target.host === "www.arxiv.org") target.host = "ar5iv.org";
+  return target.href.length > MAX_HREF ? undefined : target;
 }
 
 /** Maximum nesting that is shown; deeper quotations and lists are written like those of this depth. */

@@ -3,6 +3,7 @@
  * addresses under a domain that is reserved for examples, so that none can be mistaken for a real page.
  */
 import { lazy } from "../../lazy.ts";
+import { createPause, type SliceOptions } from "../../streams/slices.ts";
 import type { SearchResult } from "../builtin-tool.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
@@ -64,10 +65,13 @@ interface Entry {
   readonly words: ReadonlyMap<string, number>;
 }
 
+/** The documents are the operator's, and are read once. */
+const SLICES: SliceOptions = { pause: createPause(), signal: undefined, check() {} };
+
 async function toEntry({ path, text }: LocalDocument): Promise<Entry> {
   const url = ORIGIN + path.split("/").map(encodeURIComponent).join("/");
   const isHtml = /\.html?$/.test(path);
-  const plain = isHtml ? (await htmlToText(text, url)).text : text;
+  const plain = isHtml ? (await htmlToText(text, url, SLICES)).text : text;
   return { url, title: toTitle(path, text), text, plain, isHtml, words: countWords(plain) };
 }
 

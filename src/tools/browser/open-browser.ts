@@ -1,4 +1,5 @@
 /** Creates the browser tool from the settings, on any runtime. */
+import { createPause } from "../../streams/slices.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { Toolbox } from "../toolbox.ts";
 import { type BackendName, createSearchBackend } from "./backends.ts";
@@ -35,6 +36,7 @@ export function openBrowser(
     tokenizer: o200kHarmony(),
     searchTimeoutMs: SEARCH_TIMEOUT_MS,
     openTimeoutMs: OPEN_TIMEOUT_MS,
+    pause: createPause(),
   };
   return (options) => createBrowserTool(deps, options);
 }

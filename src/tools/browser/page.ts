@@ -7,7 +7,8 @@ export interface Page {
   /** The page's address. Empty for search results. */
   readonly url: string;
   readonly title: string;
-  readonly text: string;
+  /** As {@link wrapLines} gives them. */
+  readonly lines: readonly string[];
   /** Links by the number in `【{id}†…】`. */
   readonly links: readonly string[];
   /** For a page of `find` results: the page that was searched, and the line of each match. */
@@ -43,7 +44,7 @@ const MAX_URL_LENGTH = 1024;
 
 /** Throws a {@link BrowserError} for a line that does not exist. */
 export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: Tokenizer): string {
-  const all = linesOf(page);
+  const all = page.lines;
   const last = all.length - 1;
   if (loc > last) {
     throw new BrowserError(
@@ -58,19 +59,9 @@ export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: 
   return `${heading}\n**viewing lines [${loc} - ${end - 1}] of ${last}**\n\n${body}`;
 }
 
-const wrapped = new WeakMap<Page, readonly string[]>();
-
-function linesOf(page: Page): readonly string[] {
-  const known = wrapped.get(page);
-  if (known) return known;
-  const lines = wrapLines(page.text);
-  wrapped.set(page, lines);
-  return lines;
-}
-
 /** The text of these lines, joined into one line. At most as long as a quotation in a citation usually is. */
 export function quote(page: Page, { first, last }: CitedLines): string {
-  const lines = linesOf(page).slice(first, Math.min(last + 1, first + MAX_QUOTED_LINES));
+  const lines = page.lines.slice(first, Math.min(last + 1, first + MAX_QUOTED_LINES));
   return stripLinks(lines.join("\n")).replace(/\s+/g, " ").trim().slice(0, MAX_QUOTE);
 }
 
@@ -109,7 +100,7 @@ const MATCH_LINES = 4;
 /** Shows the matches as a page of their own. */
 export function findInPage(page: Page, searched: string): Page {
   const pattern = searched.toLowerCase();
-  const lines = stripLinks(linesOf(page).join("\n")).split("\n");
+  const lines = stripLinks(page.lines.join("\n")).split("\n");
   const matches: number[] = [];
   for (let at = 0; at < lines.length && matches.length < MAX_MATCHES; at++) {
     if (!lines[at]?.toLowerCase().includes(pattern)) continue;
@@ -121,9 +112,9 @@ export function findInPage(page: Page, searched: string): Page {
     return `# 【${index}†match at L${line}】\n${shown}`;
   });
   return {
-    url: `${page.url}/find?pattern=${encodeURIComponent(pattern)}`,
+    url: `${page.url}/find?pattern=${encodeURIComponent(pattern.toWellFormed())}`,
     title: `Find results for text: \`${pattern}\` in \`${page.title}\``,
-    text: chunks.join("\n\n") || `No \`find\` results for pattern: \`${pattern}\``,
+    lines: wrapLines(chunks.join("\n\n") || `No \`find\` results for pattern: \`${pattern}\``),
     links: matches.map(() => page.url),
     found: { title: page.title, url: page.url, lines: matches },
   };

@@ -3,6 +3,7 @@ import type { SearchResult } from "../builtin-tool.ts";
 import { inert } from "./html-to-text.ts";
 import type { Page } from "./page.ts";
 import { toPageText } from "./page-text.ts";
+import { wrapLines } from "./wrap-lines.ts";
 
 export function toSearchPage(query: string, results: readonly SearchResult[]): Page {
   const lines = results.map(({ url, title, snippet }, index) => {
@@ -14,7 +15,7 @@ export function toSearchPage(query: string, results: readonly SearchResult[]): P
   return {
     url: "",
     title: line(query),
-    text: toPageText("", ["# Search Results", "", ...list].join("\n")),
+    lines: wrapLines(toPageText("", ["# Search Results", "", ...list].join("\n"))),
     links: results.map(({ url }) => url),
   };
 }

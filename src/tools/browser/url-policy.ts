@@ -23,6 +23,7 @@ export class FetchRefused extends Error {
  * when the connection is made. Throws a {@link FetchRefused}.
  */
 export function checkUrl(text: string, policy: UrlPolicy): URL {
+  if (text.length > MAX_URL) throw new FetchRefused("this address is too long");
   const url = URL.parse(text);
   if (url === null) throw new FetchRefused("this is not a URL");
   if (url.protocol !== "http:" && url.protocol !== "https:") {
@@ -35,23 +36,34 @@ export function checkUrl(text: string, policy: UrlPolicy): URL {
   if (url.port !== "" && url.port !== "80" && url.port !== "443") {
     throw new FetchRefused("only ports 80 and 443 can be opened");
   }
-  const host = url.hostname.replace(/\.$/, "");
+  const host = withoutDots(url.hostname);
   const isPublic = isAddress(host) ? isPublicAddress(host) : isPublicName(host);
   if (!isPublic) throw new FetchRefused("this address is not public");
   if (!isAllowedHost(host, policy)) throw new FetchRefused("this domain is not allowed");
   return url;
 }
 
+/** As long as servers accept. A redirect may name a longer one. */
+const MAX_URL = 8192;
+
 /** Whether results and pages from this host may be shown. */
-export function isAllowedHost(host: string, { allow, within = [], deny }: UrlPolicy): boolean {
+export function isAllowedHost(name: string, { allow, within = [], deny }: UrlPolicy): boolean {
+  const host = withoutDots(name);
   if (deny.some((domain) => isWithin(host, domain))) return false;
   return [allow, within].every(
     (domains) => domains.length === 0 || domains.some((domain) => isWithin(host, domain)),
   );
 }
 
+/** A name with dots at its end is the same name, to resolvers that accept it. */
+function withoutDots(host: string): string {
+  let end = host.length;
+  while (host[end - 1] === ".") end--;
+  return host.slice(0, end);
+}
+
 function isWithin(host: string, domain: string): boolean {
-  const bare = domain.toLowerCase().replace(/^\*?\./, "");
+  const bare = withoutDots(domain.toLowerCase().replace(/^\*?\./, ""));
   return host === bare || host.endsWith(`.${bare}`);
 }
 

@@ -5,21 +5,53 @@
 
 const WIDTH = 80;
 
+/** Maximum lines of a page. Further ones are left out. */
+const MAX_LINES = 50_000;
+
+/** Longest line that is wrapped as a whole. A longer one is not prose, and is wrapped in parts of this length. */
+const MAX_LENGTH = 20_000;
+
+/** Characters between two pauses. */
+const STEP = 32_768;
+
 export function wrapLines(text: string, width = WIDTH): string[] {
-  return text.split("\n").flatMap((line) => (line === "" ? [""] : wrapLine(line, width)));
+  const steps = wrapInSteps(text, width);
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
+
+/** The same lines in steps of a few milliseconds each. */
+export function* wrapInSteps(text: string, width = WIDTH): Generator<number, string[]> {
+  const lines: string[] = [];
+  let paused = 0;
+  let end = -1;
+  for (let at = 0; at <= text.length && lines.length < MAX_LINES;) {
+    if (at > end) end = endOfLine(text, at);
+    const last = end - at <= MAX_LENGTH ? end : offsetAfter(text, at, MAX_LENGTH);
+    for (const line of wrapLine(text.slice(at, last), width)) lines.push(line);
+    at = last < end ? last : end + 1;
+    if (at - paused < STEP) continue;
+    paused = at;
+    yield at;
+  }
+  return lines.slice(0, MAX_LINES);
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
 }
 
 /** Python's `wordsep_re`: white space, dashes between words, and words, which may break after a hyphen. */
 const CHUNK =
   /[\t\v\f\r ]+|(?<=[\p{L}\p{N}_!"'&.,?])-{2,}(?=[\p{L}\p{N}_])|[^\t\n\v\f\r ]+?(?:-(?:(?<=[\p{L}_]{2}-)|(?<=[\p{L}_]-[\p{L}_]-))(?=[\p{L}_]-?[\p{L}_])|(?=[\t\v\f\r ]|$)|(?<=[\p{L}\p{N}_!"'&.,?])(?=-{2,}[\p{L}\p{N}_]))/gu;
 
-/** Longest line that is wrapped word by word. A longer one is not prose and is cut at the width. */
-const MAX_PROSE = 20_000;
-
 function wrapLine(written: string, width: number): string[] {
+  if (written === "") return [""];
   const line = expandTabs(written);
   if (line.length <= width) return [line];
-  const chunks = line.length > MAX_PROSE ? [line] : (line.match(CHUNK) ?? [line]);
+  const chunks = line.match(CHUNK) ?? [line];
   const lines: string[] = [];
   let current = "";
   let length = 0;
@@ -51,35 +83,60 @@ function wrapLine(written: string, width: number): string[] {
 
 /** `first`: remaining width of the line that the word starts on. */
 function cutWord(word: string, first: number, width: number): string[] {
-  const characters = Array.from(word);
   const pieces: string[] = [];
   let at = 0;
-  for (let room = first; characters.length - at > room; room = width) {
-    const hyphen = characters.lastIndexOf("-", at + room - 1);
-    const isUsable = hyphen > at && characters.slice(at, hyphen).some((each) => each !== "-");
-    const end = isUsable ? hyphen + 1 : at + room;
-    pieces.push(characters.slice(at, end).join(""));
-    at = end;
+  for (let room = first; ; room = width) {
+    const end = offsetAfter(word, at, room);
+    if (end === word.length) break;
+    const piece = word.slice(at, end);
+    const hyphen = piece.lastIndexOf("-");
+    const isUsable = hyphen > 0 && /[^-]/.test(piece.slice(0, hyphen));
+    pieces.push(isUsable ? piece.slice(0, hyphen + 1) : piece);
+    at += pieces.at(-1)?.length ?? 0;
   }
-  pieces.push(characters.slice(at).join(""));
+  pieces.push(word.slice(at));
   return pieces;
+}
+
+/** The offset of the end of so many code points, or of the text. */
+function offsetAfter(text: string, from: number, codePoints: number): number {
+  let at = from;
+  for (let count = 0; count < codePoints && at < text.length; count++) {
+    at += isPair(text, at) ? 2 : 1;
+  }
+  return at;
 }
 
 function expandTabs(line: string): string {
   if (!line.includes("\t")) return line;
-  let out = "";
+  const pieces: string[] = [];
+  let column = 0;
   for (const [index, part] of line.split("\t").entries()) {
-    if (index > 0) out += " ".repeat(8 - (lengthOf(out) % 8));
-    out += part;
+    if (index > 0) {
+      const spaces = TAB - (column % TAB);
+      pieces.push(SPACES.slice(0, spaces));
+      column += spaces;
+    }
+    if (part === "") continue;
+    pieces.push(part);
+    column += lengthOf(part);
   }
-  return out;
+  return pieces.join("");
 }
+
+const TAB = 8;
+const SPACES = " ".repeat(TAB);
 
 /** Length in code points, as Python counts. */
 function lengthOf(text: string): number {
   let length = text.length;
-  for (const { length: units } of text.matchAll(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)) {
-    if (units > 0) length--;
+  for (let at = 0; at < text.length; at++) {
+    if (isPair(text, at)) length--;
   }
   return length;
+}
+
+function isPair(text: string, at: number): boolean {
+  const isHigh = (text.charCodeAt(at) & 0xfc00) === 0xd800;
+  return isHigh && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
 }

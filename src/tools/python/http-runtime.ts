@@ -10,6 +10,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { boundText, MAX_OUTPUT } from "../bounded-text.ts";
+import { readBounded } from "../read-bounded.ts";
 import {
   FILE_LIMITS,
   type PythonOutcome,
@@ -98,24 +99,14 @@ async function toOutcome(response: Response): Promise<PythonOutcome> {
     await response.body?.cancel();
     throw new PythonUnavailable("The Python sandbox has no room. Answer without Python.");
   }
-  const parsed = answer().safeParse(JSON.parse(await readBounded(response)));
+  const bytes = await readBounded(response.body, MAX_BYTES);
+  if (bytes === undefined) throw new PythonUnavailable("The Python sandbox answered too much.");
+  const parsed = answer().safeParse(JSON.parse(new TextDecoder().decode(bytes)));
   if (!response.ok || !parsed.success) {
     throw new PythonUnavailable("The Python sandbox failed. Answer without Python.");
   }
   const { status, output, files, withheld, restarted } = parsed.data;
   return { status, output: boundText(output), files, withheld, restarted };
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new PythonUnavailable("The Python sandbox answered too much.");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** Short, and the same on every replica. */

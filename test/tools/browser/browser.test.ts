@@ -5,6 +5,7 @@ import { htmlToText } from "../../../src/tools/browser/html-to-text.ts";
 import { createLocalSearch } from "../../../src/tools/browser/local-search.ts";
 import type { BuiltinRun } from "../../../src/tools/builtin-tool.ts";
 import type { BrowserOptions } from "../../../src/tools/toolbox.ts";
+import { createPause } from "../../../src/streams/slices.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 
 const SITE = createLocalSearch([
@@ -25,6 +26,7 @@ function open(saved?: string, options: BrowserOptions = {}): Promise<BuiltinRun>
       tokenizer: o200kHarmony(),
       searchTimeoutMs: 60_000,
       openTimeoutMs: 60_000,
+      pause: createPause(),
     },
     options,
   );
@@ -112,8 +114,81 @@ test("results of other domains than those allowed are left out", async () => {
   expect(result.shown).toEqual({ type: "search", query: "cats", results: [] });
 });
 
+describe("what a turn keeps of pages is bounded", () => {
+  const opened: string[] = [];
+  const LARGE = createBrowserTool({
+    backend: SITE,
+    fetchPage: (url) => {
+      opened.push(url);
+      const title = `<title>${"x".repeat(100_000)}</title>`;
+      return Promise.resolve({ url, contentType: "text/html", body: title + "x ".repeat(450_000) });
+    },
+    policy: { allow: [], deny: [] },
+    tokenizer: o200kHarmony(),
+    searchTimeoutMs: 60_000,
+    openTimeoutMs: 60_000,
+    pause: createPause(),
+  });
+
+  test("the pages opened first are loaded again, the last ones are not", async () => {
+    const { signal } = new AbortController();
+    const run = await LARGE.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    const urls = Array.from({ length: 8 }, (_, index) => `https://a.example/${index}`);
+    for (const id of urls) await ask(run, "open", { id });
+    expect(opened.splice(0)).toEqual(urls);
+    expect(run.cite?.(0)?.url).toBe(urls[0]);
+    await ask(run, "open", { cursor: 7, loc: 10 });
+    await ask(run, "open", { cursor: 5, loc: 10 });
+    expect(opened).toEqual([]);
+    await ask(run, "open", { cursor: 0, loc: 10 });
+    expect(opened).toEqual([urls[0]]);
+  });
+
+  test("a title is cut, in the display as in what is saved", async () => {
+    const { signal } = new AbortController();
+    const run = await LARGE.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    const text = await ask(run, "open", { id: "https://a.example/0", num_lines: 1 });
+    const title = "x".repeat(300);
+    expect(text).toBe(
+      `[0] ${title} (https://a.example/0)\n**viewing lines [0 - 0] of 11251**\n\nL0: `,
+    );
+    expect(run.save()).toBe(JSON.stringify([{ url: "https://a.example/0", title }]));
+  });
+});
+
+test("a pattern with half a character is looked for like any other", async () => {
+  const run = await open();
+  await ask(run, "open", { id: "https://files.example/cats.md" });
+  expect(await ask(run, "find", { pattern: "\ud800" })).toContain("No `find` results");
+});
+
+test("a page stops being converted when its turn ends", async () => {
+  const abort = new AbortController();
+  let pauses = 0;
+  const tool = createBrowserTool({
+    backend: SITE,
+    fetchPage: (url) =>
+      Promise.resolve({ url, contentType: "text/html", body: "<i>x".repeat(200_000) }),
+    policy: { allow: [], deny: [] },
+    tokenizer: o200kHarmony(),
+    searchTimeoutMs: 60_000,
+    openTimeoutMs: 60_000,
+    pause: () => {
+      if (++pauses === 3) abort.abort(new Error("the client left"));
+      return Promise.resolve();
+    },
+  });
+  const { signal } = abort;
+  const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+  const call = { id: "1", recipient: "browser.open", body: '{"id":"https://a.example/"}' };
+  await expect(run.run(call, signal)).rejects.toThrow("the client left");
+  expect(pauses).toBe(3);
+});
+
 describe("HTML", () => {
-  const text = async (html: string) => (await htmlToText(html, "https://a.example/dir/page")).text;
+  const SLICES = { pause: createPause(), signal: undefined, check() {} };
+  const text = async (html: string) =>
+    (await htmlToText(html, "https://a.example/dir/page", SLICES)).text;
 
   test.each([
     ["<h2>Title</h2><p>One  two\nthree</p>", "## Title\n\nOne two three"],
@@ -146,7 +221,7 @@ describe("HTML", () => {
 
   test("the title is that of the head", async () => {
     const html = "<head><title> A\n page </title></head><body>x</body>";
-    const page = await htmlToText(html, "https://a/");
+    const page = await htmlToText(html, "https://a/", SLICES);
     expect(page).toEqual({ title: "A page", text: "x", links: [] });
   });
 
@@ -206,6 +281,56 @@ describe("search services", () => {
     await expect(backend.search("x", options, signal)).rejects.toThrow(
       "SearXNG answered 403 (its settings must list json under search.formats)",
     );
+  });
+
+  test.each([
+    ["a < b and c > d", "a  d"],
+    ["<b>x</b> y", "x y"],
+    ["<<<", "<<<"],
+    ["x<y", "x<y"],
+    ["a<b<c>d", "ad"],
+  ])("tags in the snippet %j are removed", async (content, snippet) => {
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      fetch: answering({ results: [{ ...found, content }] }),
+    });
+    expect(await backend.search("x", options, signal)).toEqual([{ ...found, snippet }]);
+  });
+
+  test("S3: an answer of more than 1 MB is not read to its end", async () => {
+    let read = 0;
+    let cancelled = false;
+    const endless = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          read += 65_536;
+          controller.enqueue(new Uint8Array(65_536).fill(32));
+        },
+        cancel() {
+          cancelled = true;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      fetch: () => Promise.resolve(new Response(endless)),
+    });
+    await expect(backend.search("x", options, signal)).rejects.toThrow(
+      new Error("SearXNG answered with more than 1 MB"),
+    );
+    expect(read).toBeLessThanOrEqual(1024 * 1024 + 65_536);
+    expect(cancelled).toBe(true);
+  });
+
+  test("S3: of hundreds of thousands of results only the first hundred are looked at", async () => {
+    const results = Array.from({ length: 100 }, () => found);
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      // The others would make the answer unreadable.
+      fetch: answering({ results: [...results, ...Array.from({ length: 300_000 }, () => 1)] }),
+    });
+    expect(await backend.search("x", options, signal)).toHaveLength(2);
   });
 
   test("results that are not web pages are left out", async () => {

@@ -19,6 +19,7 @@ describe("URLs that are refused before anything is resolved", () => {
     "http://0x7f.0.0.1/",
     "http://0177.0.0.1/",
     "http://127.0.0.1./",
+    "http://127.0.0.1../",
     "http://１２７.０.０.１/",
     "http://①②⑦.0.0.1/",
     "http://0/",
@@ -28,6 +29,7 @@ describe("URLs that are refused before anything is resolved", () => {
     "http://[0:0:0:0:0:0:0:1]/",
     "http://localhost/",
     "http://localhost./",
+    "http://localhost.../",
     "http://LOCALHOST/",
     "http://app.localhost/",
     // IPv4 inside IPv6.
@@ -61,6 +63,7 @@ describe("URLs that are refused before anything is resolved", () => {
     "http://[100::1]/",
     // Names of local networks.
     "http://metadata.google.internal/",
+    "http://metadata.google.internal../",
     "http://printer.local/",
     "http://router.lan/",
     "http://intranet/",
@@ -79,6 +82,8 @@ describe("URLs that are refused before anything is resolved", () => {
     "https://example.org:6379/",
     "not a url",
     "",
+    // Longer than servers accept.
+    `https://example.org/${"x".repeat(8192)}`,
   ])("%s", (url) => {
     expect(() => checkUrl(url, OPEN)).toThrow(FetchRefused);
   });
@@ -117,6 +122,23 @@ test("domains are allowed and denied with their subdomains, but not names that o
   expect(isAllowedHost("very.bad.example.org", policy)).toBe(false);
   expect(isAllowedHost("notexample.org", policy)).toBe(false);
   expect(isAllowedHost("example.org.evil.test", policy)).toBe(false);
+});
+
+test("a name with dots at its end is allowed and denied like the same name without them", () => {
+  const policy = { allow: [], deny: ["evil.com", "bad.example."] };
+  for (const host of [
+    "evil.com.",
+    "evil.com..",
+    "www.evil.com...",
+    "bad.example",
+    "bad.example..",
+  ]) {
+    expect(isAllowedHost(host, policy)).toBe(false);
+    expect(() => checkUrl(`https://${host}/`, policy)).toThrow(
+      new FetchRefused("this domain is not allowed"),
+    );
+  }
+  expect(isAllowedHost("example.org..", { allow: ["example.org"], deny: [] })).toBe(true);
 });
 
 test("a request cannot allow what the operator does not", () => {

@@ -1,0 +1,173 @@
+/**
+ * Reads HTML as tags and text, with the end tags that authors leave out.
+ *
+ * htmlparser2's own parser keeps the open tags in a list that it searches and moves with each tag: quadratic for a page that
+ * closes none. Here each tag costs the same, whatever is open.
+ */
+import type { TokenizerCallbacks } from "htmlparser2";
+
+export interface HtmlHandler {
+  open(name: string, attributes: Attributes): void;
+  close(name: string): void;
+  text(text: string): void;
+}
+
+/** The attributes that a page's text depends on. */
+export interface Attributes {
+  readonly href?: string;
+  readonly alt?: string;
+}
+
+/** Maximum characters of an attribute. The rest is left out. */
+export const MAX_ATTRIBUTE = 4096;
+
+/** Maximum characters of a piece of text. */
+const MAX_TEXT = 16_384;
+
+/** Elements without content. */
+const VOID = new Set(
+  "area base basefont br col command embed frame hr img input isindex keygen link meta param source track wbr".split(
+    " ",
+  ),
+);
+
+const OPTIONS = new Set(["option", "optgroup"]);
+const CHOICES = new Set(["select", ...OPTIONS]);
+/** Elements that end where one of these begins. Others end with what contains them, which makes no difference to text. */
+const ENDED_BY = new Map([
+  ["body", new Set(["head"])],
+  ["option", new Set(["option"])],
+  ["optgroup", OPTIONS],
+  ["select", CHOICES],
+  ["input", CHOICES],
+  ["button", CHOICES],
+  ["textarea", CHOICES],
+]);
+
+/** Receives positions in `html` from htmlparser2's tokenizer, which reads `html` in pieces, in order. */
+export class HtmlReader implements TokenizerCallbacks {
+  readonly #html: string;
+  readonly #handler: HtmlHandler;
+  /** Names of the open elements, outermost first. */
+  readonly #open: string[] = [];
+  /** How many elements of each name are open. */
+  readonly #counts = new Map<string, number>();
+  /** Text that is not handed on yet: htmlparser2 ends a piece at each bracket, tag or not. */
+  #textStart = 0;
+  #textEnd = 0;
+  #tag = "";
+  #attributes: { href?: string; alt?: string } = {};
+  #attribute: keyof Attributes | undefined;
+  #value = "";
+
+  constructor(html: string, handler: HtmlHandler) {
+    this.#html = html;
+    this.#handler = handler;
+  }
+
+  ontext(start: number, end: number): void {
+    if (start !== this.#textEnd || end - this.#textStart > MAX_TEXT) {
+      this.#flush();
+      this.#textStart = start;
+    }
+    this.#textEnd = end;
+  }
+
+  ontextentity(codePoint: number): void {
+    this.#flush();
+    this.#handler.text(String.fromCodePoint(codePoint));
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.#flush();
+    const name = this.#nameAt(start, end);
+    this.#tag = name === "image" ? "img" : name;
+    this.#attributes = {};
+    const ended = ENDED_BY.get(this.#tag);
+    for (let last = this.#open.at(-1); ended?.has(last ?? ""); last = this.#open.at(-1))
+      this.#pop();
+    if (VOID.has(this.#tag)) return;
+    this.#open.push(this.#tag);
+    this.#counts.set(this.#tag, this.#countOf(this.#tag) + 1);
+  }
+
+  onattribname(start: number, end: number): void {
+    // Most attributes are `class` and `style`: the others are not even copied.
+    const name = end - start > 4 ? "" : this.#nameAt(start, end);
+    const isWanted = (name === "href" || name === "alt") && this.#attributes[name] === undefined;
+    this.#attribute = isWanted ? name : undefined;
+    this.#value = "";
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.#attribute === undefined) return;
+    const room = MAX_ATTRIBUTE - this.#value.length;
+    this.#value += this.#html.slice(start, Math.min(end, start + room));
+  }
+
+  onattribentity(codePoint: number): void {
+    if (this.#attribute === undefined || this.#value.length >= MAX_ATTRIBUTE) return;
+    this.#value += String.fromCodePoint(codePoint);
+  }
+
+  onattribend(): void {
+    if (this.#attribute !== undefined) this.#attributes[this.#attribute] = this.#value;
+  }
+
+  onopentagend(): void {
+    this.#handler.open(this.#tag, this.#attributes);
+  }
+
+  onselfclosingtag(): void {
+    this.onopentagend();
+    // Only drawings and formulas have elements that close themselves.
+    if (this.isInForeignContext() && this.#open.at(-1) === this.#tag) this.#pop();
+  }
+
+  onclosetag(start: number, end: number): void {
+    this.#flush();
+    const name = this.#nameAt(start, end);
+    if (this.#countOf(name) === 0) {
+      // Browsers take `</br>` and `</p>` for a line break and an empty paragraph.
+      if (name === "br" || name === "p") this.#handler.open(name, {});
+      return;
+    }
+    while (this.#open.at(-1) !== name) this.#pop();
+    this.#pop();
+  }
+
+  isInForeignContext(): boolean {
+    return this.#countOf("svg") > 0 || this.#countOf("math") > 0;
+  }
+
+  oncdata(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onprocessinginstruction(): void {}
+
+  onend(): void {
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#textEnd > this.#textStart) {
+      this.#handler.text(this.#html.slice(this.#textStart, this.#textEnd));
+    }
+    this.#textStart = this.#textEnd;
+  }
+
+  #pop(): void {
+    const name = this.#open.pop();
+    if (name === undefined) return;
+    this.#counts.set(name, this.#countOf(name) - 1);
+    this.#handler.close(name);
+  }
+
+  #countOf(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  #nameAt(start: number, end: number): string {
+    return this.#html.slice(start, end).toLowerCase();
+  }
+}

@@ -1,0 +1,27 @@
+/** Reads bodies from third parties, of limited size and in a limited number of pieces. */
+
+/** A piece costs memory and time of its own: it counts as at least so many bytes. */
+const LEAST_PIECE = 64;
+
+/** Undefined: the body is larger. The rest of it is not read. */
+export async function readBounded(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  let counted = 0;
+  for await (const piece of body ?? []) {
+    length += piece.length;
+    counted += Math.max(piece.length, LEAST_PIECE);
+    if (counted > maxBytes) return undefined;
+    pieces.push(piece);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
