@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import type { McpPolicy, ToolFilter } from "../tools/mcp/policy.ts";
+import { toShownUrl } from "../tools/mcp/shown-url.ts";
 
 const MAX_HEADERS = 32;
 const MAX_HEADER_LENGTH = 8192;
@@ -100,12 +101,6 @@ export function withoutSecrets(fields: Readonly<Record<string, unknown>>): Recor
 }
 
 const SHOWN = ["type", "server_label", "server_description", "allowed_tools", "require_approval"];
-
-function toShownUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null) return "";
-  return url.pathname === "/" && url.search === "" ? url.origin : `${url.origin}/<redacted>`;
-}
 
 type SentFilter = z.output<ReturnType<typeof toolFilter>>;
 

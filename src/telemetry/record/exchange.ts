@@ -1,7 +1,7 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
 import type { Elapsed } from "./elapsed.ts";
 import { bytesOf, type RecordBudget } from "./limits.ts";
-import { withoutToolKeys } from "./tool-keys.ts";
+import { withoutToolCredentials } from "./tool-credentials.ts";
 
 export type RecordedApi = "chat-completions" | "responses" | "messages";
 
@@ -78,7 +78,7 @@ export class Exchange {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty if it was too long to be kept. */
+  /** Empty if it cannot be kept. */
   readonly body: string;
   readonly at: Date;
   status: number | undefined;
@@ -89,7 +89,6 @@ export class Exchange {
   readonly budget: RecordBudget;
 
   constructor(request: ExchangeRequest, at: Date, deps: ExchangeDeps) {
-    const { budget } = deps;
     this.#elapsed = deps.elapsed;
     this.id = request.id;
     this.api = request.api;
@@ -98,10 +97,17 @@ export class Exchange {
     this.method = request.method;
     this.path = request.path;
     this.headers = pick(request.headers, KEPT_HEADERS);
-    const body = withoutToolKeys(request.body);
-    this.body = budget.take(bytesOf(body), "request body", body.length) ? body : "";
     this.at = at;
-    this.budget = budget;
+    this.budget = deps.budget;
+    this.body = this.#toKept(request.body);
+  }
+
+  /** Reserves room first, so that the search for credentials is bounded too. */
+  #toKept(body: string): string {
+    if (!this.budget.take(bytesOf(body), "request body", body.length)) return "";
+    const kept = withoutToolCredentials(body);
+    if (kept === undefined) this.budget.leaveOut("request body", body.length);
+    return kept ?? "";
   }
 
   /** The head of the answer. */

@@ -65,8 +65,12 @@ export class RecordBudget {
       this.#used += bytes;
       return true;
     }
-    this.#cut.set(what, (left ?? 0) + amount);
+    this.leaveOut(what, amount);
     return false;
+  }
+
+  leaveOut(what: string, amount: number): void {
+    this.#cut.set(what, (this.#cut.get(what) ?? 0) + amount);
   }
 
   /** Frees the memory when the record is dropped. */
