@@ -25,6 +25,31 @@ function newFolder(): string {
   return mkdtempSync(join(tmpdir(), "capture-"));
 }
 
+/** The entry with events of 1,000 characters each. @param onEvent called when one is converted to JSON */
+async function withEvents(
+  entry: RecordEntry,
+  count: number,
+  onEvent: () => void,
+): Promise<RecordEntry> {
+  const record = await entry.record();
+  const event = {
+    ms: 0,
+    text: "",
+    toJSON() {
+      onEvent();
+      return { ms: 0, text: "x".repeat(1000) };
+    },
+  };
+  const events = Array.from({ length: count }, () => event);
+  return {
+    number: entry.number,
+    isComplete: true,
+    summary: () => entry.summary(),
+    changes: () => Promise.reject(new Error("not asked for")),
+    record: async () => ({ ...record, answer: record.answer && { ...record.answer, events } }),
+  };
+}
+
 async function capture(folder: string, turns: number, maxBytes = 1_000_000, ids?: string) {
   const warned: string[] = [];
   const log = createLog({ level: "warn", now: Date.now, write: (line) => warned.push(line) });
@@ -96,26 +121,12 @@ test("a long turn is written in chunks", async () => {
   const [entry] = app.entries;
   if (entry === undefined) throw new Error("no entry");
   const path = await writer.save(entry);
-  const record = await entry.record();
   let made = 0;
   let most = 0;
-  const event = {
-    ms: 0,
-    toJSON() {
-      made += 1000;
-      most = Math.max(most, made - statSync(`${path}.part`).size);
-      return { ms: 0, text: "x".repeat(1000) };
-    },
-    text: "",
-  };
-  const events = Array.from({ length: 5000 }, () => event);
-  const long: RecordEntry = {
-    number: entry.number,
-    isComplete: true,
-    summary: () => entry.summary(),
-    changes: () => Promise.reject(new Error("not asked for")),
-    record: async () => ({ ...record, answer: record.answer && { ...record.answer, events } }),
-  };
+  const long = await withEvents(entry, 5000, () => {
+    made += 1000;
+    most = Math.max(most, made - statSync(`${path}.part`).size);
+  });
   expect(await writer.save(long)).toBe(path);
   expect(readRecord(readFileSync(path, "utf8"))?.answer?.events).toHaveLength(5000);
   expect(most).toBeLessThan(2_000_000);
@@ -150,6 +161,55 @@ test("a turn larger than the limit is not written, which is logged once", async 
   expect(readdirSync(folder)).toEqual([]);
   expect(warned).toHaveLength(1);
   expect(warned[0]).toContain("larger than captureMaxBytes");
+});
+
+/** The name of a capture of an earlier process. */
+const OLD = "20250131T120000000Z-1-old.json";
+
+test("S27: what an earlier process has not finished is deleted at the start, and nothing else", async () => {
+  const folder = newFolder();
+  for (const name of [`${OLD}.part`, "20250131T120000000Z-2-kept.json", "download.part"]) {
+    writeFileSync(join(folder, name), "{}");
+  }
+  await capture(folder, 0);
+  expect(readdirSync(folder)).toEqual(["20250131T120000000Z-2-kept.json", "download.part"]);
+});
+
+test("S27: where an old file cannot be deleted, nothing is written beyond the bound, and no part of it stays", async () => {
+  const folder = newFolder();
+  // A directory in a capture's place: not even root can delete it as a file.
+  mkdirSync(join(folder, OLD));
+  writeFileSync(join(folder, OLD, "entry"), "");
+  const bytes = statSync(join(folder, OLD)).size + 100;
+  const { warned } = await capture(folder, 2, bytes);
+  expect(readdirSync(folder)).toEqual([OLD]);
+  expect(warned).toHaveLength(1);
+  expect(warned[0]).toContain("older files cannot be deleted to make room");
+});
+
+test("S27: the folder stays within its bound while a turn is written", async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, OLD), "x".repeat(900_000));
+  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
+  const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
+  await (await app.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
+  const [entry] = app.entries;
+  if (entry === undefined) throw new Error("no entry");
+  await writer.save(entry);
+  let most = 0;
+  const large = await withEvents(entry, 900, () => {
+    const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+    most = Math.max(
+      most,
+      sizes.reduce((sum, size) => sum + size, 0),
+    );
+  });
+  await writer.save(large);
+  await writer.close();
+  expect(readdirSync(folder)).not.toContain(OLD);
+  expect(most).toBeGreaterThan(900_000);
+  expect(most).toBeLessThanOrEqual(1_000_000);
 });
 
 test("a folder that cannot be used prevents the start, with an explanation", async () => {

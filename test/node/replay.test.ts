@@ -107,6 +107,21 @@ test.each(
   expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
 });
 
+test("a file can set nothing of the gateway but how its turn was steered", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const record = reread((await app.records()).at(-1));
+  if (record.settings === null) throw new Error("no turn was made");
+  const steering = { ...record.settings.steering, repetitionGuard: 7, maxBodyBytes: 1 };
+  const hostile = reread({ ...record, settings: { ...record.settings, steering } });
+  const engine = createRecordedEngine(hostile);
+  const { record: again } = await runAgain(hostile, engine);
+  expect(again.settings?.steering).toEqual(record.settings.steering);
+  expect(
+    compareTurns(record, await runAgain(hostile, createRecordedEngine(hostile))),
+  ).toMatchObject({ differences: [] });
+});
+
 const reply = z.object({
   choices: z.tuple([
     z.object({

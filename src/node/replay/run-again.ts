@@ -13,6 +13,7 @@ import type { Pool } from "../../engines/pool.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createRecorder } from "../../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { DEFAULT_STEERING } from "../../turn/steering.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
 import { contentText } from "./read-record.ts";
@@ -101,7 +102,7 @@ function toSettings({ settings, model }: TurnRecord): Settings {
   const policies = ["raw", "sealed", "summary", "none"] as const;
   return {
     ...resolved,
-    ...steering,
+    ...toSteering(steering),
     engine: "demo",
     servedName: model,
     layout,
@@ -111,6 +112,15 @@ function toSettings({ settings, model }: TurnRecord): Settings {
       builtins.some(({ name }) => name === each),
     ),
   };
+}
+
+/** Only settings of this kind: the file may come from anywhere. */
+function toSteering(recorded: Readonly<Record<string, unknown>>): Partial<Settings> {
+  return Object.fromEntries(
+    Object.entries(DEFAULT_STEERING).flatMap(([name, value]) =>
+      typeof recorded[name] === typeof value ? [[name, recorded[name]]] : [],
+    ),
+  );
 }
 
 function toConverted(messages: readonly Message[]): ConvertedMessage[] {

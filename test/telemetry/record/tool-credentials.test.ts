@@ -58,12 +58,17 @@ test.each([
 
 test("any other text stays as it is", () => {
   assert(
-    property(string({ unit: "grapheme" }), jsonValue(), constantFrom(0, 2), (text, value, indent) => {
-      const fields = { text, value, tools: [{ authorization: "c r e d" }] };
-      const body = JSON.stringify(fields, undefined, indent);
-      const kept = withoutToolCredentials(body) ?? "";
-      expect(kept).toBe(body.replaceAll('"c r e d"', LEFT_OUT));
-    }),
+    property(
+      string({ unit: "grapheme" }),
+      jsonValue(),
+      constantFrom(0, 2),
+      (text, value, indent) => {
+        const fields = { text, value, tools: [{ authorization: "c r e d" }] };
+        const body = JSON.stringify(fields, undefined, indent);
+        const kept = withoutToolCredentials(body) ?? "";
+        expect(kept).toBe(body.replaceAll('"c r e d"', LEFT_OUT));
+      },
+    ),
   );
 });
 
