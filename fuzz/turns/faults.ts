@@ -221,7 +221,14 @@ export function withFault(models: Models, { turn: change, events: changeEvents }
     },
   });
   const all = models.all.map((model) => wrap(model));
-  return { all, find: (name) => all.find(({ id }) => id === models.find(name)?.id) };
+  return {
+    all,
+    find(name) {
+      const found = models.find(name);
+      const model = all.find(({ id }) => id === found?.model.id);
+      return found && model && { ...found, model };
+    },
+  };
 }
 
 export function withFaultyRequests(engine: Engine, { request: change }: Fault): Engine {

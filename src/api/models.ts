@@ -4,6 +4,7 @@
  */
 import { Hono } from "hono";
 import type { Capabilities, Sampling } from "../engines/engine.ts";
+import type { NamedEffort } from "../models/model-name.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
@@ -67,9 +68,9 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
     routes.get(path, (c) => {
       const id = c.req.param("id") ?? "";
       const exact = models.find(id);
-      if (exact !== undefined) return c.json(toModelEntry(exact, id));
+      if (exact !== undefined) return c.json(toModelEntry(exact.model, id, exact.effort));
       const endpointsOf = models.find(id.replace(/\/endpoints$/, ""));
-      if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf) });
+      if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf.model) });
       throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
         reason: UNKNOWN_MODEL_REASON,
         status: 404,
@@ -82,8 +83,12 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
   return routes;
 }
 
-/** One entry. `id` is the name the client used. */
-function toModelEntry(model: Model, id: string = model.id): ModelEntry {
+/** One entry. `id` is the name the client used, and `effort` what its suffix says. */
+function toModelEntry(
+  model: Model,
+  id: string = model.id,
+  effort: NamedEffort = "medium",
+): ModelEntry {
   const contextLength = model.contextLength ?? null;
   return {
     id,
@@ -109,8 +114,8 @@ function toModelEntry(model: Model, id: string = model.id): ModelEntry {
     supported_parameters: toSupportedParameters(model.capabilities),
     reasoning: {
       supported_efforts: ["high", "medium", "low"],
-      default_effort: "medium",
-      default_enabled: true,
+      default_effort: effort,
+      default_enabled: effort !== "none",
       supports_max_tokens: true,
       mandatory: false,
     },

@@ -5,6 +5,7 @@
  * `none` (and `enabled: false`): the gateway then opens the answer without reasoning.
  */
 import type { ReasoningEffort } from "../harmony/conversation.ts";
+import type { NamedEffort } from "../models/model-name.ts";
 import { RequestError } from "./errors.ts";
 
 /** The values of `effort` in both APIs. */
@@ -38,12 +39,31 @@ const NEAREST: Record<RequestedEffort, ReasoningEffort> = {
   max: "high",
 };
 
-/** `reasoning`, `reasoning_effort` and `include_reasoning` together. Contradictions are answered with 400. */
+interface OtherReasoningFields {
+  /** `reasoning_effort`. */
+  readonly effort?: RequestedEffort | null | undefined;
+  /** `include_reasoning`. */
+  readonly include?: boolean | null | undefined;
+  /** The effort in the model's name. It is a person's choice, where fields are often a client's default: it prevails. */
+  readonly named?: NamedEffort | undefined;
+}
+
+/** All fields together. Contradictions are answered with 400. */
 export function toReasoningOptions(
   reasoning: RequestedReasoning,
-  shorthand: { effort?: RequestedEffort | null | undefined; include?: boolean | null | undefined },
+  shorthand: OtherReasoningFields,
 ): ReasoningOptions {
   const budget = reasoning.max_tokens ?? undefined;
+  const exclude = reasoning.exclude ?? shorthand.include === false;
+  const { named } = shorthand;
+  if (named !== undefined) {
+    return {
+      effort: NEAREST[named],
+      enabled: named !== "none" && budget !== 0,
+      exclude,
+      ...(budget !== undefined && { maxTokens: budget }),
+    };
+  }
   if (reasoning.effort && shorthand.effort && reasoning.effort !== shorthand.effort) {
     throw conflict("reasoning.effort and reasoning_effort differ", "reasoning_effort");
   }
@@ -68,9 +88,14 @@ export function toReasoningOptions(
   return {
     effort: enabled ? (asked ? NEAREST[asked] : effortForBudget(budget)) : "low",
     enabled,
-    exclude: reasoning.exclude ?? shorthand.include === false,
+    exclude,
     ...(budget !== undefined && { maxTokens: budget }),
   };
+}
+
+/** The effort as replies report it. */
+export function usedEffort({ effort, enabled }: ReasoningOptions): NamedEffort {
+  return enabled ? effort : "none";
 }
 
 /** The budget itself is enforced elsewhere; the effort makes the model aim for it. The thresholds are our choice. */

@@ -13,6 +13,7 @@ import { createPause, type Pause } from "../streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 import { runAfterProbe } from "./first-probe.ts";
+import { findByName, type NameSuffixes, spellings } from "./model-name.ts";
 
 /** What the operator configures about one model. */
 export interface ModelOptions {
@@ -81,11 +82,12 @@ export interface Model {
 
 export interface Models {
   readonly all: readonly Model[];
-  /**
-   * The model of this name. Tried in turn: the exact id, an alias, either with or without
-   * the `openai/` prefix, the same without an OpenRouter suffix such as `:free`.
-   */
-  find(name: string): Model | undefined;
+  /** The model with this name, and what its suffixes ask for. */
+  find(name: string): FoundModel | undefined;
+}
+
+export interface FoundModel extends NameSuffixes {
+  readonly model: Model;
 }
 
 /** Runs a turn of a model. May observe its events, change it or stop it. `run` is the model's own method. */
@@ -102,8 +104,9 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
   return {
     all: [...hooked.values()],
     find(name) {
-      const model = models.find(name);
-      return model && hooked.get(model);
+      const found = models.find(name);
+      const model = found && hooked.get(found.model);
+      return model && { ...found, model };
     },
   };
 }
@@ -154,14 +157,19 @@ export function createModels(options: readonly ModelOptions[], deps: ModelsDeps)
   const byName = new Map<string, Model>();
   for (const [index, model] of models.entries()) {
     for (const name of [model.id, ...(options[index]?.aliases ?? [])]) {
-      for (const spelling of [name, name.replace(/^openai\//, ""), `openai/${name}`]) {
+      for (const spelling of spellings(name)) {
         if (!byName.has(spelling)) byName.set(spelling, model);
       }
     }
   }
   return {
     all: models,
-    find: (name) => byName.get(name) ?? byName.get(name.replace(/:[^:/]*$/, "")),
+    find(name) {
+      const known = findByName(byName, name);
+      if (known === undefined) return undefined;
+      const { found: model, ...suffixes } = known;
+      return { model, ...suffixes };
+    },
   };
 }
 

@@ -109,6 +109,16 @@ describe("one model", () => {
     expect(await get(path)).toEqual({ status: 200, body: { ...entry, id } });
   });
 
+  test.each([
+    ["high", "high", true],
+    ["none", "none", false],
+  ])("under a name with :%s has this effort by default", async (suffix, effort, isEnabled) => {
+    expect(await get(`/models/openai/gpt-oss-20b:${suffix}`)).toMatchObject({
+      status: 200,
+      body: { reasoning: { default_effort: effort, default_enabled: isEnabled } },
+    });
+  });
+
   test("has one provider", async () => {
     expect(await get("/models/openai/gpt-oss-20b/endpoints")).toMatchObject({
       status: 200,
@@ -121,12 +131,15 @@ describe("one model", () => {
     });
   });
 
-  test.each(["/models/openai/gpt-4", "/models/gpt-4/endpoints"])("%s is unknown", async (path) => {
-    expect(await get(path)).toMatchObject({
-      status: 404,
-      body: { error: { code: "model_not_found", type: "not_found_error", param: "model" } },
-    });
-  });
+  test.each(["/models/openai/gpt-4", "/models/openai/gpt-oss-20b:foo", "/models/gpt-4/endpoints"])(
+    "%s is unknown",
+    async (path) => {
+      expect(await get(path)).toMatchObject({
+        status: 404,
+        body: { error: { code: "model_not_found", type: "not_found_error", param: "model" } },
+      });
+    },
+  );
 });
 
 test("only parameters the engine honours are listed", () => {

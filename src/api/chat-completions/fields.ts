@@ -31,12 +31,12 @@ export const FIELD_GROUPS: readonly {
       {
         name: "model",
         treatment: "honoured",
-        note: "With or without `openai/`, and with OpenRouter's suffixes such as `:free`. Unknown: 400. Absent: the first model served.",
+        note: "With or without `openai/`. Behind it `:low`, `:medium`, `:high` or `:none` for the effort, and OpenRouter's suffixes such as `:free`. Unknown: 400, unless `models` has a served one. Absent: the first model served.",
       },
       {
         name: "models",
         treatment: "converted",
-        note: "Without `model`, the first of these that is served. There is no fallback to the others if it fails.",
+        note: "If `model` is absent or not served: the first of these that is, which the reply names. There is no fallback to the others if it fails.",
       },
       { name: "stream", treatment: "honoured" },
       {

@@ -5,7 +5,7 @@ import { createPushStream, type PushStream } from "../../streams/push-stream.ts"
 import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
-import type { Model, Models } from "../../models/models.ts";
+import type { Models } from "../../models/models.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
@@ -17,7 +17,9 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
+import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
+import { type RequestedModel, requestedModel } from "../requested-model.ts";
 import { createFrameHints, type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
@@ -61,9 +63,10 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const body = await readBody(c, deps.limits.messageLists);
     const stages = createStages(body.length, deps.pause);
     const request = await readRequest(body.value, chatRequest, deps.limits, stages);
-    const model = requireModel(deps.models, request);
+    const { model, name, effort: namedEffort } = requireModel(deps.models, request);
     const now = deps.now();
-    const { effort, enabled, exclude } = chatReasoning(request);
+    const reasoning = chatReasoning(request, namedEffort);
+    const { exclude } = reasoning;
     const loop = runningSteps(request.messages);
     const restored = await deps.reasoning.restore(client.tenant, [...loop.values()]);
     const outcome = worstOutcome(restored);
@@ -77,6 +80,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       tenant: client.tenant,
       system: deps.system(now),
       bodyText: body.outline,
+      namedEffort,
       hosted: deps.hosted,
       ...(servers && { servers }),
       restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.reasoning ?? []])),
@@ -89,7 +93,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const options: ReplyOptions = {
       id: `gen-${Math.floor(now / 1000)}-${deps.randomId()}`,
       created: Math.floor(now / 1000),
-      model: request.model ?? model.id,
+      model: name,
       provider: model.provider,
       reasoning: exclude ? "hidden" : SHOWN[client.reasoningPolicy],
       mirrorReasoning: deps.mirrorReasoning(client.tenant),
@@ -115,7 +119,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const headers = {
       "x-generation-id": options.id,
       ...(outcome && { "x-harmony-cot": outcome }),
-      "x-harmony-reasoning-effort": enabled ? effort : "none",
+      "x-harmony-reasoning-effort": usedEffort(reasoning),
     };
     try {
       if (!request.stream) {
@@ -153,12 +157,10 @@ const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
 /** The limit of the field with the same name. */
 const MAX_SESSION_ID = 256;
 
-/** The requested model. Without a name, the first known one of OpenRouter's `models`, or the first one served. */
-function requireModel(models: Models, { model: name, models: others }: ChatRequest): Model {
-  const model = name
-    ? models.find(name)
-    : ((others ?? []).map((each) => models.find(each)).find((each) => each) ?? models.all[0]);
-  if (model) return model;
+function requireModel(models: Models, request: ChatRequest): RequestedModel {
+  const found = requestedModel(request, models);
+  if (found) return found;
+  const name = request.model || request.models?.[0];
   throw new RequestError(`${name ?? "model"} is not a valid model ID.${listAvailable(models)}`, {
     param: "model",
     errorType: "model_not_found",

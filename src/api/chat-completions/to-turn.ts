@@ -6,6 +6,7 @@ import {
   type SystemOptions,
   systemMessage,
 } from "../../harmony/messages.ts";
+import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
@@ -46,6 +47,8 @@ import { requestedChoice, toFunctions } from "./tools.ts";
 /** Inputs of a prompt that are not in the request's fields. */
 export interface PromptContext extends RequestText {
   readonly system: Omit<SystemOptions, "effort">;
+  /** The effort in the model's name. */
+  readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
@@ -128,7 +131,7 @@ interface Offer {
 }
 
 function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
-  const reasoning = chatReasoning(request);
+  const reasoning = chatReasoning(request, context.namedEffort);
   const offered = yield* toFunctions(request, context);
   const hosted = withServers(toHosted(request, context.hosted), context.servers?.tools ?? []);
   const forced = forcedHosted(request, hosted, offered.length);
@@ -222,10 +225,11 @@ function readMessages(
 }
 
 /** The effort that will be used, the budget, and whether reasoning is shown. */
-export function chatReasoning(request: ChatRequest): ReasoningOptions {
+export function chatReasoning(request: ChatRequest, named?: NamedEffort): ReasoningOptions {
   return toReasoningOptions(request.reasoning ?? {}, {
     effort: request.reasoning_effort,
     include: request.include_reasoning,
+    named,
   });
 }
 

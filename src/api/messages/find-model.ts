@@ -2,14 +2,14 @@
  * Resolves model names. Programs made for Claude request `claude-…`; the operator configures which model
  * serves such a name.
  */
-import type { Model, Models } from "../../models/models.ts";
+import type { FoundModel, Models } from "../../models/models.ts";
 import { RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 
 /** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
 export type ClaudeAlias = string;
 
-export type FindModel = (name: string) => Model | undefined;
+export type FindModel = (name: string) => FoundModel | undefined;
 
 /** The first matching alias wins. Aliases apply only to names that no served model has. */
 export function createFindModel(models: Models, aliases: readonly ClaudeAlias[]): FindModel {

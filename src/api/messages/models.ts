@@ -17,9 +17,9 @@ export function modelRoutes(models: Models, findModel: FindModel): Hono<ApiEnv> 
   routes.get("/models/:id{.+}", (c, next) => {
     if (!namesVersion(c.req)) return next();
     const id = c.req.param("id");
-    const model = findModel(id);
-    if (model === undefined) throw unknownModel(id, models);
-    return answer(c, toModelInfo(model, id));
+    const found = findModel(id);
+    if (found === undefined) throw unknownModel(id, models);
+    return answer(c, toModelInfo(found.model, id));
   });
   return routes;
 }

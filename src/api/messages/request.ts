@@ -233,6 +233,8 @@ const MAX_STOP_SEQUENCES = 256;
 
 const promptFields = {
   model: () => z.string().min(1),
+  /** OpenRouter's other models, if `model` is not served. */
+  models: () => z.array(z.string()).nullish(),
   messages: () => z.array(message()).min(1, "must contain at least one message"),
   system: () =>
     z

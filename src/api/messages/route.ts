@@ -13,6 +13,8 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
+import { usedEffort } from "../reasoning-options.ts";
+import { requestedModel } from "../requested-model.ts";
 import { createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -63,11 +65,11 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const sent = await readBody(c, deps.limits.messageLists);
     const stages = createStages(sent.length, deps.pause);
     const request = await readRequest(sent.value, messagesRequest, deps.limits, stages);
-    const { model, turn, headers } = await prepare(c, request, sent, stages, deps);
+    const { model, name, turn, headers } = await prepare(c, request, sent, stages, deps);
     const client = c.get("client");
     const options: ReplyOptions = {
       id: `msg_${deps.randomId()}`,
-      model: request.model,
+      model: name,
       thinking: toShownThinking(request, client.reasoningPolicy),
       containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     };
@@ -117,6 +119,8 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
 
 interface PreparedTurn {
   readonly model: Model;
+  /** As the client named it. */
+  readonly name: string;
   readonly turn: Turn;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -130,8 +134,9 @@ async function prepare(
   deps: MessagesDeps,
 ): Promise<PreparedTurn> {
   refuseThread(request);
-  const model = deps.findModel(request.model);
-  if (model === undefined) throw unknownModel(request.model, deps.models);
+  const found = requestedModel(request, deps.models, deps.findModel);
+  if (found === undefined) throw unknownModel(request.model, deps.models);
+  const { model, name, effort: namedEffort } = found;
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
@@ -152,6 +157,7 @@ async function prepare(
     tenant,
     system: deps.system(deps.now()),
     bodyText,
+    namedEffort,
     history: restored.entries,
     offered,
     hosted,
@@ -160,13 +166,13 @@ async function prepare(
   const turn = await stages.run(steps);
   const skipped = toSkippedKinds([...offered.skipped, ...history.skipped]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
-  const { effort, enabled } = requestedReasoning(request);
   return {
     model,
+    name,
     turn,
     headers: {
       "request-id": requestId,
-      "x-harmony-reasoning-effort": enabled ? effort : "none",
+      "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
     },

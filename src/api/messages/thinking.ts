@@ -1,4 +1,5 @@
 /** Maps the request's thinking options to reasoning effort, budget and visibility. */
+import type { NamedEffort } from "../../models/model-name.ts";
 import type { ReasoningPolicy } from "../client.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import type { CountRequest } from "./request.ts";
@@ -16,11 +17,19 @@ type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config">;
  */
 export type ShownThinking = "text" | "signature" | "before-output" | "none";
 
-/** The budget applies in addition to the effort. Without an effort, the budget determines it. */
-export function requestedReasoning({ thinking, output_config }: ThinkingRequest): ReasoningOptions {
-  if (thinking?.type === "disabled") return toReasoningOptions({ enabled: false }, {});
+/**
+ * The budget applies in addition to the effort. Without an effort, the budget determines it.
+ *
+ * @param named the effort in the model's name.
+ */
+export function requestedReasoning(
+  { thinking, output_config }: ThinkingRequest,
+  named?: NamedEffort,
+): ReasoningOptions {
   const effort = output_config?.effort;
   const budget = thinking?.type === "enabled" ? thinking.budget_tokens : undefined;
+  if (named !== undefined) return toReasoningOptions({ max_tokens: budget }, { named });
+  if (thinking?.type === "disabled") return toReasoningOptions({ enabled: false }, {});
   if (budget == null) return toReasoningOptions({ effort }, {});
   const byBudget = toReasoningOptions({ max_tokens: budget }, {});
   return effort == null

@@ -10,6 +10,7 @@ import {
   toolCallMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
@@ -44,6 +45,8 @@ export interface TurnContext {
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
+  /** The effort in the model's name. */
+  readonly namedEffort?: NamedEffort | undefined;
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
   readonly offered: OfferedTools;
@@ -62,7 +65,7 @@ export function* toTurnInSteps(
   request: CountRequest & Partial<MessagesRequest>,
   context: TurnContext,
 ): Generator<void, Turn> {
-  const reasoning = requestedReasoning(request);
+  const reasoning = requestedReasoning(request, context.namedEffort);
   const { offered } = context;
   const hosted = request.tool_choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
   const forced = forcedHosted(request, offered);

@@ -15,7 +15,9 @@ import { RequestError } from "../errors.ts";
 import { isHosted } from "../hosted-tools.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
+import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
+import { type RequestedModel, requestedModel } from "../requested-model.ts";
 import { createStages } from "../stages.ts";
 import {
   asksForCompaction,
@@ -37,7 +39,7 @@ import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
 import { toHistory } from "./to-messages.ts";
-import { type PromptContext, turnMaker } from "./to-turn.ts";
+import { type PromptContext, requestedReasoning, turnMaker } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
 /** A request that is ready to run. */
@@ -45,7 +47,7 @@ export interface PendingResponse {
   readonly id: string;
   readonly request: ResponsesRequest;
   readonly purpose: "answer" | "compaction" | "prewarm";
-  readonly model: Model;
+  readonly requested: RequestedModel;
   readonly turn: Turn;
   readonly context: RequestContext;
   readonly omissions: Omissions;
@@ -64,7 +66,8 @@ export async function prepareResponse(
   const stages = createStages(body.length, deps.pause);
   const request = await readRequest(body.value, responsesRequest, deps.limits, stages);
   refuseUnsupported(request);
-  const model = requireModel(deps.models, request.model);
+  const requested = requireModel(deps.models, request);
+  const { model, effort: namedEffort } = requested;
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   if (promisesToKeep(request)) await deps.store.check();
@@ -87,7 +90,15 @@ export async function prepareResponse(
     : withoutTriggers(context.history);
   const { toolStates } = context;
   const servers = await openResponseServers(asked, history, prompt);
-  const turnContext = { ...prompt, history, toolStates, servers, turnId: caller.requestId };
+  const turnContext = {
+    ...prompt,
+    history,
+    toolStates,
+    servers,
+    turnId: caller.requestId,
+    // A summary takes little thought.
+    namedEffort: isCompaction ? undefined : namedEffort,
+  };
   const maker = await stages.run(turnMaker(asked, turnContext));
   const { turnOf, targets, skipped } = maker;
   const turn = await toFittingTurn(asked, model, { turnOf, prompt, history }, deps.pause);
@@ -103,6 +114,8 @@ export async function prepareResponse(
       {
         id,
         createdAt: toSeconds(now),
+        model: requested.name,
+        effort: usedEffort(requestedReasoning(request, namedEffort)),
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },
       (kind) => isHosted(kind, deps.tools.hosted),
@@ -124,15 +137,16 @@ export async function prepareResponse(
   });
   const purpose = isCompaction ? "compaction" : request.generate === false ? "prewarm" : "answer";
   const seal = policy === "sealed" || ((policy === "raw" || policy === "summary") && wantsSealed);
-  return { id, request, purpose, model, turn, context, omissions, caller, seal, builder };
+  return { id, request, purpose, requested, turn, context, omissions, caller, seal, builder };
 }
 
 /** The events of its turn. Its reasoning is stored for later requests. */
 export function runPending(
-  { request, purpose, model, turn, caller, seal }: PendingResponse,
+  { request, purpose, requested, turn, caller, seal }: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
 ): AsyncIterable<TurnEvent | CompactionEvent> {
+  const { model } = requested;
   const { tenant } = caller.client;
   if (purpose === "prewarm") return prewarm(model, turn, signal);
   if (purpose === "compaction") {
@@ -209,10 +223,13 @@ export function ignoreStoreFailure(error: unknown): void {
   if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
 }
 
-export function requireModel(models: Models, name: string): Model {
-  const model = models.find(name);
-  if (model) return model;
-  const sentence = `The model ${JSON.stringify(name)} does not exist.`;
+export function requireModel(
+  models: Models,
+  request: Pick<ResponsesRequest, "model" | "models">,
+): RequestedModel {
+  const found = requestedModel(request, models);
+  if (found) return found;
+  const sentence = `The model ${JSON.stringify(request.model)} does not exist.`;
   throw new RequestError(sentence + listAvailable(models), {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,

@@ -25,12 +25,12 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const bodyText = await c.req.text();
     const stages = createStages(bodyText.length, context.pause);
     const request = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
-    const model = requireModel(context.models, request.model);
+    const { model, effort } = requireModel(context.models, request);
     const caller = toCaller(c);
     const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
     const { history } = loaded;
-    const prompt = toPromptContext(bodyText, caller.client.tenant);
+    const prompt = { ...toPromptContext(bodyText, caller.client.tenant), namedEffort: effort };
     const servers = await openResponseServers(request, history, prompt);
     const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
     const { turnOf } = await stages.run(turnMaker(request, turnContext));
@@ -45,7 +45,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const bodyText = await c.req.text();
     const stages = createStages(bodyText.length, context.pause);
     const request = await readRequest(bodyText, compactRequest, context.limits, stages);
-    const model = requireModel(context.models, request.model);
+    const { model } = requireModel(context.models, request);
     const caller = toCaller(c);
     const { tenant } = caller.client;
     const id = newId();

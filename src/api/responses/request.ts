@@ -91,6 +91,8 @@ const model = lazy(() => z.string().min(1));
 /** The fields that determine the prompt: shared by creating, counting and compacting. */
 const promptFields = {
   model,
+  /** OpenRouter's other models, if `model` is not served. */
+  models: () => z.array(z.string()).nullish(),
   input: () =>
     z
       .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })

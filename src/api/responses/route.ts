@@ -88,8 +88,9 @@ async function answerInBackground(
   });
 }
 
-function toHeaders({ context, omissions }: PendingResponse): Record<string, string> {
+function toHeaders({ context, omissions, builder }: PendingResponse): Record<string, string> {
   return {
+    "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
     ...omissionHeaders(omissions),
   };

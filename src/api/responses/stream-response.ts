@@ -20,13 +20,10 @@ export interface StreamedResponse extends PendingResponse {
   readonly writer: EventWriter;
 }
 
-/** A model name with this suffix selects the events of the Open Responses schema. */
-const OPEN_RESPONSES_SUFFIX = ":open-responses";
-
 export function withEvents(pending: PendingResponse, context: ResponsesContext): StreamedResponse {
-  const { request, caller, builder } = pending;
+  const { request, requested, caller, builder } = pending;
   const writer = createEventWriter(builder, {
-    reasoningEvents: request.model.endsWith(OPEN_RESPONSES_SUFFIX)
+    reasoningEvents: requested.isOpenResponses
       ? "reasoning"
       : context.reasoningEvents(caller.client.tenant),
     showReasoning: caller.client.reasoningPolicy === "raw",

@@ -2,12 +2,12 @@
  * The response object. Open Responses requires every key of it, numbers included, wherever it appears: in a plain
  * answer, in the events that carry it, and later from the store.
  */
+import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../hosted-tools.ts";
 import { withoutSecrets } from "../mcp-declaration.ts";
 import type { BuiltinItem } from "./builtin-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
-import { requestedReasoning } from "./to-turn.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
 
@@ -132,6 +132,9 @@ export interface ResponseIdentity {
   readonly createdAt: number;
   /** `conv_…` */
   readonly conversation?: string;
+  /** As the client named it. */
+  readonly model: string;
+  readonly effort: NamedEffort;
 }
 
 export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
@@ -149,7 +152,7 @@ export function createResponseWriter(
     created_at: identity.createdAt,
   };
   const echo = {
-    model: request.model,
+    model: identity.model,
     previous_response_id: request.previous_response_id ?? null,
     instructions: request.instructions ?? null,
     tools: (request.tools ?? []).flatMap((tool) => toToolEcho(tool, isRun)),
@@ -176,8 +179,8 @@ export function createResponseWriter(
     top_logprobs: request.top_logprobs ?? 0,
     temperature: request.temperature ?? 1,
     reasoning: {
-      // The level in the prompt: the model has only three, whatever was requested.
-      effort: requestedReasoning(request).effort,
+      // The level used: the model has only three, whatever was requested.
+      effort: identity.effort,
       summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
       // Whatever was requested: the model was trained without the reasoning of finished turns.
       ...(request.reasoning?.context && { context: "current_turn" as const }),

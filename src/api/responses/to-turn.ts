@@ -2,6 +2,7 @@
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
+import type { NamedEffort } from "../../models/model-name.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import {
   type OfferedFunction,
@@ -47,6 +48,8 @@ import type { Unsupported } from "./unsupported.ts";
 /** Inputs of a prompt that are not in the request's fields. */
 export interface PromptContext extends RequestText {
   readonly system: Omit<SystemOptions, "effort">;
+  /** The effort in the model's name. */
+  readonly namedEffort?: NamedEffort | undefined;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
 }
@@ -148,7 +151,7 @@ interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
 }
 
 function* readFrame(request: PromptRequest, context: TurnContext): Generator<void, Frame> {
-  const reasoning = requestedReasoning(request);
+  const reasoning = requestedReasoning(request, context.namedEffort);
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
   const { targets, skipped, hosted: declared, ...tools } = yield* toTools(request, lists, context);
   const { offered } = tools;
@@ -257,8 +260,11 @@ function withHistory(
 }
 
 /** The effort to use, and whether the model reasons at all. */
-export function requestedReasoning(request: PromptRequest): ReasoningOptions {
-  return toReasoningOptions({ effort: request.reasoning?.effort }, {});
+export function requestedReasoning(
+  request: PromptRequest,
+  named: NamedEffort | undefined,
+): ReasoningOptions {
+  return toReasoningOptions({ effort: request.reasoning?.effort }, { named });
 }
 
 function* toTools(

@@ -305,15 +305,24 @@ describe("options of a request", () => {
     ["high", "high"],
     ["xhigh", "high"],
     ["max", "high"],
-    ["none", "low"],
   ])("effort %s is reported to the model and to the client as %s", async (effort, expected) => {
-    const engine = scriptedEngine([effort === "none" ? "Hi.<|return|>" : HI]);
+    const engine = scriptedEngine([HI]);
     const response = await responsesApp({ engine }).create({
       input: "Hello!",
       ...(effort && { reasoning: { effort } }),
     });
     expect(engine.prompts[0]).toContain(`Reasoning: ${expected}\n`);
     expect(response.reasoning).toEqual({ effort: expected, summary: null });
+  });
+
+  test("effort none is reported to the client as none, and opens the answer", async () => {
+    const engine = scriptedEngine(["Hi.<|return|>"]);
+    const response = await responsesApp({ engine }).create({
+      input: "Hello!",
+      reasoning: { effort: "none" },
+    });
+    expect(engine.prompts[0]).toMatch(/<\|start\|>assistant<\|channel\|>final<\|message\|>$/);
+    expect(response.reasoning).toEqual({ effort: "none", summary: null });
   });
 
   test("sampling and limits reach the engine", async () => {

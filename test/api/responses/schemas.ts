@@ -181,7 +181,7 @@ export const responseObject = z.strictObject({
   top_logprobs: z.int(),
   temperature: z.number(),
   reasoning: z.strictObject({
-    effort: z.enum(["low", "medium", "high"]),
+    effort: z.enum(["none", "low", "medium", "high"]),
     summary: z.enum(["auto", "concise", "detailed"]).nullable(),
     context: z.literal("current_turn").optional(),
   }),

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { findByName } from "../../src/models/model-name.ts";
+
+const none = { effort: undefined, isOpenResponses: false };
+const known = new Map([
+  ["m", 1],
+  ["m:high", 2],
+  ["gpt-oss:20b", 3],
+]);
+
+test.each([
+  ["m", { found: 1, ...none }],
+  ["m:low", { found: 1, effort: "low", isOpenResponses: false }],
+  ["m:free", { found: 1, ...none }],
+  ["m:open-responses:none", { found: 1, effort: "none", isOpenResponses: true }],
+  ["m:none:open-responses", { found: 1, effort: "none", isOpenResponses: true }],
+  // A suffix of the configured name is part of it.
+  ["m:high", { found: 2, ...none }],
+  ["m:high:low", { found: 2, effort: "low", isOpenResponses: false }],
+  ["gpt-oss:20b:medium", { found: 3, effort: "medium", isOpenResponses: false }],
+  ["gpt-oss:high", undefined],
+  ["m:low:medium", undefined],
+  ["m:", undefined],
+  [":low", undefined],
+  ["", undefined],
+])("%j", (name, expected) => {
+  expect(findByName(known, name)).toEqual(expected);
+});
+
+test("no name is looked up more often than there are suffixes", () => {
+  let lookups = 0;
+  class Counting extends Map<string, number> {
+    override get(key: string): number | undefined {
+      lookups++;
+      return super.get(key);
+    }
+  }
+  expect(findByName(new Counting(), `m${":free:nitro:low:floor".repeat(50_000)}`)).toBeUndefined();
+  expect(lookups).toBeLessThan(15);
+});
