@@ -4,7 +4,7 @@ import { END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';
-const TEXT = '{"type":"text","text":"","citations":null}';
+const TEXT = '{"type":"text","text":""}';
 
 /** What follows the text of a delta. */
 const DELTA_TAIL = `}}${END_OF_FRAME}`;

@@ -114,7 +114,7 @@ const block = lazy(() =>
       z.object({
         type: z.literal("text"),
         text: z.string(),
-        citations: z.array(citation()).nullable(),
+        citations: z.array(citation()).optional(),
       }),
       ...serverToolBlocks(),
       z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() }),
@@ -135,6 +135,7 @@ const unknownUsage = lazy(() => ({
   cache_creation: z.null(),
   inference_geo: z.null(),
   service_tier: z.null(),
+  speed: z.null(),
 }));
 
 const usage = lazy(() =>
@@ -148,13 +149,13 @@ const usage = lazy(() =>
       server_tool_use: z
         .object({ web_search_requests: z.int(), web_fetch_requests: z.int() })
         .nullable(),
-      ...unknownUsage(),
     })
     .meta({ id: "MessageUsage" }),
 );
 
 const head = lazy(() => ({
   id: z.string(),
+  diagnostics: z.null(),
   type: z.literal("message"),
   role: z.literal("assistant"),
   model: z.string(),
@@ -170,7 +171,12 @@ const stop = lazy(() => ({
 
 export const message = lazy(() =>
   z
-    .object({ ...head(), content: z.array(block()), ...stop(), usage: usage() })
+    .object({
+      ...head(),
+      content: z.array(block()),
+      ...stop(),
+      usage: usage().extend(unknownUsage()),
+    })
     .meta({ id: "Message" }),
 );
 
@@ -188,7 +194,7 @@ export const messageEvent = lazy(() => {
           stop_sequence: z.null(),
           stop_details: z.null(),
           container: z.null(),
-          usage: usage().extend({ output_tokens_details: z.null() }),
+          usage: usage().extend({ ...unknownUsage(), output_tokens_details: z.null() }),
         }),
       }),
       z.object({ type: z.literal("content_block_start"), index, content_block: block() }),
@@ -207,7 +213,7 @@ export const messageEvent = lazy(() => {
       z.object({ type: z.literal("message_delta"), delta: z.object(stop()), usage: usage() }),
       z.object({ type: z.literal("message_stop") }),
       z.object({ type: z.literal("ping") }),
-      z.object({ type: z.literal("error"), error: error() }),
+      z.object({ type: z.literal("error"), error: error(), request_id: z.string() }),
     ])
     .meta({ id: "MessageEvent" });
 });

@@ -9,6 +9,8 @@ export interface ReplyOptions {
   /** The model as the client named it. */
   readonly model: string;
   readonly thinking: ShownThinking;
+  /** Repeated in an error. */
+  readonly requestId: string;
   /** The time until which the interpreter of this message is kept at least, in RFC 3339. */
   readonly containerExpiresAt: string;
 }
@@ -40,8 +42,13 @@ export function toContainer(
   return { id: shown.containerId, expires_at: containerExpiresAt, skills: null };
 }
 
-/** Members that Anthropic's API always sends and that have no value here. Strict clients require them. */
-const UNKNOWN_USAGE = { cache_creation: null, inference_geo: null, service_tier: null };
+/** Members of a message's usage that have no value here. Strict clients require them. */
+const UNKNOWN_USAGE = {
+  cache_creation: null,
+  inference_geo: null,
+  service_tier: null,
+  speed: null,
+};
 
 /** Usage at the start of a stream. All counts but the input must be 0: LangChain adds up those of the start and the end. */
 export function toFirstUsage(inputTokens: number) {
@@ -59,6 +66,11 @@ export function toFirstUsage(inputTokens: number) {
 /** The caller of `tool_use` blocks: the model itself, not code that it wrote. */
 export const CALLER = { type: "direct" } as const;
 
+/** The usage of a whole message. */
+export function toMessageUsage(usage: TurnUsage) {
+  return { ...toUsage(usage), ...UNKNOWN_USAGE };
+}
+
 /** Clients add up the three input counts. Output tokens include thinking. */
 export function toUsage(usage: TurnUsage) {
   return {
@@ -73,6 +85,5 @@ export function toUsage(usage: TurnUsage) {
           web_fetch_requests: usage.builtins.opens,
         }
       : null,
-    ...UNKNOWN_USAGE,
   };
 }

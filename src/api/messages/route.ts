@@ -70,6 +70,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const options: ReplyOptions = {
       id: `msg_${deps.randomId()}`,
       model: name,
+      requestId: c.get("requestId"),
       thinking: toShownThinking(request, client.reasoningPolicy),
       containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     };
@@ -84,7 +85,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
       const finished = await collectTurn(events);
       const { failure } = finished.end;
       if (failure) {
-        const { body } = toMessagesErrorReply(describeTurnFailure(failure), c.get("requestId"));
+        const { body } = toMessagesErrorReply(describeTurnFailure(failure), options.requestId);
         return c.json(body, 502, headers);
       }
       return c.body(toMessage(finished, options), 200, {
@@ -221,7 +222,7 @@ function toFrames(
       });
     } catch (error) {
       hints.asciiLength = 0;
-      if (!hints.isLast) await consumer(errorFrame(describeError(error)));
+      if (!hints.isLast) await consumer(errorFrame(describeError(error), options));
     }
   });
 }

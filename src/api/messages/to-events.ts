@@ -23,8 +23,9 @@ export interface EventWriter {
 }
 
 /** The frame that ends a stream after a failure. */
-export function errorFrame(error: ErrorDescription): string {
-  return frame("error", `"error":${JSON.stringify(toMessagesError(error))}`);
+export function errorFrame(error: ErrorDescription, { requestId }: ReplyOptions): string {
+  const members = { error: toMessagesError(error), request_id: requestId };
+  return frame("error", JSON.stringify(members).slice(1, -1));
 }
 
 /** The keep-alive frame. */
@@ -85,6 +86,7 @@ class MessageWriter implements EventWriter {
       stop_sequence: null,
       stop_details: null,
       container: null,
+      diagnostics: null,
       usage: toFirstUsage(inputTokens),
     };
     return frame("message_start", `"message":${JSON.stringify(message)}`);
@@ -176,7 +178,7 @@ class MessageWriter implements EventWriter {
   }
 
   #end(turn: TurnEnd): string {
-    if (turn.failure) return errorFrame(describeTurnFailure(turn.failure));
+    if (turn.failure) return errorFrame(describeTurnFailure(turn.failure), this.#options);
     const usage = JSON.stringify(toUsage(turn.usage));
     const stop = JSON.stringify({ ...toStop(turn), container: this.#serverTools.container });
     return (

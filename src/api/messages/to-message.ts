@@ -2,7 +2,7 @@
  * Converts a finished turn to a message, as JSON text: the input of a call is written as the model wrote it.
  */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { CALLER, type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
+import { CALLER, type ReplyOptions, toContainer, toMessageUsage, toStop } from "./reply.ts";
 import {
   cutAtCitations,
   serverToolName,
@@ -26,8 +26,9 @@ export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): 
   );
   const tail = JSON.stringify({
     ...toStop(end),
-    usage: toUsage(end.usage),
+    usage: toMessageUsage(end.usage),
     container,
+    diagnostics: null,
   });
   const content = toContent(parts, options).join(",");
   return `${head.slice(0, -1)},"content":[${content}],${tail.slice(1)}`;
@@ -88,7 +89,7 @@ function toTextBlocks({ text, citations = [] }: FinishedPart): string[] {
     } else blocks.push({ text: piece.text, ...(cited.length > 0 && { citations: cited }) });
   }
   if (blocks.length === 0) blocks.push({ text: "" });
-  return blocks.map((each) => JSON.stringify({ type: "text", citations: null, ...each }));
+  return blocks.map((each) => JSON.stringify({ type: "text", ...each }));
 }
 
 function toServerToolBlocks(

@@ -96,7 +96,7 @@ function toMcpItem(
   };
 }
 
-/** While the arguments are written, only the type of the action is known. */
+/** While the arguments are written, only the type of the action is known. Typed clients require its other members. */
 function toAction(name: string, shown: ShownCall | undefined, { sources }: BuiltinIncludes) {
   switch (shown?.type) {
     case "search":
@@ -111,7 +111,7 @@ function toAction(name: string, shown: ShownCall | undefined, { sources }: Built
     case "find":
       return { type: "find_in_page", pattern: shown.pattern, url: shown.url ?? "" };
     default:
-      return { type: ACTIONS[name] ?? "search" };
+      return BEGUN_ACTIONS[name] ?? BEGUN_SEARCH;
   }
 }
 
@@ -180,8 +180,9 @@ const EVENT_PREFIXES: Record<Kind, string> = {
   code: "response.code_interpreter_call",
   mcp: "response.mcp_call",
 };
-const ACTIONS: Readonly<Record<string, string>> = {
-  "browser.search": "search",
-  "browser.open": "open_page",
-  "browser.find": "find_in_page",
+const BEGUN_SEARCH = { type: "search", query: "" };
+const BEGUN_ACTIONS: Readonly<Record<string, object>> = {
+  "browser.search": BEGUN_SEARCH,
+  "browser.open": { type: "open_page", url: null },
+  "browser.find": { type: "find_in_page", pattern: "", url: "" },
 };

@@ -21,7 +21,6 @@ const lifecycleEvent = lazy(() =>
       "response.completed",
       "response.incomplete",
       "response.failed",
-      "response.cancelled",
     ]),
     sequence_number: z.int(),
     response: response(),
@@ -98,6 +97,8 @@ const callEvent = lazy(() =>
     item_id: z.string(),
     output_index: z.int(),
     delta: z.string().optional(),
+    /** With the complete arguments of a function. */
+    name: z.string().optional(),
     arguments: z.string().optional(),
     input: z.string().optional(),
     code: z.string().optional(),

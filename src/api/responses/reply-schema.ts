@@ -26,7 +26,7 @@ const usage = lazy(() =>
   z
     .object({
       input_tokens: z.int(),
-      input_tokens_details: z.object({ cached_tokens: z.int() }),
+      input_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: z.int() }),
       output_tokens: z.int(),
       output_tokens_details: z.object({
         reasoning_tokens: z.int(),
@@ -78,6 +78,7 @@ export const response = lazy(() =>
       metadata: z.record(z.string(), z.string()),
       safety_identifier: nullableText(),
       prompt_cache_key: nullableText(),
+      access_programs: z.null(),
       user: z.string().optional(),
       conversation: z.object({ id: z.string() }).optional(),
     })

@@ -244,12 +244,14 @@ class EventList implements ResponseListener {
     return undefined;
   }
 
-  #writeCallDone({ target }: OpenItem, text: string): void {
+  #writeCallDone({ part, target }: OpenItem, text: string): void {
     const kind = target?.kind ?? "function";
     if (kind === "custom") {
       this.#write("response.custom_tool_call_input.done", `${this.#place}"input":${text}`);
     } else if (kind === "function") {
-      this.#write("response.function_call_arguments.done", `${this.#place}"arguments":${text}`);
+      const name = JSON.stringify(target?.name ?? (part.kind === "tool-call" ? part.name : ""));
+      const members = `${this.#place}"name":${name},"arguments":${text}`;
+      this.#write("response.function_call_arguments.done", members);
     }
   }
 

@@ -165,7 +165,8 @@ export function createResponseWriter(
           ? {
               type: format.type,
               name: format.name,
-              description: format.description ?? null,
+              // OpenAI's types allow no null, and Open Responses requires the member.
+              description: format.description ?? "",
               schema: format.schema,
               strict: format.strict ?? false,
             }
@@ -193,6 +194,8 @@ export function createResponseWriter(
     metadata: request.metadata ?? {},
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
+    // OpenAI's types require it.
+    access_programs: null,
     ...(request.user != null && { user: request.user }),
     ...(identity.conversation !== undefined && { conversation: { id: identity.conversation } }),
   };
@@ -212,7 +215,8 @@ export function createResponseWriter(
 export function toResponseUsage(usage: TurnUsage) {
   return {
     input_tokens: usage.promptTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    // No engine reports what it wrote to its cache. Typed clients require the member.
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
     output_tokens: usage.completionTokens,
     output_tokens_details: {
       reasoning_tokens: usage.reasoningTokens,
@@ -239,7 +243,9 @@ function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
     }
     case "custom": {
       const { type, name, description, format } = tool;
-      return [{ type, name, description: description ?? null, format: format ?? { type: "text" } }];
+      // OpenAI's types allow no null here.
+      const described = description == null ? {} : { description };
+      return [{ type, name, ...described, format: format ?? { type: "text" } }];
     }
     case "tool_search": {
       const { type, execution, description, parameters } = tool;
@@ -249,7 +255,7 @@ function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
     case "namespace": {
       const { type, name, description } = tool;
       const tools = tool.tools.flatMap((each) => toToolEcho(each, isRun));
-      return [{ type, name, description: description ?? null, tools }];
+      return [{ type, name, description: description ?? "", tools }];
     }
     case "unsupported":
       if (!isRun(tool.kind)) return [];

@@ -138,7 +138,6 @@ describe.each(WAYS)("$name", ({ send }) => {
     });
     expect(message.content.at(-1)).toEqual({
       type: "text",
-      citations: null,
       text: '{"rate":"0.5%"}',
     });
   });

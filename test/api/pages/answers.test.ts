@@ -1,7 +1,8 @@
 /** Compares the responses of every route of a running gateway with the OpenAPI document. */
-import { describe, expect, expectTypeOf, test } from "vitest";
+import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import type * as z from "zod";
 import { createApp } from "../../../src/app.ts";
+import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
 import type { outputItem } from "../../../src/api/responses/item-schema.ts";
 import type { response as responseSchema } from "../../../src/api/responses/reply-schema.ts";
@@ -16,13 +17,20 @@ import { EngineError } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { createModels } from "../../../src/models/models.ts";
+import { openMcp } from "../../../src/node/mcp/open-mcp.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
+import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { Toolbox } from "../../../src/tools/toolbox.ts";
 import { BROWSER, BROWSING_SCRIPT, MODEL } from "../../helpers/browsing-app.ts";
 import { fakeTool } from "../../helpers/fake-tool.ts";
 import { testSettings } from "../../helpers/gateway.ts";
-import { problemsWith, toAnswer, toEvents } from "../../helpers/openapi-check.ts";
+import { startMcpServer } from "../../helpers/mcp-server.ts";
+import { type Answer, problemsWith, toAnswer, toEvents } from "../../helpers/openapi-check.ts";
+import { openRouterProblems } from "../../helpers/openrouter-check.ts";
+import { typeProblems } from "../../helpers/published-types.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+
+const SILENT = createLog({ level: "silent", now: () => 0, write: () => {} });
 
 interface Options {
   readonly engine?: Engine;
@@ -45,7 +53,7 @@ function createGateway({
       newCallId: () => `call_${randomId()}`,
     }),
     toolbox,
-    log: createLog({ level: "silent", now: () => 0, write: () => {} }),
+    log: SILENT,
     now: () => Date.now(),
     randomId,
   });
@@ -70,6 +78,7 @@ interface AskOptions {
 
 const gateway = createGateway();
 const answered = new Set<string>();
+const answers: Answer[] = [];
 
 async function expectDocumented(
   operation: string,
@@ -84,6 +93,7 @@ async function expectDocumented(
   ]);
   expect(await problemsWith(answer)).toEqual([]);
   if (status === 200) answered.add(operation);
+  answers.push(answer);
   return answer.body;
 }
 
@@ -131,6 +141,16 @@ describe("answers are as the OpenAPI document says", () => {
       { input: question, tools: [{ type: "function", ...weather, strict: false }] },
     ],
     ["a custom tool call", { input: "Use note.", tools: [{ type: "custom", name: "note" }] }],
+    [
+      "tools in a namespace, and a search for others",
+      {
+        input: "Hello!",
+        tools: [
+          { type: "namespace", name: "a", tools: [{ type: "function", ...weather }] },
+          { type: "tool_search", execution: "client", description: "Finds tools.", parameters },
+        ],
+      },
+    ],
     ["an answer cut short", { input: "Hello!", max_output_tokens: 20 }],
     [
       "a format",
@@ -217,6 +237,56 @@ describe("answers are as the OpenAPI document says", () => {
         { type: "code_execution_20250522", name: "code_execution" },
       ];
       await ask(MESSAGES, { ...all, tools: served }, "code_execution_tool_result");
+    }
+  });
+
+  test("tools of an MCP server", async () => {
+    const { url } = await startMcpServer({ answer: (name) => (name === "erase" ? 1 : "found") });
+    const lost = await startMcpServer({
+      intercept: (_, response) => response.writeHead(500).end() !== undefined,
+    });
+    const mcp = openMcp(
+      testSettings({ mcpServers: { words: { url }, lost: { url: lost.url } } }),
+      SILENT,
+    );
+    onTestFinished(() => mcp.retire());
+    const call = (name: string) =>
+      ` to=words.${name}<|channel|>commentary <|constrain|>json<|message|>{"word":"cat"}<|call|>`;
+    const script = [call("look_up"), call("erase"), "<|channel|>final<|message|>Done.<|return|>"];
+    const ask = async (operation: string, body: object) => {
+      const served = createGateway({
+        engine: scriptedEngine(script),
+        ...(mcp.toolbox && { toolbox: { mcp: mcp.toolbox } }),
+      });
+      return expectDocumented(operation, 200, { body: { model: MODEL, ...body } }, served);
+    };
+    const words = { type: "mcp", server_label: "words" };
+    for (const stream of [false, true]) {
+      await ask(RESPONSES, { input: "cat?", tools: [{ ...words, server_label: "lost" }], stream });
+      for (const approval of ["never", "always"]) {
+        const tools = [{ ...words, require_approval: approval }];
+        await ask(RESPONSES, { input: "cat?", tools, stream });
+      }
+      await ask(CHAT, {
+        messages: hello,
+        tools: [{ ...words, require_approval: "never" }],
+        stream,
+      });
+    }
+  });
+
+  test("summaries of the reasoning", async () => {
+    const thought = "I wonder which of the two is larger. ".repeat(10);
+    const engine = scriptedEngine(({ prompt }) =>
+      o200kHarmony().decode(prompt.ids).includes("Summarize the reasoning")
+        ? "**Comparing**\n\nTwo things are compared.<|return|>"
+        : `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`,
+    );
+    const ask = createGateway({ engine, settings: { reasoningSummaries: true } });
+    const asked = { model: MODEL, reasoning: { summary: "auto" } };
+    for (const stream of [false, true]) {
+      await expectDocumented(RESPONSES, 200, { body: { ...asked, input: "Hi", stream } }, ask);
+      await expectDocumented(CHAT, 200, { body: { ...asked, messages: hello, stream } }, ask);
     }
   });
 
@@ -333,11 +403,29 @@ describe("answers are as the OpenAPI document says", () => {
     await expectDocumented("get /ready", 200, {}, down);
   });
 
-  // Must be the last test: it checks which operations the others have covered.
+  // These must be the last tests: they check the answers to the others.
   test("of each operation", () => {
     expect([...answered].toSorted()).toEqual(
       OPERATIONS.map(({ method, path }) => `${method} ${path}`).toSorted(),
     );
+  });
+
+  test("with each type of event", () => {
+    const types = answers
+      .filter(({ type }) => type === "text/event-stream")
+      .flatMap(({ body }) => Array.from(body.matchAll(/^data: .*?"type":"(response\.[\w.]+)"/gm)))
+      .map(([, type]) => type);
+    const documented = JSON.stringify(openApiDocument().components.schemas["ResponseEvent"]);
+    const all = Array.from(documented.matchAll(/"(response\.[\w.]+)"/g), ([, type]) => type);
+    expect([...new Set(types)].toSorted()).toEqual([...new Set(all)].toSorted());
+  });
+
+  test("in the types of OpenAI's and Anthropic's clients", async () => {
+    expect(await typeProblems(answers)).toEqual([]);
+  });
+
+  test("as OpenRouter's SDK reads them", () => {
+    expect(openRouterProblems(answers)).toEqual([]);
   });
 });
 

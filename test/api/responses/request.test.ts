@@ -287,7 +287,7 @@ describe("a request is echoed", () => {
       reasoning: { effort: "medium", summary: null },
       usage: {
         input_tokens: expect.any(Number),
-        input_tokens_details: { cached_tokens: 0 },
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         output_tokens: 6,
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: expect.any(Number),
@@ -300,6 +300,7 @@ describe("a request is echoed", () => {
       metadata: {},
       safety_identifier: null,
       prompt_cache_key: null,
+      access_programs: null,
     });
   });
 

@@ -90,7 +90,7 @@ const outputItem = z.discriminatedUnion("type", [
 
 const usage = z.strictObject({
   input_tokens: z.int(),
-  input_tokens_details: z.strictObject({ cached_tokens: z.int() }),
+  input_tokens_details: z.strictObject({ cached_tokens: z.int(), cache_write_tokens: z.int() }),
   output_tokens: z.int(),
   output_tokens_details: z.strictObject({ reasoning_tokens: z.int() }),
   total_tokens: z.int(),
@@ -107,7 +107,7 @@ const functionTool = z.strictObject({
 const customTool = z.strictObject({
   type: z.literal("custom"),
   name: z.string(),
-  description: z.string().nullable(),
+  description: z.string().optional(),
   format: z.looseObject({ type: z.enum(["text", "grammar"]) }),
 });
 
@@ -121,7 +121,7 @@ const toolSearch = z.strictObject({
 const namespaceTool = z.strictObject({
   type: z.literal("namespace"),
   name: z.string(),
-  description: z.string().nullable(),
+  description: z.string(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, customTool])),
 });
 
@@ -194,6 +194,7 @@ export const responseObject = z.strictObject({
   metadata: z.record(z.string(), z.string()),
   safety_identifier: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
+  access_programs: z.null(),
   user: z.string().optional(),
   conversation: z.strictObject({ id: z.string() }).optional(),
 });
@@ -268,6 +269,7 @@ const common = [
   z.strictObject({
     type: z.literal("response.function_call_arguments.done"),
     ...ofItem,
+    name: z.string(),
     arguments: z.string(),
   }),
   z.strictObject({

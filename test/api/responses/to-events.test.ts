@@ -81,7 +81,7 @@ describe("the parts of a turn become items in order", () => {
       output: [items.reasoning, items.message],
       usage: {
         input_tokens: 10,
-        input_tokens_details: { cached_tokens: 4 },
+        input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
         output_tokens: 7,
         output_tokens_details: { reasoning_tokens: 3 },
         total_tokens: 17,
@@ -113,7 +113,12 @@ describe("the parts of a turn become items in order", () => {
       },
       { type: "response.function_call_arguments.delta", ...place, delta: '{"city":' },
       { type: "response.function_call_arguments.delta", ...place, delta: '"Oslo"}' },
-      { type: "response.function_call_arguments.done", ...place, arguments: '{"city":"Oslo"}' },
+      {
+        type: "response.function_call_arguments.done",
+        ...place,
+        name: "get_weather",
+        arguments: '{"city":"Oslo"}',
+      },
       { type: "response.output_item.done", output_index: 1, item },
     ]);
     expect(consume(events)).toMatchObject({
