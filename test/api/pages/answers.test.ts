@@ -417,7 +417,7 @@ describe("answers are as the OpenAPI document says", () => {
       .map(([, type]) => type);
     const documented = JSON.stringify(openApiDocument().components.schemas["ResponseEvent"]);
     const all = Array.from(documented.matchAll(/"(response\.[\w.]+)"/g), ([, type]) => type);
-    expect([...new Set(types)].toSorted()).toEqual([...new Set(all)].toSorted());
+    expect(new Set(types)).toEqual(new Set(all));
   });
 
   test("in the types of OpenAI's and Anthropic's clients", async () => {
