@@ -76,7 +76,8 @@ function createClient(options: SafeRequestOptions) {
   let wasUsed = false;
   const open = lazy(async () => {
     wasUsed = true;
-    const { Agent, request } = await import("undici");
+    // Its default export: a bundle has no names of a CommonJS package.
+    const { Agent, request } = (await import("undici")).default;
     return { agent: new Agent(toAgentOptions(options)), request };
   });
   return {

@@ -38,7 +38,8 @@ export function createUndiciTransport(): UndiciTransport {
 
 /** Loads undici with the first request: a third of the command's code, which the demo does without. */
 async function openAgent(): Promise<Agent> {
-  const undici = await import("undici");
+  // Its default export: a bundle has no names of a CommonJS package.
+  const { default: undici } = await import("undici");
   // A stream holds its connection until it ends, and abandoning it must close the socket, so one
   // request per connection. HTTP/2 would share one and is not what inference servers speak.
   return new undici.Agent({
