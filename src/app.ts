@@ -84,6 +84,8 @@ export interface AppDeps {
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Monotonic, in whole milliseconds. Absent: that of `performance`. */
+  readonly clock?: () => number;
   /** The size of text caches where the settings give none. Absent: 16 MiB. */
   readonly textCacheBytes?: number;
   /** Letters and digits, unguessable. */
@@ -100,7 +102,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   const app = new Hono<ApiEnv>({ router: new FixedPathRouter() });
 
-  app.use(identify(deps.randomId), traced(), record(services));
+  app.use(identify(deps.randomId), traced(), record({ ...services, now: services.clock }));
   app.use(checkHost(settings, deps.host), webPages(settings));
   refuseUnknown(app, toErrorResponse);
 
@@ -127,7 +129,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
 }
 
 function createServices(deps: AppDeps, registry: Registry): ApiServices {
-  const { settings, log, now, shutdown = createShutdown() } = deps;
+  const { settings, log, now, clock = monotonicMs, shutdown = createShutdown() } = deps;
   const meters = createMeters(registry);
   registerBackendMetrics(deps.models, registry);
   const { recorder } = deps;
@@ -135,11 +137,11 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   const observed = observeModels(shutdown.watch(recorded), {
     meters,
     log,
-    now,
+    now: clock,
     logContent: settings.logContent,
   });
   const models = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
-  const watching = { log, meters, now };
+  const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
@@ -155,14 +157,19 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     shutdown,
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
-      now,
+      now: clock,
     }),
     webSockets: deps.webSockets,
     log,
     meters,
     now,
+    clock,
     randomId: deps.randomId,
   };
+}
+
+function monotonicMs(): number {
+  return Math.floor(performance.now());
 }
 
 /** Only the operator can reach the gateway: it listens on loopback, without keys, and not behind a proxy. */

@@ -149,10 +149,10 @@ const PROBE_AGAIN_MS = 30_000;
  * {@link PROBE_AGAIN_MS} until all engines are ready.
  */
 function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
-  let nextAt = 0;
+  let nextAt = -Infinity;
   return async () => {
-    if (Date.now() < nextAt) return;
-    nextAt = Date.now() + PROBE_AGAIN_MS;
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + PROBE_AGAIN_MS;
     const unready = models.all.filter(
       ({ status, pool }) =>
         status.state !== "ready" || pool?.backends.some(({ health }) => health === "down"),

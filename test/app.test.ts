@@ -32,6 +32,7 @@ function gateway({ settings = {}, models: served, monitored = false }: Options =
     monitored,
     log: createLog({ level: "debug", now: () => NOW.getTime(), write: (line) => lines.push(line) }),
     now: () => NOW.getTime(),
+    clock: () => 0,
     randomId: () => "0123456789abcdef",
   });
   // Start-up messages do not belong to a request.

@@ -91,6 +91,8 @@ export interface ApiServices {
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
+  /** Monotonic, in whole milliseconds: for waits, lifetimes and durations. */
+  readonly clock: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
 }

@@ -16,7 +16,7 @@ export interface GuardOptions {
   readonly timeoutMs: number;
   /** Maximum size of a value, in UTF-8 bytes. Absent: limited by the store only. */
   readonly maxEntryBytes?: number;
-  /** Milliseconds. */
+  /** Monotonic, in milliseconds. */
   readonly now: () => number;
   readonly onFailure: (operation: StoreOperation, failure: StoreFailure, error?: unknown) => void;
   /** The first success after a failure. */

@@ -13,7 +13,7 @@ export interface MemoryStoreOptions {
   readonly maxBytes: number;
   /** The maximum a tenant may hold, even if there is room. Absent: unlimited. */
   readonly quotaOf?: (tenant: string) => StoreQuota;
-  /** Milliseconds. */
+  /** Milliseconds, of a monotonic clock: entries must not expire because the system's clock is set. */
   readonly now: () => number;
 }
 

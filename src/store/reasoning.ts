@@ -13,6 +13,7 @@ import type { Store } from "./store.ts";
 export interface ReasoningDeps {
   readonly log: Log;
   readonly meters: Meters;
+  /** Monotonic, in milliseconds. */
   readonly now: () => number;
 }
 
@@ -24,7 +25,7 @@ export function toMemoryStore(settings: Settings): Store {
     maxEntries: settings.storeMaxEntries,
     maxBytes: settings.storeMaxBytes,
     quotaOf: (tenant) => ({ maxEntries: maxEntriesOf(tenant), maxBytes: maxBytesOf(tenant) }),
-    now: Date.now,
+    now: () => performance.now(),
   });
 }
 

@@ -8,7 +8,7 @@ import type { Toolbox } from "./toolbox.ts";
 export interface CallQuotaOptions {
   /** Calls in an hour. Undefined: no limit. */
   readonly perHour: (tenant: string) => number | undefined;
-  /** Milliseconds. */
+  /** Monotonic, in milliseconds. */
   readonly now: () => number;
 }
 

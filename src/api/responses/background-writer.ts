@@ -1,23 +1,25 @@
 /**
- * Writes a background response and its events to the store while it runs. Writes are serialised, so an older state never
- * overwrites a newer one. What could not be written is written with the next attempt.
+ * Writes a background response and its events to the store while it runs: the events in pieces, and the response as it stands.
+ *
+ * The caller makes one write of each kind at a time, so that an older state never overwrites a newer one. What could not be
+ * written is written with the next attempt.
  */
 import type { ResponsesContext } from "./context.ts";
-import { keepResponse, type PendingResponse } from "./create-response.ts";
+import { ignoreStoreFailure, keepResponse, type PendingResponse } from "./create-response.ts";
 import type { EventLog } from "./event-log.ts";
 import { isInFlight } from "./response-store.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface BackgroundWriter {
-  /** Events to be written with the next flush. */
+  /** Events to be written with the next pieces. */
   add(events: readonly ResponseEvent[]): void;
-  /** Rejects when the store fails; the events stay for the next flush. */
-  flush(): Promise<void>;
+  /** Writes one piece of the events that wait. Rejects when the store fails; the events stay for the next attempt. */
+  writePiece(): Promise<void>;
   /** Writes its first events, then the response as queued. Rejects when the store fails. */
   accept(): Promise<void>;
-  /** Writes the response as ended. Its events must have been written. Rejects when the store fails. */
+  /** Writes the remaining events, then the response as ended. Rejects when the store fails. */
   end(): Promise<void>;
-  /** Writes the response as a heartbeat, or aborts it if a cancellation was requested. */
+  /** Aborts the response if a cancellation was requested, otherwise writes it. Rejects when the store fails. */
   heartbeat(abort: AbortController): Promise<void>;
 }
 
@@ -34,45 +36,58 @@ export function createBackgroundWriter(
 ): BackgroundWriter {
   const { tenant } = pending.caller.client;
   let waiting: ResponseEvent[] = [];
+  /** Once a write was tried, its piece stays as it is: the store may have it, and a follower may have read it. */
+  let piece: readonly ResponseEvent[] | undefined;
   let pieces = 0;
   let written = 0;
-  let last = Promise.resolve();
-  const next = (write: () => Promise<void>) => {
-    const done = last.then(write);
-    last = done.catch(() => {});
-    return done;
-  };
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      const events = firstPiece(waiting);
-      await log.write(tenant, pending.id, pieces, events);
-      pieces += 1;
-      written += events.length;
-      waiting = waiting.slice(events.length);
-    }
+
+  async function writePiece(): Promise<void> {
+    if (waiting.length === 0) return;
+    piece ??= firstPiece(waiting, Math.min(MAX_PIECE, context.store.maxEntryBytes / GROWTH));
+    await log.write(tenant, pending.id, pieces, piece);
+    waiting = waiting.slice(piece.length);
+    pieces += 1;
+    written += piece.length;
+    piece = undefined;
+  }
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) await writePiece();
   }
 
   return {
     add(events) {
       waiting.push(...events);
     },
-    flush: () => next(flush),
-    accept: () => next(() => flush().then(() => keepResponse(pending, context))),
-    end: () => next(() => keepResponse(pending, context, written)),
-    heartbeat: (abort) =>
-      next(async () => {
-        if (await isCancelled()) abort.abort();
-        else if (isInFlight(pending.builder.response())) await keepResponse(pending, context);
-      }),
+    writePiece,
+    async accept() {
+      await writeAll();
+      await keepResponse(pending, context);
+    },
+    async end() {
+      await writeAll();
+      await keepResponse(pending, context, written);
+    },
+    async heartbeat(abort) {
+      const isStopped = await isCancelled().catch((error: unknown) => {
+        // Whether the store can be read says nothing about writing.
+        ignoreStoreFailure(error);
+        return false;
+      });
+      if (isStopped) abort.abort();
+      else if (isInFlight(pending.builder.response())) await keepResponse(pending, context);
+    },
   };
 }
 
 /** Maximum characters per entry: after an outage many events may be pending. */
 const MAX_PIECE = 1_000_000;
+/** Stored, a character takes at most six bytes more: it is escaped twice. */
+const GROWTH = 8;
 
 /** A copy, because more events are added while it is written. */
-function firstPiece(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
+function firstPiece(events: readonly ResponseEvent[], max: number): readonly ResponseEvent[] {
   let size = 0;
-  const end = events.findIndex(({ json }) => (size += json.length) > MAX_PIECE);
+  const end = events.findIndex(({ json }) => (size += json.length) > max);
   return end === -1 ? [...events] : events.slice(0, Math.max(end, 1));
 }

@@ -3,7 +3,7 @@
  *
  * The process that runs one writes to the store while it runs: the events, and about every second the response itself as a
  * heartbeat. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
- * reported as failed soon after its own gateway has died.
+ * reported as failed by those who see its heartbeat stop.
  */
 import * as z from "zod";
 import { createEntries, type Entries } from "../../store/entries.ts";
@@ -13,20 +13,14 @@ import type { Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { ignoreStoreFailure, type PendingResponse } from "./create-response.ts";
-import { toErrorMembers } from "./errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createBackgroundWriter } from "./background-writer.ts";
+import { followResponse, unknownResponse } from "./follow-response.ts";
+import { createHeartbeatWatch } from "./heartbeat-watch.ts";
 import { isInFlight, type StoredResponse } from "./response-store.ts";
 import { runInBackground } from "./run-in-background.ts";
 import { withEvents } from "./stream-response.ts";
-import { showResponse } from "./to-client.ts";
 import type { ResponseEvent } from "./to-events.ts";
-import { sleep } from "../../streams/timers.ts";
-
-/** Without a heartbeat for so long, the process that runs the response is considered dead. */
-const DEAD_AFTER_MS = 30_000;
-/** How often a follower polls for new events. */
-const POLL_MS = 100;
 
 export interface Background {
   /**
@@ -34,7 +28,7 @@ export interface Background {
    * rejects when the store fails.
    */
   start(pending: PendingResponse): Promise<Started>;
-  /** The stored response. One without a recent heartbeat is marked as failed first. */
+  /** The stored response. One whose heartbeat has stopped is marked as failed first. */
   read(tenant: string, id: string): Promise<StoredResponse | undefined>;
   /** Its stored and future events, after a sequence number, as the client may see them. */
   follow(
@@ -71,11 +65,13 @@ class BackgroundResponses implements Background {
   readonly #cancelled: Entries<"cancelled">;
   /** By the response's id. */
   readonly #running = new Map<string, Running>();
+  readonly #heartbeats;
 
   constructor(context: ResponsesContext) {
     this.#context = context;
     this.#log = createEventLog(context);
     this.#cancelled = createEntries("response-cancelled", cancelMark, context);
+    this.#heartbeats = createHeartbeatWatch(context.clock);
   }
 
   async start(pending: PendingResponse): Promise<Started> {
@@ -102,38 +98,31 @@ class BackgroundResponses implements Background {
 
   async read(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await this.#context.responses.get(tenant, id);
-    if (entry === undefined || !isInFlight(entry.response)) return entry;
-    if (this.#now() - entry.storedAt < DEAD_AFTER_MS) return entry;
+    if (entry === undefined || this.#runsHere(tenant, id)) return entry;
+    if (!isInFlight(entry.response)) {
+      this.#heartbeats.forget(id);
+      return entry;
+    }
+    if (!this.#heartbeats.isDead(id, entry.storedAt)) return entry;
     return this.#rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
 
-  async *follow(
+  follow(
     client: Client,
     id: string,
     startingAfter: number,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseEvent> {
-    const { tenant } = client;
-    let sequence = 0;
-    let piece = 0;
-    for (let ended: StoredResponse | undefined; ;) {
-      const events = await this.#log.read(tenant, id, piece);
-      if (events !== undefined) {
-        piece++;
-        for (const event of events) if (sequence++ > startingAfter) yield event;
-      } else if (ended !== undefined) {
-        for (const event of lastEvents(ended, sequence, client)) {
-          if (sequence++ > startingAfter) yield event;
-        }
-        return;
-      } else {
-        const entry = await this.read(tenant, id);
-        if (entry === undefined || signal.aborted) return;
-        // Its events were stored before its end, but perhaps after they were read here.
-        if (isInFlight(entry.response)) await sleep(POLL_MS, signal);
-        else ended = entry;
-      }
-    }
+    const { clock } = this.#context;
+    return followResponse(
+      { client, id, startingAfter, signal },
+      {
+        log: this.#log,
+        read: (tenant, each) => this.read(tenant, each),
+        runsHere: (each) => this.#runsHere(client.tenant, each),
+        clock,
+      },
+    );
   }
 
   async cancel(tenant: string, id: string): Promise<StoredResponse> {
@@ -156,8 +145,8 @@ class BackgroundResponses implements Background {
     return this.#rewrite(tenant, entry, { status: "cancelled" });
   }
 
-  #now(): number {
-    return this.#context.now();
+  #runsHere(tenant: string, id: string): boolean {
+    return this.#running.get(id)?.tenant === tenant;
   }
 
   #admit(tenant: string): void {
@@ -192,7 +181,7 @@ class BackgroundResponses implements Background {
     changed: Readonly<Record<string, unknown>> & { readonly status: string },
   ): Promise<StoredResponse> {
     const response = { ...entry.response, ...changed };
-    const next = { ...entry, response, storedAt: this.#now(), events: undefined };
+    const next = { ...entry, response, storedAt: this.#context.now(), events: undefined };
     await this.#context.responses.put(tenant, next, { store: true, earlier: [] });
     return next;
   }
@@ -209,48 +198,3 @@ const TOO_LARGE = {
   code: "server_error",
   message: "The response became too large to be stored.",
 };
-
-export function unknownResponse(id: string): RequestError {
-  return new RequestError(`There is no response with the id ${JSON.stringify(id)}.`, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "response_not_found",
-  });
-}
-
-const storedFailure = z.lazy(() =>
-  z.object({
-    error: z.object({ code: z.string().nullable(), message: z.string() }).nullish(),
-  }),
-);
-
-function lostEvents(id: string): RequestError {
-  return new RequestError(`The events of the response ${id} have expired.`, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "events_not_found",
-  });
-}
-
-/**
- * The events after the stored ones. Throws a {@link RequestError} when stored ones are missing.
- *
- * A response that could not write its own end, because its process has died, it became too large or another gateway
- * cancelled it, has no number of events.
- */
-function lastEvents(entry: StoredResponse, sequence: number, client: Client): ResponseEvent[] {
-  const { response, events } = entry;
-  if (events !== undefined && events !== sequence) throw lostEvents(response.id);
-  const { status } = response;
-  const { error } = storedFailure.parse(response);
-  // The API has no event for a cancellation. The response in this one says `cancelled`, so that no stream just stops.
-  const type = status === "cancelled" ? "response.incomplete" : `response.${status}`;
-  const shown = { response: showResponse(response, client) };
-  if (events !== undefined || error == null) return [toEvent(type, sequence, shown)];
-  const members = toErrorMembers({ ...error, type: "server_error", param: null });
-  return [toEvent("error", sequence, members), toEvent(type, sequence + 1, shown)];
-}
-
-function toEvent(type: string, sequence: number, members: object): ResponseEvent {
-  return { type, json: JSON.stringify({ type, sequence_number: sequence, ...members }) };
-}

@@ -47,7 +47,10 @@ export interface ResponsesDeps extends EntryDeps {
   readonly shutdown: Shutdown;
   /** Records what comes and goes on WebSockets; middleware does it for requests. Absent: nothing is recorded. */
   readonly recorder?: Recorder | undefined;
+  /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
   /** Called with the type of a WebSocket message that was ignored. */

@@ -13,10 +13,10 @@ import type { ResponsesContext } from "./context.ts";
 import { ignoreStoreFailure, runPending } from "./create-response.ts";
 import type { StreamedResponse } from "./stream-response.ts";
 
-/** How often new events are written. */
-const FLUSH_MS = 200;
-/** A heartbeat, which also checks for a cancellation, comes after every so many flushes. */
-const TICKS_PER_HEARTBEAT = 5;
+/** How often a piece of new events is written. */
+const PIECE_MS = 250;
+/** How often the response itself is written, and a cancellation looked up. */
+const HEARTBEAT_MS = 1000;
 
 /** Runs the response. Rejects when its end could not be stored. */
 export async function runInBackground(
@@ -26,21 +26,9 @@ export async function runInBackground(
   abort: AbortController,
 ): Promise<void> {
   const { writer, builder } = streamed;
-  const { stopping } = context.shutdown;
-  let ticks = 0;
-  let isBusy = false;
-  const timer = setInterval(() => {
-    // No further writes while a slow store is still busy with the last ones.
-    if (isBusy) return;
-    isBusy = true;
-    void backgroundWriter
-      .flush()
-      .then(() =>
-        ++ticks % TICKS_PER_HEARTBEAT === 0 ? backgroundWriter.heartbeat(abort) : undefined,
-      )
-      .catch(ignoreStoreFailure)
-      .finally(() => (isBusy = false));
-  }, FLUSH_MS);
+  // Apart from each other: however slow the store is, and however many events wait, heartbeats go on.
+  const pieces = repeat(PIECE_MS, () => backgroundWriter.writePiece());
+  const heartbeats = repeat(HEARTBEAT_MS, () => backgroundWriter.heartbeat(abort));
   try {
     await consume(runPending(streamed, context, abort.signal), (event) => {
       const events = writer.push(event);
@@ -51,10 +39,26 @@ export async function runInBackground(
     if (abort.signal.aborted) builder.cancel();
     else backgroundWriter.add(writer.fail(describeError(error)).slice(0, -1));
   } finally {
-    clearInterval(timer);
+    await Promise.all([pieces.stop(), heartbeats.stop()]);
   }
-  await persist(() => backgroundWriter.flush(), stopping);
-  await persist(() => backgroundWriter.end(), stopping);
+  await persist(() => backgroundWriter.end(), context.shutdown.stopping);
+}
+
+/** Writes at intervals. While a slow store is busy with one write, there are no further ones. */
+function repeat(intervalMs: number, write: () => Promise<void>) {
+  let last: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    last ??= write()
+      .catch(ignoreStoreFailure)
+      .finally(() => (last = undefined));
+  }, intervalMs);
+  return {
+    /** Resolves when no write is in flight any more. */
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await last;
+    },
+  };
 }
 
 /** Waits between attempts to write the end of a response. */

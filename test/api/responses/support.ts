@@ -21,6 +21,8 @@ export interface ResponsesAppOptions {
   readonly contextLength?: number;
   readonly shutdown?: Shutdown;
   readonly now?: () => number;
+  /** Monotonic. */
+  readonly clock?: () => number;
   /** Run here in the project `workerd`, too: the test needs internals that are not visible over a network. */
   readonly here?: boolean;
 }
@@ -62,7 +64,7 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
 }
 
 function inProcess(options: ResponsesAppOptions): ResponsesApp {
-  const { engine, settings, store, contextLength, shutdown, now = Date.now } = options;
+  const { engine, settings, store, contextLength, shutdown, now = Date.now, clock } = options;
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
@@ -79,6 +81,7 @@ function inProcess(options: ResponsesAppOptions): ResponsesApp {
       write: (line) => logged.push(JSON.parse(line)),
     }),
     now,
+    ...(clock && { clock }),
     randomId,
   });
 

@@ -1,0 +1,162 @@
+/**
+ * Follows a background response: its stored events, those still to come, and a last one, which is made from the stored response.
+ * It may run in any process with the same store, so the store is polled.
+ */
+import * as z from "zod";
+import { StoreError } from "../../store/store-error.ts";
+import { sleep } from "../../streams/timers.ts";
+import type { Client } from "../client.ts";
+import { describeError, RequestError } from "../errors.ts";
+import { toErrorMembers, toResponsesError } from "./errors.ts";
+import type { EventLog } from "./event-log.ts";
+import { isInFlight, type StoredResponse } from "./response-store.ts";
+import { showResponse } from "./to-client.ts";
+import type { ResponseEvent } from "./to-events.ts";
+
+/** How often new events are looked up. */
+const POLL_MS = 100;
+/** How often the response itself is looked up, which may be long, where its end is not known otherwise. */
+const LOOK_MS = 500;
+/** What is missing or cannot be read is looked up again for so long: more than a heartbeat, after which it is there again. */
+const PATIENCE_MS = 5000;
+
+export interface FollowOptions {
+  readonly id: string;
+  readonly client: Client;
+  /** The sequence number of the last event that the client has. */
+  readonly startingAfter: number;
+  readonly signal: AbortSignal;
+}
+
+export interface FollowDeps {
+  readonly log: EventLog;
+  readonly read: (tenant: string, id: string) => Promise<StoredResponse | undefined>;
+  /** Whether the response is in flight in this process. */
+  readonly runsHere: (id: string) => boolean;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** A failure before the first event rejects. A later one is the last event. */
+export async function* followResponse(
+  options: FollowOptions,
+  deps: FollowDeps,
+): AsyncGenerator<ResponseEvent> {
+  let sequence = 0;
+  let hasBegun = false;
+  try {
+    for await (const event of readEvents(options, deps)) {
+      if (sequence++ <= options.startingAfter) continue;
+      hasBegun = true;
+      yield event;
+    }
+  } catch (error) {
+    if (!hasBegun) throw error;
+    yield toEvent("error", sequence, toErrorMembers(toResponsesError(describeError(error))));
+  }
+}
+
+/** All events from the first one on. */
+async function* readEvents(
+  { id, client, signal }: FollowOptions,
+  deps: FollowDeps,
+): AsyncGenerator<ResponseEvent> {
+  const { log, runsHere, clock } = deps;
+  const { tenant } = client;
+  const patiently = createPatience(clock, signal);
+  const existing = async () => {
+    const entry = await deps.read(tenant, id);
+    if (entry === undefined) throw unknownResponse(id);
+    return entry;
+  };
+  let sequence = 0;
+  let piece = 0;
+  let lookAt = -Infinity;
+  let giveUpAt = Infinity;
+  for (let ended: StoredResponse | undefined; !signal.aborted;) {
+    const events = await patiently(() => log.read(tenant, id, piece));
+    if (events !== undefined) {
+      piece += 1;
+      sequence += events.length;
+      yield* events;
+    } else if (ended?.events !== undefined && ended.events > sequence && clock() < giveUpAt) {
+      await sleep(POLL_MS, signal);
+    } else if (ended !== undefined) {
+      yield* lastEvents(ended, sequence, client);
+      return;
+    } else if (runsHere(id)) {
+      await sleep(POLL_MS, signal);
+      lookAt = -Infinity;
+    } else if (clock() < lookAt) {
+      await sleep(POLL_MS, signal);
+    } else {
+      const entry = await patiently(existing);
+      lookAt = clock() + LOOK_MS;
+      // Its events were stored before its end, but perhaps after they were read here.
+      if (!isInFlight(entry.response)) ended = entry;
+      // Only what has begun is worth a wait.
+      giveUpAt = sequence === 0 ? -Infinity : clock() + PATIENCE_MS;
+    }
+  }
+}
+
+/** Repeats a look-up that fails, for a while. */
+function createPatience(clock: () => number, signal: AbortSignal) {
+  return async <T>(lookUp: () => Promise<T>): Promise<T> => {
+    const giveUpAt = clock() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await lookUp();
+      } catch (error) {
+        const mayPass = error instanceof StoreError || error instanceof RequestError;
+        if (!mayPass || signal.aborted || clock() >= giveUpAt) throw error;
+      }
+      await sleep(LOOK_MS, signal);
+    }
+  };
+}
+
+export function unknownResponse(id: string): RequestError {
+  return new RequestError(`There is no response with the id ${JSON.stringify(id)}.`, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "response_not_found",
+  });
+}
+
+const storedFailure = z.lazy(() =>
+  z.object({
+    error: z.object({ code: z.string().nullable(), message: z.string() }).nullish(),
+  }),
+);
+
+function lostEvents(id: string): RequestError {
+  return new RequestError(`The events of the response ${id} have expired.`, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "events_not_found",
+  });
+}
+
+/**
+ * The events after the stored ones. Throws a {@link RequestError} when stored ones are missing.
+ *
+ * A response that could not write its own end, because its process has died, it became too large or another gateway
+ * cancelled it, has no number of events.
+ */
+function lastEvents(entry: StoredResponse, sequence: number, client: Client): ResponseEvent[] {
+  const { response, events } = entry;
+  if (events !== undefined && events !== sequence) throw lostEvents(response.id);
+  const { status } = response;
+  const { error } = storedFailure.parse(response);
+  // The API has no event for a cancellation. The response in this one says `cancelled`, so that no stream just stops.
+  const type = status === "cancelled" ? "response.incomplete" : `response.${status}`;
+  const shown = { response: showResponse(response, client) };
+  if (events !== undefined || error == null) return [toEvent(type, sequence, shown)];
+  const members = toErrorMembers({ ...error, type: "server_error", param: null });
+  return [toEvent("error", sequence, members), toEvent(type, sequence + 1, shown)];
+}
+
+function toEvent(type: string, sequence: number, members: object): ResponseEvent {
+  return { type, json: JSON.stringify({ type, sequence_number: sequence, ...members }) };
+}
