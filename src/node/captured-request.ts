@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { chatRequest } from "../api/chat-completions/request.ts";
 import { toConversation as toChatConversation } from "../api/chat-completions/to-turn.ts";
+import { mediaRules } from "../api/media.ts";
 import { parseBody, parseWith } from "../api/parse-request.ts";
 import { plainHistory } from "../api/responses/plain-history.ts";
 import { responsesRequest } from "../api/responses/request.ts";
@@ -16,10 +17,11 @@ export function requestConversation(
 ): CollectedHistory {
   const bodyText = unwrap(text);
   const body = parseBody(bodyText);
-  const context = { tenant: "captured", bodyText, system };
+  const media = mediaRules("placeholder", "placeholder");
+  const context = { tenant: "captured", bodyText, system, media };
   if (!("messages" in body) && ("input" in body || "instructions" in body)) {
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
-    const unsupported = { kinds: "skip", media: "placeholder" } as const;
+    const unsupported = { kinds: "skip", media } as const;
     const history = plainHistory(request.input);
     const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
     const tools = { style: "own", max: Number.POSITIVE_INFINITY, hosted } as const;

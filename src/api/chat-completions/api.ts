@@ -4,6 +4,7 @@ import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../hosted-tools.ts";
+import { mediaRules } from "../media.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reasoning-summary.ts";
 import { unsupportedPaths } from "../unsupported-paths.ts";
@@ -19,6 +20,7 @@ export const chatCompletionsApi: Api = {
       hosted: hostedDeps(settings, toolbox),
       toolNamespaces: settings.toolNamespaces,
       system: (now) => systemOptions(settings, now),
+      media: mediaRules(settings.mediaInput, "refuse"),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },
       summaries: summarySettings(settings),
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),

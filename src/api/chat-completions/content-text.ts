@@ -1,9 +1,13 @@
 /** The text of a message's content. */
-import { RequestError } from "../errors.ts";
+import { type MediaInput, noteOrRefuse } from "../media.ts";
 import type { ChatMessage } from "./request.ts";
 
-/** Joins text parts without a separator. The model supports no other kind. */
-export function contentText(content: ChatMessage["content"], param: string): string {
+/** Joins text parts without a separator. Throws a `RequestError` for media if they are refused. */
+export function contentText(
+  content: ChatMessage["content"],
+  param: string,
+  media: MediaInput,
+): string {
   if (content === undefined || content === null) return "";
   if (typeof content === "string") return content;
   let text = "";
@@ -14,10 +18,7 @@ export function contentText(content: ChatMessage["content"], param: string): str
       text += part.refusal ?? "";
     } else {
       const field = `${param}.content[${index}].type`;
-      throw new RequestError(
-        `${field}: the model is text-only and cannot read ${JSON.stringify(part.type)} parts`,
-        { param: field },
-      );
+      text += noteOrRefuse(part.type, { media, param: field, noun: "parts" });
     }
   }
   return text;

@@ -14,6 +14,7 @@ import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { isTrainedCall } from "../client-builtins.ts";
 import { RequestError } from "../errors.ts";
+import type { MediaInput, MediaRules } from "../media.ts";
 import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -33,11 +34,16 @@ export interface History {
   readonly prefill?: string;
 }
 
-/** `trained`: tools of training that the client runs. Their calls and results are rendered in the form of training. */
+export interface HistoryOptions {
+  readonly restored: RestoredReasoning;
+  /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
+  readonly trained: readonly ToolNamespace[];
+  readonly media: MediaRules;
+}
+
 export function toHistory(
   messages: readonly ChatMessage[],
-  restored: RestoredReasoning,
-  trained: readonly ToolNamespace[] = [],
+  { restored, trained, media }: HistoryOptions,
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
@@ -50,7 +56,7 @@ export function toHistory(
     switch (message.role) {
       case "system":
       case "developer": {
-        const text = contentText(message.content, param);
+        const text = contentText(message.content, param, media.inMessages);
         if (text === "") break;
         if (begun) history.add(...optional(developerMessage({ instructions: text })));
         else leading.push(text);
@@ -58,12 +64,22 @@ export function toHistory(
       }
       case "user":
         begun = true;
-        history.add(userMessage(contentText(message.content, param), toAuthorName(message.name)));
+        history.add(
+          userMessage(
+            contentText(message.content, param, media.inMessages),
+            toAuthorName(message.name),
+          ),
+        );
         break;
       case "assistant": {
         begun = true;
         const last = index === messages.length - 1;
-        const parts = assistantParts(message, { param, isTrained, restored: restored.get(index) });
+        const parts = assistantParts(message, {
+          param,
+          isTrained,
+          media: media.inMessages,
+          restored: restored.get(index),
+        });
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
           history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
@@ -74,7 +90,7 @@ export function toHistory(
       }
       case "tool": {
         begun = true;
-        const output = contentText(message.content, param);
+        const output = contentText(message.content, param, media.inResults);
         if (history.addResult(message.tool_call_id, output)) break;
         if (!message.name) throw unknownCall(message.tool_call_id, `${param}.tool_call_id`);
         addNamedResult(history, message.name, { output, isTrained: isTrained(message.name) });
@@ -82,7 +98,7 @@ export function toHistory(
       }
       case "function": {
         begun = true;
-        const output = contentText(message.content, param);
+        const output = contentText(message.content, param, media.inResults);
         addNamedResult(history, message.name, { output, isTrained: false });
         break;
       }
@@ -129,12 +145,13 @@ interface HistoryCall {
 interface AssistantOptions {
   readonly param: string;
   readonly isTrained: (name: string) => boolean;
+  readonly media: MediaInput;
   readonly restored: readonly CallReasoning[] | undefined;
 }
 
 function assistantParts(
   message: AssistantMessage,
-  { param, isTrained, restored }: AssistantOptions,
+  { param, isTrained, media, restored }: AssistantOptions,
 ): AssistantParts {
   const calls = (message.tool_calls ?? []).map((call, index): HistoryCall => {
     if (call.function) {
@@ -156,7 +173,7 @@ function assistantParts(
   }
   return {
     reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
-    text: contentText(message.content, param) || (message.refusal ?? ""),
+    text: contentText(message.content, param, media) || (message.refusal ?? ""),
     calls,
   };
 }

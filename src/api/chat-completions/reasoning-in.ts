@@ -13,7 +13,8 @@ export function runningSteps(messages: readonly ChatMessage[]): Map<number, Loop
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role !== "assistant") continue;
     const step = toStep(message);
-    const said = contentText(message.content, `messages[${index}]`) || message.refusal;
+    const said =
+      contentText(message.content, `messages[${index}]`, "placeholder") || message.refusal;
     // An answer at the end of the history is a prefill that the model continues.
     if (step.callIds.length === 0 && said && index < messages.length - 1) break;
     steps.set(index, step);

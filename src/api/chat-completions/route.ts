@@ -13,6 +13,7 @@ import { readBody } from "../body-memory.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { describeError, type ErrorDescription, RequestError } from "../errors.ts";
+import type { MediaRules } from "../media.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
@@ -38,6 +39,7 @@ export interface ChatCompletionsDeps {
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
+  readonly media: MediaRules;
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
@@ -80,6 +82,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       tenant: client.tenant,
       system: deps.system(now),
       bodyText: body.outline,
+      media: deps.media,
       namedEffort,
       hosted: deps.hosted,
       ...(servers && { servers }),

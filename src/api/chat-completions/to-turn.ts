@@ -31,6 +31,7 @@ import {
 } from "../hosted-tools.ts";
 import { toShownTools } from "../../harmony/tool-names.ts";
 import { forcedMcp } from "../mcp-choice.ts";
+import type { MediaRules } from "../media.ts";
 import type { RequestText } from "../ordered-json.ts";
 import { type CollectedHistory, withHead } from "../prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
@@ -50,6 +51,7 @@ export interface PromptContext extends RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
+  readonly media: MediaRules;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
   /** MCP servers of the request. Absent: none. */
@@ -201,11 +203,11 @@ function readMessages(
   readonly history: CollectedHistory;
   readonly prefill: string | undefined;
 } {
-  const { leading, history, prefill } = toHistory(
-    request.messages,
-    context.restored,
-    clientBuiltins.namespaces,
-  );
+  const { leading, history, prefill } = toHistory(request.messages, {
+    restored: context.restored,
+    trained: clientBuiltins.namespaces,
+    media: context.media,
+  });
   const own = toShownTools(hosted.functions, context.servers?.style ?? "own");
   const developer = developerMessage({
     instructions: leading,

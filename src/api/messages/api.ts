@@ -8,6 +8,7 @@ import { createFindModel } from "./find-model.ts";
 import { modelRoutes, namesVersion } from "./models.ts";
 import { messages } from "./route.ts";
 import { unsupportedRoutes } from "./unsupported-routes.ts";
+import { mediaRules } from "../media.ts";
 
 export const messagesApi: Api = {
   // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
@@ -24,7 +25,7 @@ export const messagesApi: Api = {
         serverTools: settings.unsupportedTools,
         containerIdleMs: settings.pythonIdleMs,
         hosted: { ...hostedDeps(settings, toolbox), citations: toCitationMode(settings.citations) },
-        media: settings.mediaInput ?? "placeholder",
+        media: mediaRules(settings.mediaInput, "placeholder"),
         keepAliveMs: settings.keepAliveMs,
         clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
         onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),

@@ -1,41 +1,29 @@
 /** Text that replaces a content block in the prompt, since gpt-oss reads text only. */
-import { RequestError } from "../errors.ts";
+import { type MediaInput, mediaNote, noteOrRefuse } from "../media.ts";
 import type { Block, ResultBlock } from "./request.ts";
-
-/** How images and files in user messages are handled. In tool results they are always replaced. */
-export type MediaInput = "placeholder" | "refuse";
 
 type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" }>;
 
-/** Tells the model about the image, so that it can answer that it has not seen it. */
-const IMAGE = "[image: this model cannot see images]";
-const DOCUMENT = "[document: this model cannot read documents of this type]";
-
-/**
- * Text for a user block that is not plain text. Throws a {@link RequestError} if the operator refuses media.
- */
+/** Text for a block that is not plain text. Throws a `RequestError` if media are refused. */
 export function mediaText(block: MediaBlock, param: string, media: MediaInput): string {
   const readable = readableText(block);
   if (readable !== undefined) return readable;
-  if (media === "refuse") {
-    throw new RequestError(
-      `${param}.type: the model is text-only and cannot read ${JSON.stringify(block.type)} blocks`,
-      { param: `${param}.type` },
-    );
-  }
-  return block.type === "image" ? IMAGE : DOCUMENT;
+  return noteOrRefuse(block.type, { media, param: `${param}.type`, noun: "blocks" });
 }
 
 /** Text of a block in a tool result. Undefined: the block is skipped. */
-export function resultText(block: ResultBlock): string | undefined {
+export function resultText(
+  block: ResultBlock,
+  param: string,
+  media: MediaInput,
+): string | undefined {
   switch (block.type) {
     case "text":
       return block.text;
     case "image":
-      return IMAGE;
     case "document":
     case "search_result":
-      return readableText(block) ?? DOCUMENT;
+      return mediaText(block, param, media);
     case "tool_reference":
       // The tool itself is now in the list of functions.
       return `Loaded tool: ${block.tool_name}`;
@@ -55,7 +43,9 @@ function readableText(block: MediaBlock): string | undefined {
       if (source?.type === "text") return source.data ?? "";
       if (source?.type !== "content") return undefined;
       if (typeof source.content === "string") return source.content;
-      return (source.content ?? []).map((each) => textMember(each) ?? IMAGE).join("\n");
+      return (source.content ?? [])
+        .map((each) => textMember(each) ?? mediaNote("image"))
+        .join("\n");
     }
     case "search_result": {
       const texts = (block.content ?? []).map((each) => each.text);

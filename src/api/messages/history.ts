@@ -4,9 +4,10 @@
  */
 import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
+import type { MediaRules } from "../media.ts";
 import { jsonAt } from "../ordered-json.ts";
 import type { KeptCall } from "../../store/kept-call.ts";
-import { type MediaInput, mediaText, resultText } from "./block-text.ts";
+import { mediaText, resultText } from "./block-text.ts";
 import type { Block, WireMessage } from "./request.ts";
 
 export type HistoryEntry =
@@ -73,7 +74,7 @@ export interface History {
 export interface HistoryOptions {
   /** The request as text, for reading arguments that `JSON.parse` would change. */
   readonly bodyText: () => string;
-  readonly media: MediaInput;
+  readonly media: MediaRules;
 }
 
 /** Throws a `RequestError` for media if the operator refuses them. */
@@ -163,7 +164,7 @@ function toInstructions(blocks: readonly Block[], skipped: Set<string>): History
 
 interface UserOptions {
   readonly param: string;
-  readonly media: MediaInput;
+  readonly media: MediaRules;
   readonly skipped: Set<string>;
 }
 
@@ -187,14 +188,14 @@ function toUserEntries(
       case "image":
       case "document":
       case "search_result":
-        texts.push(mediaText(block, `${param}[${index}]`, media));
+        texts.push(mediaText(block, `${param}[${index}]`, media.inMessages));
         break;
       case "tool_result":
         endText();
         entries.push({
           type: "result",
           toolUseId: block.tool_use_id,
-          text: toResultText(block, skipped),
+          text: toResultText(block, { param: `${param}[${index}]`, media, skipped }),
           param: `${param}[${index}]`,
         });
         break;
@@ -212,19 +213,19 @@ function toUserEntries(
  */
 function toResultText(
   { content, is_error: isError }: Extract<Block, { type: "tool_result" }>,
-  skipped: Set<string>,
+  options: UserOptions,
 ): string {
-  const text = typeof content === "string" ? content : joinResult(content ?? [], skipped);
+  const text = typeof content === "string" ? content : joinResult(content ?? [], options);
   return text === "" && isError ? "Error" : text;
 }
 
 function joinResult(
   blocks: readonly Parameters<typeof resultText>[0][],
-  skipped: Set<string>,
+  { param, media, skipped }: UserOptions,
 ): string {
   const texts: string[] = [];
-  for (const block of blocks) {
-    const text = resultText(block);
+  for (const [index, block] of blocks.entries()) {
+    const text = resultText(block, `${param}.content[${index}]`, media.inResults);
     if (text === undefined) skipped.add(block.type === "unsupported" ? block.kind : block.type);
     else if (text !== "") texts.push(text);
   }

@@ -12,13 +12,13 @@ import type { ApiEnv } from "../client.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
+import type { MediaRules } from "../media.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { requestedModel } from "../requested-model.ts";
 import { createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
-import type { MediaInput } from "./block-text.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
 import { toHistory } from "./history.ts";
@@ -43,7 +43,7 @@ export interface MessagesDeps {
   readonly hosted: HostedDeps;
   /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
-  readonly media: MediaInput;
+  readonly media: MediaRules;
   readonly keepAliveMs: number;
   /** Yields between stages of large requests. */
   readonly pause: Pause;

@@ -5,6 +5,7 @@ import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../hosted-tools.ts";
 import { createBackground } from "./background.ts";
+import { mediaRules } from "../media.ts";
 import { summarySettings } from "../reasoning-summary.ts";
 import { createResponsesContext } from "./context.ts";
 import { toErrorMember } from "./errors.ts";
@@ -25,7 +26,10 @@ export const responsesApi: Api = {
       system: (now) => systemOptions(settings, now),
       limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
       maxBodyBytes: settings.maxBodyBytes,
-      unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
+      unsupported: {
+        kinds: settings.unsupportedTools,
+        media: mediaRules(settings.mediaInput, "refuse"),
+      },
       tools: {
         style: settings.toolNamespaces,
         max: settings.maxTools,

@@ -57,7 +57,11 @@ export function toHistory(
   for (const item of items) {
     switch (item.type) {
       case "message": {
-        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        const text = contentText(
+          item.content,
+          `${item.param}.content`,
+          unsupported.media.inMessages,
+        );
         if (item.role === "user") history.add(userMessage(text));
         else if (text === "") break;
         else if (history.isEmpty) leading.push(text);
@@ -65,7 +69,11 @@ export function toHistory(
         break;
       }
       case "assistant": {
-        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        const text = contentText(
+          item.content,
+          `${item.param}.content`,
+          unsupported.media.inMessages,
+        );
         if (text !== "") history.add(item.isAnswer ? finalMessage(text) : preambleMessage(text));
         break;
       }
@@ -87,7 +95,11 @@ export function toHistory(
         break;
       }
       case "output": {
-        const output = contentText(item.content, `${item.param}.output`, unsupported);
+        const output = contentText(
+          item.content,
+          `${item.param}.output`,
+          unsupported.media.inResults,
+        );
         if (!history.addResult(item.callId, output)) throw unknownCall(item.callId, item.param);
         break;
       }

@@ -1,11 +1,12 @@
 /** What to do with tools, items and content that gpt-oss does not support. */
 import { RequestError } from "../errors.ts";
+import type { MediaRules } from "../media.ts";
 
 export interface Unsupported {
   /** Tools and items of hosted kinds: left out, or answered with 400. */
   readonly kinds: "skip" | "refuse";
-  /** Images and files: replaced by a note, or answered with 400. */
-  readonly media: "placeholder" | "refuse";
+  /** Images and files. */
+  readonly media: MediaRules;
 }
 
 /** Names the field and says what is wrong with it. */

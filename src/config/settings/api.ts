@@ -1,4 +1,4 @@
-/** The settings of the group `api`: what the Responses and Messages APIs do with what gpt-oss does not support. */
+/** The settings of the group `api`: what the APIs do with what gpt-oss does not support. */
 import * as z from "zod";
 import { setting } from "../setting.ts";
 
@@ -18,9 +18,9 @@ export function apiSettings() {
     }),
     mediaInput: setting("api", () => z.enum(["refuse", "placeholder"]), {
       description:
-        "Images and files in the Responses and Messages APIs: answer 400, or replace each by a note that the model cannot " +
-        "see it. Absent: refuse in the Responses API, placeholder in the Messages API, whose clients would repeat " +
-        "the image, and so the error, in every later request.",
+        "Images and files: answer 400, or replace each by a note that the model cannot see it. Absent: placeholder in " +
+        "tool results and in the Messages API, whose clients would repeat the image, and so the error, in every later " +
+        "request; refuse in messages of Chat Completions and the Responses API.",
     }),
     claudeAliases: setting("api", () => z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)), {
       default: [],

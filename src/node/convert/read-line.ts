@@ -3,6 +3,7 @@ import * as z from "zod";
 import { chatRequest } from "../../api/chat-completions/request.ts";
 import { toConversation } from "../../api/chat-completions/to-turn.ts";
 import { RequestError } from "../../api/errors.ts";
+import { mediaRules } from "../../api/media.ts";
 import { parseWith } from "../../api/parse-request.ts";
 import type { CollectedHistory } from "../../api/prompt-history.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
@@ -72,6 +73,7 @@ function readChatRequest(
     tenant: "convert",
     bodyText,
     restored: new Map(),
+    media: mediaRules("refuse", "refuse"),
     system,
   });
   const transcript = fromRequest(conversation);

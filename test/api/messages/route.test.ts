@@ -210,20 +210,6 @@ describe("the prompt", () => {
     expect(headers.get("x-harmony-skipped")).toBe("other, server_tool_use, web_search_tool_result");
   });
 
-  test("replaces images by a note, and refuses them in user messages only if configured", async () => {
-    const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "" } };
-    const body = { messages: [{ role: "user", content: [image] }] };
-    expect((await promptOf(body)).prompt).toContain("cannot see images");
-    const { send } = gatewayWith([ANSWER], { mediaInput: "refuse" });
-    expect(await errorOf(await send(body))).toMatchObject({ status: 400 });
-    const result = loop();
-    const content = [{ type: "tool_result", tool_use_id: "call_1", content: [image] }];
-    const messages = [...result.messages.slice(0, 2), { role: "user", content }];
-    expect((await promptOf({ ...result, messages }, { mediaInput: "refuse" })).prompt).toContain(
-      "cannot see images",
-    );
-  });
-
   test("keeps the key order and number spelling of a call's arguments", async () => {
     const { engine, fetch } = gatewayWith([ANSWER]);
     const body = JSON.stringify({ model: MODEL, max_tokens: 9, ...loop() });

@@ -223,21 +223,6 @@ describe("items become Harmony messages", () => {
     // System, developer, user, call, output, and the opened assistant message.
     expect(starts.length).toBe(6);
   });
-
-  test.each([
-    ["input_image", { image_url: "data:image/png;base64,AA==" }, "An image was attached here"],
-    ["input_file", { filename: "a.pdf" }, "A file was attached here"],
-  ])("%s as a placeholder, if configured", async (type, part, text) => {
-    const content = [
-      { type: "input_text", text: "See: " },
-      { type, ...part },
-    ];
-    const prompt = await promptFor(
-      { input: [{ role: "user", content }] },
-      { mediaInput: "placeholder" },
-    );
-    expect(prompt).toContain(`${USER}See: [${text}.`);
-  });
 });
 
 const TOOLS = [

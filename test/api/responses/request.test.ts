@@ -53,16 +53,6 @@ describe("an invalid request is refused with the field's name", () => {
       "input[0].content[0].type",
     ],
     [
-      "an image a tool returned",
-      {
-        input: [
-          { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
-          { type: "function_call_output", call_id: "c", output: [{ type: "input_image" }] },
-        ],
-      },
-      "input[1].output[0].type",
-    ],
-    [
       "a part nobody knows",
       { input: [{ role: "user", content: [{ type: "smell" }] }] },
       "input[0].content[0].type",
