@@ -47,8 +47,22 @@ const DRIVE = "/mnt/data";
 /** Maximum files and folders visited below the drive. */
 const MAX_ENTRIES = 1000;
 
+/**
+ * What reads requests and writes results is taken before any code runs, and frozen: code that replaced it would see the id of
+ * the next call, and could end that call while it runs on. The gateway watches for that, too.
+ */
+const { parse, stringify } = JSON;
+const read = readSync;
+const write = writeSync;
+const NEWLINE = 10;
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+const BYTES = [Uint8Array, Uint8Array.prototype, Object.getPrototypeOf(Uint8Array.prototype)];
+const TEXTS = [TextDecoder.prototype, TextEncoder.prototype, decoder, encoder];
+for (const each of [...BYTES, ...TEXTS, Buffer, Buffer.prototype]) Object.freeze(each);
+
 // Input from the gateway is trusted; output to it is not trusted there.
-const options: HostOptions = JSON.parse(process.argv[2] ?? "{}");
+const options: HostOptions = parse(process.argv[2] ?? "{}");
 const loader: { loadPyodide(options: object): Promise<Pyodide> } = await import(
   pathToFileURL(`${options.pyodideFolder}/pyodide.mjs`).href
 );
@@ -101,31 +115,38 @@ function unlockedWheels(py: Pyodide): string[] {
   return options.wheels.filter((file) => !locked.has(file));
 }
 
+/** Reads synchronously: nothing else runs in this process meanwhile. The gateway sends one request at a time. */
 async function serve(): Promise<void> {
-  for (const line of lines()) {
-    const request: HostRequest = JSON.parse(line);
+  const buffer = new Uint8Array(65_536);
+  let line = "";
+  for (let count = read(0, buffer); count > 0; count = read(0, buffer)) {
+    const isWhole = buffer[count - 1] === NEWLINE;
+    line += decoder.decode(buffer.subarray(0, isWhole ? count - 1 : count), { stream: !isWhole });
+    if (!isWhole) continue;
+    const request: HostRequest = parse(line);
+    line = "";
     reply(await execute(request));
   }
 }
 
 async function execute({ id, code }: HostRequest): Promise<HostReply> {
   const output = new BoundedText();
-  const decoder = new TextDecoder();
-  const write = (bytes: Uint8Array) => {
-    output.push(decoder.decode(bytes, { stream: true }));
+  const written = new TextDecoder();
+  const collect = (bytes: Uint8Array) => {
+    output.push(written.decode(bytes, { stream: true }));
     return bytes.length;
   };
-  pyodide.setStdout({ write });
-  pyodide.setStderr({ write });
+  pyodide.setStdout({ write: collect });
+  pyodide.setStderr({ write: collect });
   const before = listDrive();
   let status: "ok" | "exception";
   try {
     await loadImported(code);
     const succeeded = await (run.callPromising ? run.callPromising(code) : run(code));
     status = succeeded === true ? "ok" : "exception";
-  } catch (error) {
+  } catch {
     // Pyodide itself has failed and cannot be used any more.
-    reply({ type: "crash", id, output: output.toString(), reason: String(error) });
+    reply({ type: "crash", id, output: output.toString() });
     process.exit(1);
   }
   return { type: "result", id, status, output: output.toString(), ...changedFiles(before) };
@@ -194,27 +215,10 @@ function changedFiles(before: ReturnType<typeof listDrive>) {
 }
 
 function reply(message: HostReply): void {
-  writeAll(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+  writeAll(encoder.encode(`${stringify(message)}\n`));
 }
 
 function writeAll(bytes: Uint8Array): void {
   let written = 0;
-  while (written < bytes.length) written += writeSync(1, bytes.subarray(written));
-}
-
-/** Synchronous reads: nothing else runs in this process meanwhile. */
-function* lines(): Generator<string> {
-  const buffer = Buffer.alloc(65_536);
-  let waiting = Buffer.alloc(0);
-  for (;;) {
-    const end = waiting.indexOf(10);
-    if (end >= 0) {
-      yield waiting.toString("utf8", 0, end);
-      waiting = waiting.subarray(end + 1);
-      continue;
-    }
-    const count = readSync(0, buffer);
-    if (count === 0) return;
-    waiting = Buffer.concat([waiting, buffer.subarray(0, count)]);
-  }
+  while (written < bytes.length) written += write(1, bytes.subarray(written));
 }

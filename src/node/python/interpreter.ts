@@ -3,12 +3,14 @@
  * be killed at any time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
-import { boundText, MAX_OUTPUT } from "../../tools/bounded-text.ts";
-import { FILE_LIMITS, type PythonOutcome } from "../../tools/python/runtime.ts";
+import { boundText } from "../../tools/bounded-text.ts";
+import type { PythonOutcome } from "../../tools/python/runtime.ts";
 import type { Launch } from "./launch.ts";
-import { hostReply, type HostOptions, type HostReply } from "./protocol.ts";
+import type { HostOptions, HostReply } from "./protocol.ts";
+import { Replies } from "./replies.ts";
+import { watchProcess } from "./watch-process.ts";
 
 export interface Interpreter {
   /** False: the process has ended. */
@@ -26,35 +28,44 @@ export interface InterpreterOptions {
   readonly timeoutMs: number;
   /** A process that uses more memory is killed. Only on Linux. */
   readonly residentBytes: number;
+  /** A process that uses more time of processors between two calls is killed: nothing has to run there. Only on Linux. */
+  readonly idleCpuMs: number;
 }
 
-/** Maximum length of an answer: the output with every character escaped, and the files in base64. */
-const MAX_LINE = MAX_OUTPUT * 8 + FILE_LIMITS.allBytes * 2;
 const START_TIMEOUT_MS = 120_000;
-const WATCH_INTERVAL_MS = 200;
 const NICENESS = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /** Resolves when the interpreter is ready. */
 export async function startInterpreter(options: InterpreterOptions): Promise<Interpreter> {
   const child = spawnHost(options);
-  const replies = readReplies(child);
+  const replies = new Replies(child);
   const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
   let alive = true;
   void gone.then(() => (alive = false));
-  let calls = 0;
 
   async function kill(): Promise<void> {
-    child.kill("SIGKILL");
+    replies.stop();
     await gone;
   }
 
-  const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
-  const first = await replies.next();
+  const timer = setTimeout(() => replies.stop(), START_TIMEOUT_MS);
+  const first = await replies.expect((reply) => reply.type === "ready");
   clearTimeout(timer);
-  if (first?.type !== "ready") {
+  if (first === undefined) {
     await kill();
-    throw new Error(`The Python interpreter did not start. ${replies.errorOutput()}`.trim());
+    throw new Error(`The Python interpreter did not start. ${replies.errorOutput}`.trim());
   }
+  let ended: "timeout" | "memory" | undefined;
+  const stop = (reason?: typeof ended) => {
+    ended ??= reason;
+    replies.stop();
+  };
+  const onAbort = () => stop();
+  const watch = watchProcess(child, options, {
+    onMemory: () => stop("memory"),
+    onBusy: () => stop(),
+  });
+  void gone.then(() => watch.end());
 
   return {
     get alive() {
@@ -63,27 +74,22 @@ export async function startInterpreter(options: InterpreterOptions): Promise<Int
     kill,
     async run(code, signal) {
       signal.throwIfAborted();
-      const id = ++calls;
-      let ended: "timeout" | "memory" | undefined;
-      const stop = (reason: typeof ended) => {
-        ended ??= reason;
-        child.kill("SIGKILL");
-      };
-      const onAbort = () => stop(undefined);
+      // Code could reach a counter's next value, and write the result of its own call.
+      const id = randomBytes(16).toString("hex");
       const timeout = setTimeout(() => stop("timeout"), options.timeoutMs);
-      const watch = watchMemory(child, options.residentBytes, () => stop("memory"));
       signal.addEventListener("abort", onAbort, { once: true });
+      watch.setIdle(false);
       try {
         child.stdin?.write(`${JSON.stringify({ id, code })}\n`);
-        const reply = await replies.next();
+        const reply = await replies.expect((each) => each.type !== "ready" && each.id === id);
         signal.throwIfAborted();
-        if (reply?.type === "result" && reply.id === id) return toOutcome(reply);
+        if (reply?.type === "result") return toOutcome(reply);
         await kill();
         const output = reply?.type === "crash" ? boundText(reply.output) : "";
         return { status: ended ?? "crash", output, files: [], withheld: [] };
       } finally {
+        watch.setIdle(true);
         clearTimeout(timeout);
-        clearInterval(watch);
         signal.removeEventListener("abort", onAbort);
         if (signal.aborted) await kill();
       }
@@ -130,102 +136,14 @@ function lowerPriority({ pid }: ChildProcess): void {
   }
 }
 
-interface Replies {
-  /** The next answer. Undefined: the process has exited, or has sent something that is not an answer. */
-  next(): Promise<HostReply | undefined>;
-  /** The beginning of its output on stderr. */
-  errorOutput(): string;
-}
-
-/** Reads one answer at a time; a line that is too long or malformed ends the process. */
-function readReplies(child: ChildProcess): Replies {
-  let line: Buffer[] = [];
-  let length = 0;
-  let ended = false;
-  let errorOutput = "";
-  const ready: (HostReply | undefined)[] = [];
-  let waiting: ((reply: HostReply | undefined) => void) | undefined;
-
-  function give(reply: HostReply | undefined): void {
-    if (reply === undefined) child.kill("SIGKILL");
-    if (waiting) waiting(reply);
-    // No request is pending: further lines were written by the code and are ignored.
-    else if (ready.length === 0) ready.push(reply);
-    waiting = undefined;
-  }
-
-  child.stdout?.on("data", (chunk: Buffer) => {
-    let rest = chunk;
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      line.push(rest.subarray(0, end));
-      give(parseReply(Buffer.concat(line).toString("utf8")));
-      line = [];
-      length = 0;
-      rest = rest.subarray(end + 1);
-    }
-    length += rest.length;
-    if (length > MAX_LINE) child.kill("SIGKILL");
-    else line.push(rest);
-  });
-  child.stderr?.on("data", (chunk: Buffer) => (errorOutput = toErrorOutput(errorOutput + chunk)));
-  child.once("close", () => {
-    ended = true;
-    waiting?.(undefined);
-    waiting = undefined;
-  });
-
-  return {
-    next() {
-      if (ready.length > 0) return Promise.resolve(ready.shift());
-      if (ended) return Promise.resolve(undefined);
-      return new Promise((resolve) => (waiting = resolve));
-    },
-    errorOutput: () => errorOutput,
-  };
-}
-
-function parseReply(text: string): HostReply | undefined {
-  try {
-    return hostReply().parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
 function toOutcome({
   status,
   output,
   files,
   withheld,
 }: Extract<HostReply, { type: "result" }>): Omit<PythonOutcome, "restarted"> {
-  return {
-    status,
-    output: boundText(output),
-    files: files.slice(0, FILE_LIMITS.files),
-    withheld: withheld.slice(0, FILE_LIMITS.files),
-  };
+  return { status, output: boundText(output), files, withheld };
 }
-
-/**
- * The limits inside the process count Python's allocations. This checks the whole process, in case code gets around
- * them.
- */
-function watchMemory(
-  { pid }: ChildProcess,
-  most: number,
-  onExceeded: () => void,
-): NodeJS.Timeout | undefined {
-  if (process.platform !== "linux" || pid === undefined) return undefined;
-  const path = `/proc/${pid}/statm`;
-  async function check(): Promise<void> {
-    const text = await readFile(path, "utf8").catch(() => "");
-    const pages = Number(text.split(" ")[1] ?? 0);
-    if (pages * LINUX_PAGE_BYTES > most) onExceeded();
-  }
-  return setInterval(() => void check(), WATCH_INTERVAL_MS);
-}
-
-const LINUX_PAGE_BYTES = 4096;
 
 function toErrorOutput(text: string): string {
   return text.slice(0, 2000);

@@ -133,11 +133,15 @@ function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): Inte
     readable: wheelsFolder === undefined ? [] : [wheelsFolder],
     timeoutMs: options.timeoutMs,
     residentBytes: options.memoryBytes + OVERHEAD_BYTES,
+    idleCpuMs: IDLE_CPU_MS,
   };
 }
 
 /** Memory of a process besides Python's memory and files: the program, compiled WebAssembly, JavaScript. */
 const OVERHEAD_BYTES = 512 * 1024 * 1024;
+
+/** Deno compiles WebAssembly in the background for a second or two. */
+const IDLE_CPU_MS = 10_000;
 
 function listWheels(folder: string): string[] {
   try {

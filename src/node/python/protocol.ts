@@ -1,5 +1,7 @@
 /** The messages between the gateway and the interpreter's process, one JSON object per line. */
 import * as z from "zod";
+import { shortList } from "../../tools/short-list.ts";
+import { FILE_LIMITS } from "../../tools/python/runtime.ts";
 
 /** The process's only argument, as JSON. */
 export interface HostOptions {
@@ -15,7 +17,8 @@ export interface HostOptions {
 }
 
 export interface HostRequest {
-  readonly id: number;
+  /** Unguessable: a result without it was not written by the host. */
+  readonly id: string;
   readonly code: string;
 }
 
@@ -27,11 +30,14 @@ export const hostReply = () =>
     z.object({ type: z.literal("ready") }),
     z.object({
       type: z.literal("result"),
-      id: z.int(),
+      id: z.string(),
       status: z.enum(["ok", "exception"]),
       output: z.string(),
-      files: z.array(z.object({ path: z.string(), base64: z.string() })),
-      withheld: z.array(z.string()),
+      files: shortList(z.object({ path: path(), base64: base64() }), FILE_LIMITS.files),
+      withheld: shortList(path(), FILE_LIMITS.files),
     }),
-    z.object({ type: z.literal("crash"), id: z.int(), output: z.string(), reason: z.string() }),
+    z.object({ type: z.literal("crash"), id: z.string(), output: z.string() }),
   ]);
+
+const path = () => z.string().max(1000);
+const base64 = () => z.string().regex(/^[A-Za-z0-9+/]*=*$/);

@@ -4,6 +4,7 @@ import type { SearchResult } from "../builtin-tool.ts";
 import type { UserLocation } from "../toolbox.ts";
 import { lazy } from "../../lazy.ts";
 import { readBounded } from "../read-bounded.ts";
+import { shortList } from "../short-list.ts";
 
 export interface SearchBackend {
   /** Rejects with an error whose message may be shown to the model. */
@@ -124,17 +125,9 @@ const text = lazy(() => z.string().nullish());
 const results = lazy(() =>
   shortList(
     z.object({ url: text(), title: text(), content: text(), description: text(), summary: text() }),
+    MAX_RESULTS,
   ),
 );
-
-/** Only the first elements, before any is looked at: 1 MB holds hundreds of thousands. */
-function shortList<T extends z.ZodType>(element: T) {
-  return z.preprocess(firstOf, z.array(element));
-}
-
-function firstOf(value: unknown): unknown {
-  return Array.isArray(value) ? value.slice(0, MAX_RESULTS) : value;
-}
 
 const plain = lazy(() => z.object({ results: results() }));
 const brave = lazy(() => z.object({ web: z.object({ results: results() }).nullish() }));
@@ -144,8 +137,9 @@ const you = lazy(() => {
       url: text(),
       title: text(),
       description: text(),
-      snippets: shortList(z.string()).nullish(),
+      snippets: shortList(z.string(), MAX_RESULTS).nullish(),
     }),
+    MAX_RESULTS,
   );
   return z.object({ results: z.object({ web: list.nullish(), news: list.nullish() }) });
 });

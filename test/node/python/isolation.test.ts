@@ -62,6 +62,11 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       .replaceAll("PORT", String(port));
   }
 
+  /** Python code that evaluates JavaScript in the interpreter's process. */
+  const evaluate = (script: string) =>
+    "from pyodide.ffi import to_js\n" +
+    `await to_js([1]).constructor.constructor("f", "return eval(f)()")(${JSON.stringify(`async () => { ${fill(script)} }`)})`;
+
   describe("from Python", () => {
     test.each<[string, string, RegExp]>([
       ["reads a file", "open(FILE).read()", /FileNotFoundError/],
@@ -134,10 +139,6 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     /** Deno's refusals. Any other error may be a mistake in the probe itself. */
     const REFUSED =
       /NotCapable|Requires (?:read|import) access|NotADirectory|create cache storage|--no-(?:npm|remote) is specified|Error: denied/;
-    const evaluate = (script: string) =>
-      "from pyodide.ffi import to_js\n" +
-      `await to_js([1]).constructor.constructor("f", "return eval(f)()")(${JSON.stringify(`async () => { ${fill(script)} }`)})`;
-
     test("is JavaScript", async () => {
       expect(await probe(evaluate("return 40 + 2"))).toMatchObject({ output: "42\n" });
       expect(await probe(evaluate("return typeof Deno.version.deno"))).toMatchObject({
@@ -222,6 +223,51 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       const { output } = await session.run("for i in range(200_000): print('line', i)", never);
       expect(output.length).toBeLessThan(20_100);
       expect(output).toMatch(/^line 0\n[^]*characters omitted[^]*line 199999\n$/);
+    });
+
+    test("S5: code that writes the result of its own call is killed, and does not run on", async () => {
+      const forging = await secondSession();
+      const script =
+        'const { writeSync } = await import("node:fs");' +
+        'const result = { type: "result", id: 1, status: "ok", output: "forged", files: [], withheld: [] };' +
+        'writeSync(1, JSON.stringify(result) + "\\n"); for (;;);';
+      expect(await forging.run(evaluate(script), never)).toMatchObject({
+        status: "crash",
+        output: "",
+      });
+      expect(await forging.run("1 + 1", never)).toMatchObject({ output: "2\n", restarted: true });
+    });
+
+    test("S5: code that replaces functions sees no id of a later call", async () => {
+      const spying = await secondSession();
+      // Some are frozen, which is an answer as well.
+      const script = `
+        const seen = (globalThis.seen = []);
+        const spy = (owner, name) => {
+          const original = owner[name];
+          try {
+            owner[name] = function (...args) {
+              const value = original.apply(this, args);
+              for (const each of [value, args[0], this]) {
+                const text = each instanceof Uint8Array ? String.fromCharCode(...each.slice(0, 200)) : String(each);
+                if (/[0-9a-f]{32}/.test(text) || each?.id) seen.push(name);
+              }
+              return value;
+            };
+          } catch {}
+        };
+        for (const name of ["parse", "stringify"]) spy(JSON, name);
+        for (const name of ["subarray", "indexOf", "set", "slice"]) spy(Uint8Array.prototype, name);
+        for (const name of ["concat", "from"]) spy(Buffer, name);
+        spy(Buffer.prototype, "toString");
+        spy(TextDecoder.prototype, "decode");
+        const fs = (await import("node:fs")).default;
+        for (const name of ["readSync", "writeSync"]) spy(fs, name);
+        (await import("node:module")).default.syncBuiltinESMExports?.();`;
+      await spying.run(evaluate(script), never);
+      await spying.run("1", never);
+      const { output } = await spying.run(evaluate("return globalThis.seen.join()"), never);
+      expect(output).toBe("''\n");
     });
 
     test("deep recursion is survived", async () => {
