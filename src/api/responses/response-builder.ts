@@ -34,7 +34,7 @@ import type {
 } from "./to-response.ts";
 
 export interface ResponseBuilderOptions {
-  /** Creates the response object. */
+  /** Creates the response object. Copies the output, which grows. */
   readonly toResponse: (state: ResponseState) => ResponseResource;
   /** Creates an item's id. `prefix` is its kind, `index` its place in the output. */
   readonly toItemId: (prefix: string, index: number) => string;
@@ -136,6 +136,8 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
 class Builder implements ResponseBuilder {
   readonly output: OutputItem[] = [];
   readonly #options: ResponseBuilderOptions;
+  /** The finished items as the client may see them. Appended to: there may be thousands. */
+  readonly #shown: OutputItem[] = [];
   #state: ResponseState;
   #hasStarted = false;
   #open: OpenItem | undefined;
@@ -143,7 +145,7 @@ class Builder implements ResponseBuilder {
 
   constructor(options: ResponseBuilderOptions) {
     this.#options = options;
-    this.#state = { status: options.queued ? "queued" : "in_progress", output: [] };
+    this.#state = { status: options.queued ? "queued" : "in_progress", output: this.#shown };
   }
 
   listen(listener: ResponseListener): void {
@@ -219,7 +221,7 @@ class Builder implements ResponseBuilder {
   #addWhole(item: CompactionItem | McpListItem): void {
     const index = this.output.length;
     this.output.push(item);
-    this.#state = { ...this.#state, output: [...this.#state.output, item] };
+    this.#shown.push(item);
     this.#listener?.onWholeItem(item, index);
   }
 
@@ -267,7 +269,7 @@ class Builder implements ResponseBuilder {
     const { includes } = this.#options;
     const done = toItem(item, status, this.#options.showReasoning ? "full" : "hidden", includes);
     this.output.push(toStoredItem(item, status, includes));
-    this.#state = { ...this.#state, output: [...this.#state.output, done] };
+    this.#shown.push(done);
     this.#listener?.onItemEnd(item, done);
   }
 

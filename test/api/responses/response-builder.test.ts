@@ -1,0 +1,46 @@
+import { expect, test, vi } from "vitest";
+import { createResponseBuilder } from "../../../src/api/responses/response-builder.ts";
+import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
+import type { ResponseState } from "../../../src/api/responses/to-response.ts";
+import { MODEL } from "./support.ts";
+import { content, end, part, responseBuilder } from "./turn-events.ts";
+
+test("S14: items are appended to one list, not copied with each item", () => {
+  const toResponse = vi.fn<(state: ResponseState) => ReturnType<typeof write>>();
+  const write = createResponseWriter(
+    { model: MODEL, input: "Hello!" },
+    { id: "resp_0", createdAt: 1_700_000_000, model: MODEL, effort: "medium" },
+  );
+  toResponse.mockImplementation(write);
+  const builder = createResponseBuilder({
+    toResponse,
+    toItemId: (prefix, index) => `${prefix}_0_${index}`,
+    listings: [],
+    targets: new Map(),
+    now: () => 1_700_000_001,
+    showReasoning: true,
+    includes: { sources: false, results: false, outputs: false },
+    queued: false,
+    isCodex: false,
+    isUnlimited: false,
+  });
+  builder.push({ type: "start", promptTokens: 10 });
+  for (let items = 0; items < 100; items++) {
+    for (const event of part(content, "x")) builder.push(event);
+    builder.response();
+  }
+  const lists = new Set(toResponse.mock.calls.map(([{ output }]) => output));
+  expect(lists.size).toBe(1);
+});
+
+test("a response that was read does not change afterwards", () => {
+  const builder = responseBuilder();
+  builder.push({ type: "start", promptTokens: 10 });
+  for (const event of part(content, "one")) builder.push(event);
+  for (const event of part(content, "two")) builder.push(event);
+  const early = builder.response();
+  expect(early.output).toHaveLength(1);
+  builder.push(end("stop"));
+  expect(early.output).toHaveLength(1);
+  expect(builder.response().output).toHaveLength(2);
+});
