@@ -2,18 +2,24 @@ import { describe, expect, test, vi } from "vitest";
 import { createGuardedStore } from "../../src/store/guarded-store.ts";
 import { createForgivingStore } from "../../src/store/forgiving-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { StoreError } from "../../src/store/store-error.ts";
+import { StoreError, StoreRefusal } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** A store whose state a test decides, and a record of what was asked of it and what was reported. */
 function troubled() {
   const memory = createMemoryStore({ maxEntries: 100, maxBytes: 10_000, now: Date.now });
-  const state: { mode: "well" | "down" | "stuck"; now: number } = { mode: "well", now: 5000 };
+  const state = {
+    mode: "well" as "well" | "down" | "stuck",
+    /** Operations that are answered with an error. */
+    refused: new Set<string>(),
+    now: 5000,
+  };
   const asked: string[] = [];
   const reported: string[] = [];
 
   async function behave<T>(name: string, answer: () => Promise<T>): Promise<T> {
     asked.push(name);
+    if (state.refused.has(name)) throw new StoreRefusal("OOM", "it answered: OOM");
     if (state.mode === "down") throw new Error("connection refused");
     if (state.mode === "stuck") return new Promise<T>(() => {});
     return answer();
@@ -174,4 +180,88 @@ test("failures with successes between them do not pause it", async () => {
     await store.get("a");
   }
   expect(asked.length).toBe(10);
+});
+
+describe("S24: an error that the store has answered", () => {
+  test("never pauses it, and is reported as what it is", async () => {
+    const { store, state, asked, reported } = troubled();
+    state.refused.add("set");
+    for (let times = 0; times < 10; times++) {
+      await expect(store.set("a", "x", 60, "alice")).rejects.toMatchObject({
+        name: "StoreError",
+        kind: "unavailable",
+        message: "The store has refused the operation.",
+      });
+    }
+    expect(await store.get("a")).toBe(undefined);
+    expect(asked.length).toBe(11);
+    expect(new Set(reported)).toEqual(new Set(["set refused it answered: OOM"]));
+  });
+
+  test("of one entry among others is reported as failing once, and its end a second after the last", async () => {
+    const { store, state, reported } = troubled();
+    for (let times = 0; times < 3; times++) {
+      state.refused.add("set");
+      await store.set("a", "x", 60, "alice").catch(() => {});
+      state.refused.clear();
+      await store.set("b", "x", 60, "bob");
+      state.now += 500;
+    }
+    expect(reported).toEqual(Array.from({ length: 3 }, () => "set refused it answered: OOM"));
+    state.now += 500;
+    await store.get("b");
+    expect(reported.at(-1)).toBe("recovered");
+  });
+
+  test("between outages ends their row: the store has answered", async () => {
+    const { store, state, asked } = troubled();
+    for (let times = 0; times < 5; times++) {
+      state.mode = "down";
+      await store.get("a").catch(() => {});
+      state.refused.add("get");
+      await store.get("a").catch(() => {});
+      state.refused.clear();
+    }
+    expect(asked.length).toBe(10);
+  });
+});
+
+describe("reads and writes", () => {
+  test("are paused apart", async () => {
+    const { store, state, asked } = troubled();
+    await store.set("a", "x", 60, "alice");
+    state.mode = "down";
+    for (let times = 0; times < 4; times++) await store.set("a", "y", 60, "alice").catch(() => {});
+    state.mode = "well";
+    asked.length = 0;
+    expect(await store.get("a")).toBe("x");
+    await expect(store.set("a", "y", 60, "alice")).rejects.toEqual(UNAVAILABLE);
+    await expect(store.delete("a")).rejects.toEqual(UNAVAILABLE);
+    expect(asked).toEqual(["get"]);
+  });
+
+  test("have recovered only together", async () => {
+    const { store, state, reported } = troubled();
+    state.refused.add("set");
+    await store.set("a", "x", 60, "alice").catch(() => {});
+    state.now += 60_000;
+    await store.get("a");
+    expect(reported).not.toContain("recovered");
+    state.refused.clear();
+    await store.set("a", "x", 60, "alice");
+    expect(reported.at(-1)).toBe("recovered");
+  });
+
+  test("are checked by what has failed: a store that can only be read promises nothing", async () => {
+    const { store, state, asked } = troubled();
+    state.refused.add("set");
+    await store.set("a", "x", 60, "alice").catch(() => {});
+    asked.length = 0;
+    await expect(store.check()).rejects.toEqual(UNAVAILABLE);
+    expect(asked).toEqual(["set"]);
+    state.refused.clear();
+    await store.check();
+    await store.check();
+    expect(asked).toEqual(["set", "set"]);
+  });
 });
