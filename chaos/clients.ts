@@ -249,51 +249,59 @@ function overSocket(asking: Asking): Promise<Ended> {
 }
 
 /**
- * Sends arbitrary messages one after the other; each must be answered, except those of a type that the gateway ignores.
- * Returns a problem, if any.
+ * Sends arbitrary messages one after the other; each must be answered, except those of a type that the gateway ignores. One
+ * that is not text must end the connection; the next one goes over another. Returns a problem, if any.
  */
 export function talk(
   asking: Asking,
   sent: readonly (string | Uint8Array<ArrayBuffer>)[],
 ): Promise<string | undefined> {
-  const socket = openSocket(asking);
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  let next = 0;
+  const unsent = [...sent];
+  let socket: WebSocket;
+  let last: string | Uint8Array<ArrayBuffer> | undefined;
   let timer: NodeJS.Timeout | undefined;
   const sendNext = () => {
     clearTimeout(timer);
-    let message = sent[next++];
-    while (message !== undefined && isIgnored(message)) {
-      socket.send(message);
-      message = sent[next++];
+    for (last = unsent.shift(); last !== undefined && isIgnored(last); last = unsent.shift()) {
+      socket.send(last);
     }
-    if (message === undefined) return resolve(undefined);
+    if (last === undefined) return resolve(undefined);
     timer = setTimeout(() => {
-      resolve(`no answer to ${String(message).slice(0, 300)}`);
+      resolve(`no answer to ${String(last).slice(0, 300)}`);
     }, PATIENCE_MS);
-    socket.send(message);
+    socket.send(last);
   };
-  socket.addEventListener("open", sendNext);
-  socket.addEventListener("message", ({ data }) => {
-    const { type } = socketEvent.parse(JSON.parse(String(data)));
-    if (String(data).includes("failed to handle")) {
-      resolve(`a mistake of our own after ${String(sent[next - 1]).slice(0, 300)}`);
-    }
-    if (LAST_EVENTS.has(type)) sendNext();
-  });
-  socket.addEventListener("close", ({ code }) => {
-    resolve(`closed with ${code} after ${String(sent[next - 1]).slice(0, 300)}`);
-  });
+  const connectAgain = () => {
+    socket = openSocket(asking);
+    socket.addEventListener("open", sendNext);
+    socket.addEventListener("message", ({ data }) => {
+      const { type } = socketEvent.parse(JSON.parse(String(data)));
+      if (String(data).includes("failed to handle")) {
+        resolve(`a mistake of our own after ${String(last).slice(0, 300)}`);
+      }
+      if (LAST_EVENTS.has(type)) sendNext();
+    });
+    socket.addEventListener("close", ({ code }) => {
+      if (code === UNSUPPORTED_DATA && typeof last === "object") return connectAgain();
+      resolve(`closed with ${code} after ${String(last).slice(0, 300)}`);
+    });
+  };
+  connectAgain();
   return promise.finally(() => {
     clearTimeout(timer);
     socket.close();
   });
 }
 
-/** A message of another type than the one that creates a response. */
+/** The code of a WebSocket that was closed because of a message that is not text. */
+const UNSUPPORTED_DATA = 1003;
+
+/** A text message of another type than the one that creates a response. */
 function isIgnored(message: string | Uint8Array): boolean {
+  if (typeof message !== "string") return false;
   try {
-    const { type } = socketEvent.parse(JSON.parse(Buffer.from(message).toString("utf8")));
+    const { type } = socketEvent.parse(JSON.parse(message));
     return type !== "response.create";
   } catch {
     return false;
@@ -353,4 +361,32 @@ export function sendHalf(origin: string, part: "head" | "body"): Socket {
   const rest = 'content-type: application/json\r\ncontent-length: 500\r\n\r\n{"model":';
   socket.write(part === "head" ? head : head + rest);
   return socket;
+}
+
+/** The lines of a handshake that is accepted, without the last, empty one. */
+export function handshake({ key }: Pick<Asking, "key">): string[] {
+  return [
+    "GET /v1/responses HTTP/1.1",
+    "host: localhost",
+    `authorization: Bearer ${key}`,
+    "connection: upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    `sec-websocket-key: ${"A".repeat(22)}==`,
+  ];
+}
+
+/** Sends a head as it is. Resolves with the connection and the status line, or without a line if it was closed. */
+export async function sendHead(
+  origin: string,
+  lines: readonly string[],
+): Promise<{ readonly socket: Socket; readonly status: string }> {
+  const socket = connect(Number(new URL(origin).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  const status = await new Promise<string>((resolve) => {
+    socket.once("data", (data) => resolve(String(data).split("\r\n", 1)[0] ?? ""));
+    socket.once("close", () => resolve(""));
+  });
+  return { socket, status };
 }

@@ -15,6 +15,7 @@ import {
   tell,
   TOKEN_MS,
 } from "./phase.ts";
+import { framesPhase } from "./frames-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
 
@@ -89,6 +90,7 @@ export const PHASES: readonly Phase[] = [
     says: "all engines die: refused in words and at once; served again when they are back",
     run: (random) => onStage({ engines: 2 }, (stage) => outage(stage, random)),
   },
+  framesPhase,
   leavingPhase,
   redisPhase,
 ];

@@ -5,6 +5,9 @@ export interface WebSocketOptions {
   /** The runtime's way of turning a request into a WebSocket. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has its own type of socket
   readonly upgrade: UpgradeWebSocket<any>;
-  /** Aborted when the server shuts down: each connection closes after its in-flight response. */
+  /**
+   * Aborted when the server shuts down or has new settings: each connection closes after its in-flight response. The next
+   * one is authenticated anew.
+   */
   readonly closing?: AbortSignal;
 }

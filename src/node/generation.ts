@@ -43,7 +43,8 @@ export interface Shared {
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;
-  readonly webSockets?: WebSocketOptions;
+  /** Undefined: this process has no WebSockets. */
+  readonly upgrade: WebSocketOptions["upgrade"] | undefined;
   readonly transport: Transport;
   readonly createNativeLlama: CreateNativeLlama;
 }
@@ -55,7 +56,7 @@ export interface Generation {
   /** Probes engines until they are ready, then checks their health. */
   monitor(): void;
   stopMonitoring(): Promise<void>;
-  /** Requests in flight go on. What only new ones would use is closed: connections to MCP servers. */
+  /** Requests in flight go on. What new ones would use is closed: connections to MCP servers, and idle WebSockets. */
   retire(): Promise<void>;
 }
 
@@ -77,8 +78,11 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     pause,
     cacheSalts: createCacheSalts(settings),
   });
+  const retired = new AbortController();
+  const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
   const app = createApp({
     ...shared,
+    ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
     inspector: shared.inspector?.routes(models, settings, shared.shutdown.closing),
     toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
     settings,
@@ -114,6 +118,9 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
       stop.abort();
       await monitoring;
     },
-    retire: () => mcp.retire(),
+    retire() {
+      retired.abort();
+      return mcp.retire();
+    },
   };
 }

@@ -66,9 +66,11 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   const direct = writeFramesDirectly(refuseDotSegments(handler));
   const server = createAdaptorServer({
     fetch: (request, env) => {
-      // An upgrade has no response: from here on the connection belongs to the WebSocket.
-      if (env.outgoing === undefined) connections.leaveTo(env.incoming.socket);
-      return direct(request, env);
+      const response = direct(request, env);
+      if (env.outgoing !== undefined) return response;
+      // An upgrade has no response object: from here on the connection belongs to the WebSocket.
+      connections.leaveTo(env.incoming.socket);
+      return closeIfRefused(response, env.incoming.socket);
     },
     createServer,
     serverOptions: {
@@ -100,6 +102,14 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     port,
     close: (graceMs) => drain(server, connections, options, graceMs),
   };
+}
+
+/** The adapter only ends its side of a connection whose upgrade was refused: the client could hold the other side open. */
+async function closeIfRefused<R>(response: R, socket: Socket): Promise<Awaited<R>> {
+  const answer = await response;
+  const isAccepted = answer instanceof Response && answer.ok;
+  if (!isAccepted) socket.once("finish", () => socket.destroy());
+  return answer;
 }
 
 interface Connections {

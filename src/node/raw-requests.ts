@@ -57,7 +57,8 @@ export function refuseOtherUpgrades(server: EventEmitter, paths: ReadonlySet<str
   server.removeAllListeners("upgrade");
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (isWebSocketUpgrade(request, paths)) listener.call(server, request, socket, head);
-    else socket.end(REFUSAL);
+    // Destroyed, because the client could hold its side of the connection open.
+    else socket.end(REFUSAL, () => socket.destroy());
   });
 }
 

@@ -67,7 +67,7 @@ export async function startGateway(
   const tracing = await startTracing(options.environment ?? {}, log);
   const shutdown = createShutdown();
   const transport = createEngineTransport();
-  const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
+  const webSockets = await openWebSockets(settings.maxBodyBytes);
   const shared: Shared = {
     ...options,
     log,
@@ -81,7 +81,7 @@ export async function startGateway(
     counts: new Map(),
     transport,
     createNativeLlama: llamas.create,
-    ...(webSockets && { webSockets: webSockets.options }),
+    upgrade: webSockets?.upgrade,
   };
   registerProcessMetrics(shared.registry);
   let current = createGeneration(settings, shared);

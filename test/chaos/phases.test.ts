@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { floodSockets } from "../../chaos/frames-phase.ts";
 import { onStage } from "../../chaos/phase.ts";
 import { PHASES, UNHURRIED } from "../../chaos/phases.ts";
 import { createRandom } from "../../fuzz/random.ts";
@@ -14,6 +15,13 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     const { outcomes, violations } = (await phase?.run(createRandom(1))) ?? {};
     expect(violations?.filter((violation) => !isTimed(violation))).toEqual([]);
     expect(outcomes?.length).toBeGreaterThan(0);
+  });
+
+  test("frames, few of each kind", async () => {
+    const { violations } = await onStage({ engines: 1, settings: UNHURRIED }, (stage) =>
+      floodSockets(stage, createRandom(1), { frames: 3000, handshakes: 200 }),
+    );
+    expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
   });
 
   test("violations are reported: a cut answer, and a wrong one", async () => {

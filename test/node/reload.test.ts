@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { WebSocket } from "ws";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../helpers/gateway.ts";
 
@@ -49,6 +51,42 @@ describe("reloaded settings", () => {
     const response = await ask(gateway, { key: "old", stream: true });
     await gateway.reload({ keys: [keyOf("new")] });
     expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
+  });
+
+  test("end open WebSockets, after their response in flight: a removed key cannot go on using one", async () => {
+    const gateway = await start({
+      engine: createDemoEngine({ tokensPerSecond: 200 }),
+      settings: { keys: [keyOf("old")] },
+    });
+    const open = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
+        headers,
+      });
+      const types: unknown[] = [];
+      socket.on("message", (data: Buffer) => types.push(JSON.parse(String(data)).type));
+      const [status] = await Promise.race([
+        once(socket, "open").then(() => [101]),
+        once(socket, "unexpected-response").then(([, response]) => [response.statusCode]),
+      ]);
+      return { socket, types, status };
+    };
+    const idle = await open("old");
+    const busy = await open("old");
+    const create = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hello!" };
+    busy.socket.send(JSON.stringify(create));
+    await once(busy.socket, "message");
+    const closed = Promise.all([idle, busy].map(({ socket }) => once(socket, "close")));
+    await gateway.reload({ keys: [keyOf("new")] });
+    expect((await closed).map(([code, reason]) => [code, String(reason)])).toEqual([
+      [1000, "The gateway has new settings."],
+      [1000, "The gateway has new settings."],
+    ]);
+    expect(idle.types).toEqual([]);
+    expect(busy.types.at(-1)).toBe("response.completed");
+    const [refused, accepted] = [await open("old"), await open("new")];
+    expect([refused.status, accepted.status]).toEqual([401, 101]);
+    accepted.socket.close();
   });
 
   test("leave the metrics as they were, and later requests are added to them", async () => {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createDemoEngine } from "../../src/engines/demo.ts";
@@ -87,6 +88,42 @@ test("a key's limit of sockets does not depend on other keys", async () => {
     await eventually(async () => expect(await open("a")).toBe(101));
   } finally {
     for (const socket of sockets) socket.terminate();
+    await gateway.close();
+  }
+});
+
+/** A connection after the handshake that speaks frames itself. */
+async function upgrade(origin: string, headers: readonly string[]): Promise<Socket> {
+  const { port, hostname } = new URL(origin);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.on("error", () => {});
+  const head = ["GET /v1/responses HTTP/1.1", "Host: localhost", "Connection: Upgrade", ...headers];
+  socket.write(`${head.join("\r\n")}\r\nUpgrade: websocket\r\n\r\n`);
+  return socket;
+}
+
+const HANDSHAKE = ["Sec-WebSocket-Version: 13", `Sec-WebSocket-Key: ${"A".repeat(22)}==`];
+
+test.each([
+  ["by a bad key of the handshake", HANDSHAKE.slice(0, 1), "400"],
+  ["without a key of the gateway", HANDSHAKE, "401"],
+])("a connection whose upgrade is refused %s is closed on both sides", async (_, lines, status) => {
+  const gateway = await startTestGateway({ settings: { keys: [`a:${SHA256_OF_A}`] } });
+  try {
+    const headers = status === "400" ? [...lines, "Authorization: Bearer a"] : lines;
+    const socket = await upgrade(gateway.origin, headers);
+    let answer = "";
+    socket.on("data", (data) => (answer += String(data)));
+    await once(socket, "end");
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    // The client keeps its own side open. A write fails as soon as the gateway has closed the connection.
+    const failed = new Promise((resolve) => {
+      socket.once("error", resolve);
+    });
+    const writing = setInterval(() => socket.write("still here"), 5);
+    await failed;
+    clearInterval(writing);
+  } finally {
     await gateway.close();
   }
 });

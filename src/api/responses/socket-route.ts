@@ -1,24 +1,17 @@
 /** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
 import { Hono } from "hono";
 import type { WSContext } from "hono/ws";
-import { sleep } from "../../streams/timers.ts";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
-import { waitUntil } from "./wait-until.ts";
-import type { SocketPort } from "./socket-port.ts";
-import { createSocketSession, type SocketSession } from "./socket-session.ts";
+import { getWaitUntil } from "./wait-until.ts";
+import { createSocketPort } from "./socket-port.ts";
+import { createSocketSession, type SocketCaller, type SocketSession } from "./socket-session.ts";
 
 /** How long a connection may last: as long as OpenAI's. */
 const MAX_CONNECTION_MS = 3_600_000;
-
-/** Buffered bytes for a slow client above which reading from the engine pauses. */
-const MAX_BUFFERED_BYTES = 1_048_576;
-
-/** How often the buffer of a slow client is checked. */
-const DRAIN_POLL_MS = 10;
 
 export function socketRoute(context: ResponsesContext, options: WebSocketOptions): Hono<ApiEnv> {
   const { closing } = options;
@@ -35,30 +28,18 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       const { headers } = c.req.raw;
       const fromCodex = isCodex((name) => c.req.header(name));
       const caller = { client, requestId, isCodex: fromCodex, headers };
-      let session: SocketSession | undefined;
-      let leaveCount: (() => void) | undefined;
-      const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
-      const finish = () => session?.finish("The server is shutting down.");
-      closing?.addEventListener("abort", finish);
-
-      // Some runtimes have no open event: the first message opens the session.
-      const open = (socket: WSContext) => {
-        const port = toPort(socket, context.clientIdleTimeoutMs, () => session?.leave());
-        if (session === undefined) leaveCount = context.sockets.enter(client.tenant);
-        session ??= createSocketSession(port, caller, context);
-        return session;
-      };
-      const leave = () => {
-        clearTimeout(timer);
-        leaveCount?.();
-        closing?.removeEventListener("abort", finish);
-        session?.leave();
-      };
+      const waitUntil = getWaitUntil(c);
+      let connection: Connection | undefined;
+      // Not before the socket is open: nobody would release what a failed handshake leaves behind. Some runtimes have no
+      // open event: there the first message opens the connection.
+      const open = (socket: WSContext) =>
+        (connection ??= openConnection(socket, caller, context, closing));
+      const leave = () => connection?.leave();
       return {
         onOpen: (_, socket) => void open(socket),
         onMessage({ data }, socket) {
           const message = typeof data === "string" ? data : undefined;
-          waitUntil(c, open(socket).receive(message));
+          waitUntil(open(socket).session.receive(message));
         },
         onClose: leave,
         onError: leave,
@@ -82,44 +63,38 @@ function isUpgrade(header: string | undefined): boolean {
   return header?.toLowerCase() === "websocket";
 }
 
-const OPEN = 1;
+interface Connection {
+  readonly session: SocketSession;
+  /** The socket has closed. Releases everything; a second call has no effect. */
+  leave(): void;
+}
 
-/** `onStalled`: the client has read nothing for the idle timeout, and the connection was terminated. */
-function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () => void): SocketPort {
-  const isOpen = () => socket.readyState === OPEN;
-  return {
-    async send(message) {
-      if (!isOpen()) return;
-      socket.send(message);
-      let before = bufferedBytes(socket);
-      let unreadMs = 0;
-      while (isOpen() && bufferedBytes(socket) > MAX_BUFFERED_BYTES) {
-        await sleep(DRAIN_POLL_MS);
-        const now = bufferedBytes(socket);
-        unreadMs = now === before ? unreadMs + DRAIN_POLL_MS : 0;
-        before = now;
-        if (unreadMs < clientIdleTimeoutMs) continue;
-        onStalled();
-        // A closing handshake would wait behind the unread data.
-        callRaw(socket, "terminate");
-        return;
-      }
-    },
-    pause: () => callRaw(socket, "pause"),
-    resume: () => callRaw(socket, "resume"),
-    close: (code, reason) => socket.close(code, reason),
+function openConnection(
+  socket: WSContext,
+  caller: SocketCaller,
+  context: ResponsesContext,
+  closing: AbortSignal | undefined,
+): Connection {
+  const port = createSocketPort(socket, {
+    clientIdleTimeoutMs: context.clientIdleTimeoutMs,
+    onStalled: () => session.leave(),
+  });
+  const session = createSocketSession(port, caller, context);
+  const uncount = context.sockets.enter(caller.client.tenant);
+  const timer = setTimeout(() => session.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
+  const finish = () => {
+    const isShutdown = context.shutdown.closing.aborted;
+    session.finish(isShutdown ? "The server is shutting down." : "The gateway has new settings.");
   };
-}
-
-/** What only Node's sockets can do. */
-function callRaw({ raw }: WSContext, name: "pause" | "resume" | "terminate"): void {
-  if (typeof raw !== "object" || raw === null) return;
-  const method: unknown = Reflect.get(raw, name);
-  if (typeof method === "function") Reflect.apply(method, raw, []);
-}
-
-/** 0 where the runtime does not report it. */
-function bufferedBytes({ raw }: WSContext): number {
-  const isSocket = typeof raw === "object" && raw !== null && "bufferedAmount" in raw;
-  return isSocket ? Number(raw.bufferedAmount) : 0;
+  if (closing?.aborted === true) finish();
+  closing?.addEventListener("abort", finish);
+  return {
+    session,
+    leave() {
+      clearTimeout(timer);
+      uncount();
+      closing?.removeEventListener("abort", finish);
+      session.leave();
+    },
+  };
 }

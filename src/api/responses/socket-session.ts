@@ -20,7 +20,10 @@ import type { EventWriter, ResponseEvent } from "./to-events.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
 export interface SocketSession {
-  /** Handles a text message; undefined for any other kind. Resolves when it has been answered. Never rejects. */
+  /**
+   * Handles a text message; undefined for any other kind, which ends the connection. Resolves when it has been answered.
+   * Never rejects.
+   */
   receive(message: string | undefined): Promise<void>;
   /** The client has disconnected: stops the in-flight response. */
   leave(): void;
@@ -32,6 +35,13 @@ const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exc
 
 /** WebSocket close codes. */
 const NORMAL = 1000;
+const UNSUPPORTED_DATA = 1003;
+const POLICY_VIOLATION = 1008;
+
+/** Messages in a row that are refused because they cannot be read, or too many are waiting. The next one ends the connection. */
+const MAX_REFUSED = 32;
+/** Messages that may still arrive when the connection has been closed: as many as the client can have sent ahead. */
+const MAX_LATE = 32;
 
 const PATH = "/v1/responses";
 /** In records: the status of the connection. */
@@ -68,6 +78,12 @@ class Session implements SocketSession {
   #requests = 0;
   #isBusy = false;
   #ending: Ending | undefined;
+  #isClosed = false;
+  /** Messages that were refused since the last request. */
+  #refused = 0;
+  /** Messages that have arrived since the connection was closed. */
+  #late = 0;
+  #hasIgnored = false;
 
   constructor(port: SocketPort, caller: SocketCaller, context: ResponsesContext) {
     this.#port = port;
@@ -78,12 +94,13 @@ class Session implements SocketSession {
   }
 
   async receive(message: string | undefined): Promise<void> {
+    if (this.#isClosed) return this.#ignoreLate();
     if (this.#ending !== undefined || this.#abort.signal.aborted) return;
     if (message === undefined) {
-      await this.#refuse(new RequestError("Messages must be JSON text."));
+      this.#drop(UNSUPPORTED_DATA, "Messages must be JSON text.");
     } else if (this.#isBusy && !this.#queue.hasRoomFor(message)) {
       const problem = "Too many requests are waiting. Wait for a response.";
-      await this.#refuse(new RequestError(problem, BUSY));
+      await this.#refuseMessage(new RequestError(problem, BUSY));
     } else {
       this.#queue.add(message);
       await this.#work();
@@ -99,6 +116,30 @@ class Session implements SocketSession {
     this.#ending ??= { reason, error };
     this.#queue.clear();
     if (!this.#isBusy) void this.#end(this.#ending);
+  }
+
+  /** A client that goes on sending does not wait for the closing handshake, and neither does the gateway. */
+  #ignoreLate(): void {
+    this.#late += 1;
+    if (this.#late === MAX_LATE) this.#port.terminate();
+  }
+
+  #close(code: number, reason: string): void {
+    this.#isClosed = true;
+    this.#port.close(code, reason);
+  }
+
+  async #refuseMessage(error: unknown): Promise<void> {
+    this.#refused += 1;
+    if (this.#refused > MAX_REFUSED)
+      this.#drop(POLICY_VIOLATION, "Too many messages were refused.");
+    else await this.#refuse(error);
+  }
+
+  /** Closes the connection without an answer to what has been requested. */
+  #drop(code: number, reason: string): void {
+    this.leave();
+    this.#close(code, reason);
   }
 
   /** Answers queued requests one after the other, unless that is already going on. */
@@ -118,7 +159,7 @@ class Session implements SocketSession {
 
   async #end({ reason, error }: Ending): Promise<void> {
     if (error) await this.#refuse(error);
-    this.#port.close(NORMAL, reason);
+    this.#close(NORMAL, reason);
   }
 
   /** Never rejects. */
@@ -127,15 +168,22 @@ class Session implements SocketSession {
     try {
       read = readMessage(message, this.#context.maxBodyBytes);
     } catch (error) {
-      if (!this.#abort.signal.aborted) await this.#refuse(error);
+      if (!this.#abort.signal.aborted) await this.#refuseMessage(error);
       return;
     }
+    this.#refused = 0;
     const id = `${this.#caller.requestId}-${++this.#requests}`;
     // Clients send other messages as hints; Codex drops a connection that answers one with an error.
-    if (read.type !== CREATE) return this.#context.onIgnoredMessage(id, read.type);
+    if (read.type !== CREATE) return this.#ignore(id, read.type);
     const { previous } = read;
     const { headers } = this.#caller;
     await traceMessage({ id, route: PATH, headers }, () => this.#respond(message, id, previous));
+  }
+
+  /** The first one is logged, because any number may come. */
+  #ignore(id: string, type: string): void {
+    if (!this.#hasIgnored) this.#context.onIgnoredMessage(id, type);
+    this.#hasIgnored = true;
   }
 
   /** Returns the status that an HTTP request would have got. Never rejects. */

@@ -6,9 +6,16 @@ import type { Context } from "hono";
  * to `waitUntil`. Other runtimes need nothing.
  */
 export function waitUntil(c: Context, work: Promise<void>): void {
+  getWaitUntil(c)(work);
+}
+
+/** For work that comes often. */
+export function getWaitUntil(c: Context): (work: Promise<void>) => void {
   try {
-    c.executionCtx.waitUntil(work);
+    const { executionCtx } = c;
+    return (work) => executionCtx.waitUntil(work);
   } catch {
     // Hono throws if there is no execution context.
+    return () => {};
   }
 }

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { createLog, createLogWith } from "../../../src/telemetry/log.ts";
 import { createModels } from "../../../src/models/models.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { testSettings } from "../../helpers/gateway.ts";
@@ -16,6 +16,7 @@ async function open(
   engine: ScriptedEngine,
   closing?: AbortSignal,
   settings: Readonly<Record<string, unknown>> = {},
+  { isOpened = true } = {},
 ) {
   const raw = {
     bufferedAmount: 0,
@@ -28,6 +29,7 @@ async function open(
     },
   };
   const sent: string[] = [];
+  const logged: Record<string, unknown>[] = [];
   const closed: [number | undefined, string | undefined][] = [];
   let readyState: 1 | 3 = 1;
   const socket = new WSContext({
@@ -52,14 +54,18 @@ async function open(
       }),
       ...(closing && { closing }),
     },
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    log: createLogWith(
+      "info",
+      (entry) => void logged.push({ event: entry.event, ...entry.fields }),
+    ),
     now: () => Date.now(),
     randomId: () => "0",
   });
   await app.request("/v1/responses");
-  events.onOpen?.(new Event("open"), socket);
+  if (isOpened) events.onOpen?.(new Event("open"), socket);
   return {
     raw,
+    logged,
     sent,
     closed,
     message: (data: string | ArrayBuffer) =>
@@ -133,11 +139,97 @@ describe("a connection", () => {
     leave();
   });
 
-  test("accepts text frames only", async () => {
-    const { sent, message } = await open(scriptedEngine([]));
+  test("is closed by the first message that is not text, which stops its turn", async () => {
+    const engine = scriptedEngine([HANGING]);
+    const { sent, closed, message } = await open(engine);
+    message(CREATE);
+    await expect.poll(() => engine.open).toBe(1);
     message(new ArrayBuffer(3));
-    await expect.poll(() => sent.length).toBe(1);
-    expect(sent.map((each) => JSON.parse(each))).toMatchObject([{ type: "error", status: 400 }]);
+    expect(closed).toEqual([[1003, "Messages must be JSON text."]]);
+    await expect.poll(() => engine.open).toBe(0);
+    const before = sent.length;
+    for (let count = 0; count < 1000; count++) message(new ArrayBuffer(3));
+    await Promise.resolve();
+    expect(sent.length).toBe(before);
+    expect(closed).toEqual([
+      [1003, "Messages must be JSON text."],
+      [undefined, "terminated"],
+    ]);
+  });
+
+  test("is closed by many messages in a row that cannot be read, each of which was answered", async () => {
+    const { sent, closed, message } = await open(scriptedEngine([]));
+    for (let count = 0; count < 34; count++) {
+      message("{");
+      await vi.waitFor(() => expect(sent.length).toBe(Math.min(count + 1, 32)));
+    }
+    expect(typesOf(sent, "error")).toBe(32);
+    expect(closed).toEqual([[1008, "Too many messages were refused."]]);
+  });
+
+  test("logs the first ignored message, not each of them", async () => {
+    const { logged, message, sent } = await open(scriptedEngine([ANSWER]));
+    for (let count = 0; count < 20; count++) message(JSON.stringify({ type: `hint ${count}` }));
+    message(CREATE);
+    await expect.poll(() => typesOf(sent, "response.completed")).toBe(1);
+    expect(logged.filter(({ event }) => event === "message ignored")).toMatchObject([
+      { type: "hint 0" },
+    ]);
+  });
+
+  test("whose handshake fails holds no timer and no listener", async () => {
+    vi.useFakeTimers();
+    const closing = new AbortController();
+    const listen = vi.spyOn(closing.signal, "addEventListener");
+    await open(scriptedEngine([]), closing.signal, {}, { isOpened: false });
+    expect(listen).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("that opens when the settings have just been replaced is closed", async () => {
+    const closing = new AbortController();
+    closing.abort();
+    const { closed } = await open(scriptedEngine([]), closing.signal);
+    expect(closed).toEqual([[1000, "The gateway has new settings."]]);
+  });
+
+  test("has one timer, however many messages the client leaves unread", async () => {
+    vi.useFakeTimers();
+    const { raw, message } = await open(scriptedEngine([]));
+    const before = vi.getTimerCount();
+    raw.bufferedAmount = 10;
+    for (let count = 0; count < 30; count++) message("{}");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(vi.getTimerCount()).toBe(before + 1);
+  });
+
+  test("whose client reads nothing of little is closed after the idle timeout, too", async () => {
+    vi.useFakeTimers();
+    const { raw, closed, message } = await open(scriptedEngine([]), undefined, {
+      clientIdleTimeoutMs: 60_000,
+    });
+    raw.bufferedAmount = 10;
+    message("{}");
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(closed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(7_000);
+    expect(closed).toEqual([[undefined, "terminated"]]);
+  });
+
+  test("whose client sends ever more requests than may wait is closed, and its turn stopped", async () => {
+    const engine = scriptedEngine([HANGING]);
+    const { sent, closed, message } = await open(engine);
+    message(CREATE);
+    await expect.poll(() => engine.open).toBe(1);
+    for (let count = 0; count < 64; count++) message(CREATE);
+    expect(closed).toEqual([]);
+    for (let count = 0; count < 1000; count++) message(CREATE);
+    await expect.poll(() => engine.open).toBe(0);
+    expect(typesOf(sent, "error")).toBe(32);
+    expect(closed).toEqual([
+      [1008, "Too many messages were refused."],
+      [undefined, "terminated"],
+    ]);
   });
 
   test("whose client reads slowly causes backpressure to the engine", async () => {
@@ -166,7 +258,7 @@ describe("a connection", () => {
     await vi.advanceTimersByTimeAsync(50_000);
     expect(closed).toEqual([]);
     expect(engine.open).toBe(1);
-    await vi.advanceTimersByTimeAsync(11_000);
+    await vi.advanceTimersByTimeAsync(16_000);
     expect(closed).toEqual([[undefined, "terminated"]]);
     expect(engine.open).toBe(0);
   });
@@ -214,11 +306,11 @@ describe("a connection", () => {
     await expect.poll(() => engine.open).toBe(0);
   });
 
-  test("ends when the server shuts down", async () => {
+  test("ends when the server shuts down or has new settings", async () => {
     const closing = new AbortController();
     const { closed } = await open(scriptedEngine([]), closing.signal);
     closing.abort();
-    await expect.poll(() => closed).toEqual([[1000, "The server is shutting down."]]);
+    await expect.poll(() => closed).toEqual([[1000, "The gateway has new settings."]]);
   });
 });
 
