@@ -6,8 +6,8 @@ import { answerPings } from "../../src/node/web-sockets.ts";
 test("pings are answered one after the other; of those that arrive meanwhile, the last one", () => {
   const pongs: string[] = [];
   let sent: (() => void) | undefined;
-  const socket = Object.assign(new EventEmitter(), {
-    readyState: Number(WebSocket.OPEN),
+  const state: { readyState: number } = { readyState: WebSocket.OPEN };
+  const socket = Object.assign(new EventEmitter(), state, {
     OPEN: WebSocket.OPEN,
     pong(data: Buffer, _: boolean, done: () => void) {
       pongs.push(String(data));
