@@ -6,6 +6,7 @@ import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
 import type { MediaRules } from "../media.ts";
 import { jsonAt } from "../ordered-json.ts";
+import { summaryText } from "../summary-text.ts";
 import type { KeptCall } from "../../store/kept-call.ts";
 import { mediaText, resultText } from "./block-text.ts";
 import type { Block, WireMessage } from "./request.ts";
@@ -13,6 +14,8 @@ import type { Block, WireMessage } from "./request.ts";
 export type HistoryEntry =
   | { readonly type: "instructions"; readonly text: string }
   | { readonly type: "user"; readonly text: string }
+  /** Of everything before it. */
+  | { readonly type: "summary"; readonly text: string }
   | {
       readonly type: "result";
       readonly toolUseId: string;
@@ -98,17 +101,56 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
       case "user":
         entries.push(...toUserEntries(blocks, { param, media: options.media, skipped }));
         break;
-      case "assistant": {
-        if (open === undefined) entries.push({ type: "assistant", parts: (open = []) });
-        const path = ["messages", index, "content"];
-        open.push(...toAssistantParts(blocks, { path, toArguments, skipped }));
+      case "assistant":
+        for (const { summary, from, to } of cutAtSummaries(blocks)) {
+          if (summary !== undefined) {
+            entries.push({ type: "summary", text: summary });
+            open = undefined;
+          }
+          if (from === to) continue;
+          if (open === undefined) entries.push({ type: "assistant", parts: (open = []) });
+          const path = ["messages", index, "content"];
+          const run = blocks.slice(from, to);
+          open.push(...toAssistantParts(run, { path, from, toArguments, skipped }));
+        }
         break;
-      }
       default:
         role satisfies never;
     }
   }
-  return { entries, references, skipped };
+  return { entries: sinceSummary(entries), references, skipped };
+}
+
+/** From the last summary on. Instructions before it stay, and calls whose results come after it. */
+function sinceSummary(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const at = entries.findLastIndex(({ type }) => type === "summary");
+  if (at < 0) return entries;
+  const rest = entries.slice(at);
+  const answered = new Set(
+    rest.map((entry) => (entry.type === "result" ? entry.toolUseId : undefined)),
+  );
+  const kept = entries.slice(0, at).flatMap((entry): HistoryEntry[] => {
+    if (entry.type === "instructions") return [entry];
+    if (entry.type !== "assistant") return [];
+    const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.id));
+    return parts.length === 0 ? [] : [{ type: "assistant", parts }];
+  });
+  return [...kept, ...rest];
+}
+
+/** Runs of blocks, each after a summary but for the first. */
+function cutAtSummaries(
+  blocks: readonly Block[],
+): { readonly summary?: string; readonly from: number; readonly to: number }[] {
+  const cuts = blocks.flatMap((block, index) => {
+    const summary = block.type === "compaction" ? block.content : undefined;
+    return summary ? [{ summary: summaryText(summary), index }] : [];
+  });
+  const ends = [...cuts.map(({ index }) => index), blocks.length];
+  return [
+    { from: 0, to: ends[0] ?? 0 },
+    ...cuts.map(({ summary, index }, at) => ({ summary, from: index + 1, to: ends[at + 1] ?? 0 })),
+  ];
 }
 
 /**
@@ -190,6 +232,11 @@ function toUserEntries(
       case "search_result":
         texts.push(mediaText(block, `${param}[${index}]`, media.inMessages));
         break;
+      case "compaction":
+        if (!block.content) break;
+        endText();
+        entries.push({ type: "summary", text: summaryText(block.content) });
+        break;
       case "tool_result":
         endText();
         entries.push({
@@ -234,13 +281,15 @@ function joinResult(
 
 interface AssistantOptions {
   readonly path: readonly (string | number)[];
+  /** The index of the first block in the message. */
+  readonly from: number;
   readonly toArguments: ArgumentsReader;
   readonly skipped: Set<string>;
 }
 
 function toAssistantParts(
   blocks: readonly Block[],
-  { path, toArguments, skipped }: AssistantOptions,
+  { path, from, toArguments, skipped }: AssistantOptions,
 ): AssistantPart[] {
   const parts: AssistantPart[] = [];
   let isCited = false;
@@ -265,7 +314,7 @@ function toAssistantParts(
         break;
       }
       case "compaction":
-        if (block.content) parts.push({ type: "text", text: block.content });
+        // A summary was cut off before; this block has none.
         break;
       case "thinking":
         parts.push({
@@ -278,7 +327,7 @@ function toAssistantParts(
         parts.push({ type: "thinking", text: "", sealed: block.data ?? "" });
         break;
       case "tool_use": {
-        const args = toArguments(block.input, [...path, index, "input"]);
+        const args = toArguments(block.input, [...path, from + index, "input"]);
         parts.push({ type: "call", id: block.id, name: block.name, args });
         break;
       }

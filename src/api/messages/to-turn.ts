@@ -189,6 +189,7 @@ function toMessages(entries: readonly HistoryEntry[]): Conversation {
         break;
       }
       case "user":
+      case "summary":
         history.add(userMessage(entry.text));
         break;
       case "result":

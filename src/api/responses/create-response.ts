@@ -38,6 +38,7 @@ import { prewarm } from "./prewarm.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
+import { sinceSummary } from "./since-summary.ts";
 import { toHistory } from "./to-messages.ts";
 import { type PromptContext, requestedReasoning, turnMaker } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
@@ -298,11 +299,11 @@ export interface FittingOptions {
 export async function toFittingTurn(
   request: ResponsesRequest,
   model: Model,
-  { turnOf, history: whole, prompt }: FittingOptions,
+  { turnOf, history, prompt }: FittingOptions,
   pause: Pause,
 ): Promise<Turn> {
   const { contextLength } = model;
-  if (request.truncation !== "auto" || contextLength === undefined) return turnOf(whole);
+  if (request.truncation !== "auto" || contextLength === undefined) return turnOf(history);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
   const count = async (messages: readonly Message[]) => {
     try {
@@ -315,14 +316,15 @@ export async function toFittingTurn(
   };
   const alone = await count([]);
   const counts: TokenCounts = {
-    prompt: (history) => count(turnOf(history).messages),
+    prompt: (items) => count(turnOf(items).messages),
     async items(items) {
       const { unsupported, tools } = prompt;
-      const { leading, history } = toHistory(items, { unsupported, style: tools.style });
+      const { leading, history: read } = toHistory(items, { unsupported, style: tools.style });
       const instructions = leading.map((text) => userMessage(text));
-      return (await count([...instructions, ...history.messages])) - alone;
+      return (await count([...instructions, ...read.messages])) - alone;
     },
   };
+  const whole = sinceSummary(history);
   return turnOf(await truncateHistory(whole, counts, contextLength - room, pause));
 }
 

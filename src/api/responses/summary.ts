@@ -5,15 +5,14 @@
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
+import { SUMMARY_INSTRUCTIONS, summaryText } from "../summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 /** The prompt for a summary. */
 export const SUMMARY_REQUEST: HistoryItem = {
   type: "message",
   role: "user",
-  content:
-    "Summarize this conversation so that you could go on from the summary alone: what was asked for, what was " +
-    "decided and done, what tools returned that still matters, and what is left to do. Write only the summary.",
+  content: SUMMARY_INSTRUCTIONS,
   param: "input",
 };
 
@@ -39,5 +38,5 @@ export async function openSummary(
   const opened = await cipher.open(sealed, { tenant, purpose: PURPOSE });
   if (!opened.opened) return undefined;
   const summary = readStored(sealedSummary, opened.text)?.summary;
-  return summary === undefined ? undefined : `Summary of the conversation so far:\n\n${summary}`;
+  return summary === undefined ? undefined : summaryText(summary);
 }

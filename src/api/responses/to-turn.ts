@@ -34,6 +34,7 @@ import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvedCalls } from "./mcp-items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
+import { sinceSummary } from "./since-summary.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
 import {
@@ -237,7 +238,7 @@ function withHistory(
   context: PromptContext,
 ): CollectedHistory {
   const { leading, tools, history } = toHistory(
-    items,
+    sinceSummary(items),
     {
       unsupported: context.unsupported,
       style: context.tools.style,

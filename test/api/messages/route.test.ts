@@ -190,7 +190,7 @@ describe("the prompt", () => {
     expect(headers.get("x-harmony-skipped")).toBe("web_search_20250305");
   });
 
-  test("leaves out blocks of other models, reports them, and keeps a summary", async () => {
+  test("leaves out blocks of other models, and reports them", async () => {
     const { prompt, headers } = await promptOf({
       messages: [
         HELLO,
@@ -199,14 +199,14 @@ describe("the prompt", () => {
           content: [
             { type: "server_tool_use", id: "s", name: "web_search", input: {} },
             { type: "web_search_tool_result", tool_use_id: "s", content: [] },
-            { type: "compaction", content: "Summary." },
+            { type: "text", text: "Answer." },
             { type: "of next\nweek" },
           ],
         },
         HELLO,
       ],
     });
-    expect(prompt).toContain("<|channel|>final<|message|>Summary.<|end|>");
+    expect(prompt).toContain("<|channel|>final<|message|>Answer.<|end|>");
     expect(headers.get("x-harmony-skipped")).toBe("other, server_tool_use, web_search_tool_result");
   });
 

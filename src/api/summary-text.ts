@@ -1,0 +1,11 @@
+/** Summaries of conversations, alike on every API. */
+
+/** Asks the model for one. */
+export const SUMMARY_INSTRUCTIONS =
+  "Summarize this conversation so that you could go on from the summary alone: what was asked for, what was " +
+  "decided and done, what tools returned that still matters, and what is left to do. Write only the summary.";
+
+/** The user's message that stands for what was summarized. */
+export function summaryText(summary: string): string {
+  return `Summary of the conversation so far:\n\n${summary}`;
+}

@@ -1,0 +1,187 @@
+/** What a compaction block or item replaces leaves the prompt. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createBrowsingApp } from "../helpers/browsing-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { MODEL } from "./clients.ts";
+
+const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
+const SUMMARY = "Summary of the conversation so far:\n\nThe sum is 5.";
+const LONG = "Something long. ".repeat(500);
+
+const compacted = z.object({
+  output: z.array(z.looseObject({ type: z.string(), encrypted_content: z.string().optional() })),
+});
+
+function start(scripts: readonly string[]) {
+  const engine = scriptedEngine(scripts);
+  const { post } = createBrowsingApp({ engine, toolbox: {} });
+  const send = async (path: string, body: object) => {
+    const response = await post(path, { model: MODEL, ...body });
+    return { status: response.status, body: await response.json() };
+  };
+  /** The messages of the last prompt after the system message. */
+  const prompted = () => engine.prompts.at(-1)?.split("<|start|>").slice(2, -1);
+  return { send, prompted };
+}
+
+describe("Responses", () => {
+  const path = "/v1/responses";
+  const f = { type: "function", name: "f", parameters: { type: "object" } };
+
+  async function startCompacted() {
+    const app = start(["<|channel|>final<|message|>The sum is 5.<|return|>", ANSWER, ANSWER]);
+    const { body } = await app.send(`${path}/compact`, { input: LONG });
+    const { output } = compacted.parse(body);
+    return { ...app, item: output[0] ?? {} };
+  }
+
+  test("only instructions stay before the summary", async () => {
+    const { send, prompted, item } = await startCompacted();
+    const { status } = await send(path, {
+      input: [
+        { role: "developer", content: "Be brief." },
+        { role: "user", content: LONG },
+        { role: "assistant", content: LONG },
+        { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+        { type: "function_call_output", call_id: "c", output: LONG },
+        item,
+        { role: "user", content: "And twice that?" },
+      ],
+      tools: [f],
+    });
+    expect(status).toBe(200);
+    expect(prompted()).toEqual([
+      expect.stringMatching(/^developer<\|message\|># Instructions\n\nBe brief\.\n\n# Tools/),
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>And twice that?<|end|>",
+    ]);
+  });
+
+  test("the last summary counts, and a response that is continued is cut as well", async () => {
+    const { send, prompted, item } = await startCompacted();
+    const first = await send(path, {
+      input: [item, { role: "user", content: LONG }, item, { role: "user", content: "More?" }],
+    });
+    expect(prompted()).toEqual([`user<|message|>${SUMMARY}<|end|>`, "user<|message|>More?<|end|>"]);
+    const { id } = z.looseObject({ id: z.string() }).parse(first.body);
+    await send(path, { previous_response_id: id, input: "Again?" });
+    expect(prompted()).toEqual([
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>More?<|end|>",
+      "assistant<|channel|>final<|message|>Done.<|end|>",
+      "user<|message|>Again?<|end|>",
+    ]);
+  });
+
+  test("a call stays whose result comes after the summary", async () => {
+    const { send, prompted, item } = await startCompacted();
+    const { status } = await send(path, {
+      input: [
+        { role: "user", content: LONG },
+        { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+        item,
+        { type: "function_call_output", call_id: "c", output: "r" },
+      ],
+      tools: [f],
+    });
+    expect(status).toBe(200);
+    expect(prompted()?.slice(1)).toEqual([
+      expect.stringContaining("to=functions.f"),
+      `user<|message|>${SUMMARY}<|end|>`,
+      expect.stringMatching(/^functions\.f to=assistant.*<\|message\|>r<\|end\|>$/),
+    ]);
+  });
+});
+
+describe("Messages", () => {
+  const path = "/v1/messages";
+  const block = { type: "compaction", content: "The sum is 5.", encrypted_content: null };
+  const f = { name: "f", input_schema: { type: "object" } };
+
+  test("only instructions stay before the summary", async () => {
+    const { send, prompted } = start([ANSWER]);
+    const { status } = await send(path, {
+      max_tokens: 100,
+      system: "Be brief.",
+      messages: [
+        { role: "user", content: LONG },
+        { role: "system", content: "Be kind." },
+        {
+          role: "assistant",
+          content: [{ type: "text", text: LONG }, block, { type: "text", text: "Five." }],
+        },
+        { role: "user", content: "And twice that?" },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(prompted()).toEqual([
+      "developer<|message|># Instructions\n\nBe brief.<|end|>",
+      "developer<|message|># Instructions\n\nBe kind.<|end|>",
+      `user<|message|>${SUMMARY}<|end|>`,
+      "assistant<|channel|>final<|message|>Five.<|end|>",
+      "user<|message|>And twice that?<|end|>",
+    ]);
+  });
+
+  test.each(["user", "assistant"])("a summary in a message of the %s counts", async (role) => {
+    const { send, prompted } = start([ANSWER]);
+    const { status } = await send(path, {
+      max_tokens: 100,
+      messages: [
+        { role: "user", content: LONG },
+        { role, content: [block] },
+        { role: "user", content: "And twice that?" },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(prompted()).toEqual([
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>And twice that?<|end|>",
+    ]);
+  });
+
+  test("a block without a summary changes nothing", async () => {
+    const { send, prompted } = start([ANSWER]);
+    await send(path, {
+      max_tokens: 100,
+      messages: [
+        { role: "user", content: "Hi." },
+        {
+          role: "assistant",
+          content: [
+            { ...block, content: null },
+            { type: "text", text: "Ho." },
+          ],
+        },
+        { role: "user", content: "Well?" },
+      ],
+    });
+    expect(prompted()).toEqual([
+      "user<|message|>Hi.<|end|>",
+      "assistant<|channel|>final<|message|>Ho.<|end|>",
+      "user<|message|>Well?<|end|>",
+    ]);
+  });
+
+  test("a call stays whose result comes after the summary, and so does a tool it has loaded", async () => {
+    const { send, prompted } = start([ANSWER]);
+    const call = { type: "tool_use", id: "c", name: "f", input: {} };
+    const { status } = await send(path, {
+      max_tokens: 100,
+      messages: [
+        { role: "user", content: LONG },
+        { role: "assistant", content: [{ type: "text", text: LONG }, call, block] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "r" }] },
+      ],
+      tools: [{ ...f, defer_loading: true }],
+    });
+    expect(status).toBe(200);
+    expect(prompted()).toEqual([
+      expect.stringContaining("type f = "),
+      expect.stringContaining("to=functions.f"),
+      `user<|message|>${SUMMARY}<|end|>`,
+      expect.stringMatching(/^functions\.f to=assistant.*<\|message\|>r<\|end\|>$/),
+    ]);
+  });
+});
