@@ -1,11 +1,11 @@
 /** The application: middleware for every request, and the list of APIs. Independent of the runtime. */
 import { Hono, type HonoRequest } from "hono";
+import { TrieRouter } from "hono/router/trie-router";
 import { type Api, type ApiServices, BEARER, type ErrorEnvelope } from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
 import type { ApiEnv } from "./api/client.ts";
 import { describeError } from "./api/errors.ts";
-import { FixedPathRouter } from "./api/fixed-path-router.ts";
 import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
 import { identify } from "./api/middleware/identify.ts";
@@ -100,7 +100,9 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
-  const app = new Hono<ApiEnv>({ router: new FixedPathRouter() });
+  // Hono's RegExpRouter refuses a fixed path beside a parameter, such as `/responses/compact` beside `/responses/:id/cancel`. The
+  // default would try it in the first request of every Worker.
+  const app = new Hono<ApiEnv>({ router: new TrieRouter() });
 
   app.use(identify(deps.randomId), traced(), record({ ...services, now: services.clock }));
   app.use(checkHost(settings, deps.host), webPages(settings));
