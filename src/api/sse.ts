@@ -24,15 +24,6 @@ export interface SseOptions {
 export interface FrameHints {
   /** No other frame follows this one: the response may be completed with it. */
   isLast: boolean;
-  /**
-   * The length of the next frame, if all its characters are ASCII, so that its bytes need not be counted, which takes 1,400
-   * instructions. Otherwise 0. The frame itself is not kept: the garbage collector would have to be told of each.
-   */
-  asciiLength: number;
-}
-
-export function createFrameHints(): FrameHints {
-  return { isLast: false, asciiLength: 0 };
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */

@@ -5,7 +5,6 @@ import {
   consume,
   type Consumer,
   type Demand,
-  relay,
 } from "../streams/push-stream.ts";
 
 export interface BegunOptions {
@@ -67,10 +66,7 @@ class Held<T> {
       this.#waiting ??= Promise.withResolvers();
       return this.#waiting.promise.then(() => this.#consumer?.(event) ?? false);
     };
-    const ended = consume(
-      events,
-      relay(take, () => this.#consumer),
-    );
+    const ended = consume(events, take);
     ended.then(
       () => this.#begun?.resolve(),
       (error) => this.#begun?.reject(error),

@@ -3,13 +3,7 @@
  * period ends, the rest is stopped with a typed error, while there is still time to inform clients and the
  * store.
  */
-import {
-  createPushStream,
-  consume,
-  type Consumer,
-  type Demand,
-  relay,
-} from "../streams/push-stream.ts";
+import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";
 import { TurnError } from "../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
@@ -82,10 +76,7 @@ export function createShutdown(): Shutdown {
       hasEnded ||= event.type === "end";
       return consumer(event);
     };
-    const ended = consume(
-      run(turn, abort.signal),
-      relay(take, () => consumer),
-    );
+    const ended = consume(run(turn, abort.signal), take);
     // Not `await`, whose frame would be held as long as the turn runs.
     return ended.then(settle, (error) => {
       settle();

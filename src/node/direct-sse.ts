@@ -119,7 +119,7 @@ class Client {
   /** False: wait for `drained` before the next write. Frames behind the last one are dropped. */
   write(frame: string, hints?: FrameHints): boolean {
     if (this.#isComplete) return true;
-    const chunk = this.#toChunk(frame, hints);
+    const chunk = this.#toChunk(frame);
     if (hints?.isLast === true) return this.#complete(chunk);
     if (!this.#isGathering) return this.#writeNow(chunk);
     this.#gathered += chunk;
@@ -154,8 +154,8 @@ class Client {
     return this.#flush();
   }
 
-  #toChunk(frame: string, hints: FrameHints | undefined): string {
-    const bytes = hints?.asciiLength === frame.length ? frame.length : Buffer.byteLength(frame);
+  #toChunk(frame: string): string {
+    const bytes = Buffer.byteLength(frame);
     if (bytes !== frame.length) this.#isAscii = false;
     return this.#takesChunks ? `${toSizeLine(bytes)}${frame}\r\n` : frame;
   }

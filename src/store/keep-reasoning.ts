@@ -1,7 +1,7 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import { GrowingText } from "../turn/growing-text.ts";
-import { type Consumer, type Demand, directTo, relay } from "../streams/push-stream.ts";
+import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
 import { toKeptCall } from "./kept-call.ts";
@@ -59,22 +59,9 @@ export class TurnReasoning {
 
   /** Takes note of the events and passes them on. */
   relayTo(consumer: Consumer<TurnEvent>): Consumer<TurnEvent> {
-    const take = (event: TurnEvent): Demand => {
+    return (event) => {
       const passed = this.pass(event);
       return passed instanceof Promise ? passed.then(consumer) : consumer(passed);
-    };
-    return relay(take, () =>
-      this.#part?.kind === "reasoning" ? this.#keepingText(consumer) : consumer,
-    );
-  }
-
-  /** While reasoning is written. Touches nothing but the text: see {@link relay}. */
-  #keepingText(consumer: Consumer<TurnEvent>): Consumer<TurnEvent> {
-    const text = this.#text;
-    const direct = directTo(consumer);
-    return (event) => {
-      if (event.type === "part-delta") text.push(event.text);
-      return direct(event);
     };
   }
 

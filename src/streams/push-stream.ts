@@ -10,11 +10,7 @@
  * Receives an event and returns whether it wants more. A promise means that it has no room yet: the producer awaits it
  * before the next event. After `false`, or an exception, no further event is delivered.
  */
-export interface Consumer<T> {
-  (event: T): Demand;
-  /** See {@link relay}. */
-  readonly passesTo?: () => Consumer<T>;
-}
+export type Consumer<T> = (event: T) => Demand;
 export type Demand = boolean | Promise<boolean>;
 
 export interface PushStream<T> extends AsyncIterable<T> {
@@ -61,30 +57,6 @@ export function consume<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Pro
 
 async function consumeEach<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Promise<void> {
   for await (const event of events) if (!(await consumer(event))) return;
-}
-
-/**
- * A consumer that looks at some events only, and passes all of them on. While events of the last one's kind are of no interest
- * to it, they may be delivered to `next()` directly: see {@link directTo}. Most of the stages between a turn and the socket
- * are such, and each touches several objects of its stream for each event.
- *
- * @param take becomes the consumer, so it must not be used for anything else.
- * @param next may return undefined: for now, all events are of interest.
- */
-export function relay<T>(
-  take: (event: T) => Demand,
-  next: () => Consumer<T> | undefined,
-): Consumer<T> {
-  const passesTo = (): Consumer<T> => {
-    const direct = next();
-    return direct === undefined ? take : directTo(direct);
-  };
-  return Object.assign(take, { passesTo });
-}
-
-/** To whom further events of the same kind as the last one may be delivered instead, until one of another kind comes. */
-export function directTo<T>(consumer: Consumer<T>): Consumer<T> {
-  return consumer.passesTo?.() ?? consumer;
 }
 
 /** Hides a reader's exception from the producer, which would mistake it for its own: the producer only sees a stop. */

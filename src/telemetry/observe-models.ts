@@ -1,12 +1,6 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
-import {
-  createPushStream,
-  consume,
-  type Consumer,
-  type Demand,
-  relay,
-} from "../streams/push-stream.ts";
+import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
 import {
   createGenAiMeters,
   type GenAiMeters,
@@ -151,12 +145,7 @@ class TurnObserver {
       this.#see(event);
       return demand;
     };
-    // Of deltas, only the content is of interest.
-    const next = this.#deps.logContent ? undefined : consumer;
-    const ended = consume(
-      events,
-      relay(take, () => next),
-    );
+    const ended = consume(events, take);
     // Not `await`, whose frame would be held as long as the turn runs.
     return ended.then(
       () => this.#end("cancelled", {}),

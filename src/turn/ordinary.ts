@@ -15,10 +15,9 @@
  * the writers of the APIs put the delta's text between two constant strings.
  */
 import type { EngineTokens } from "../engines/engine.ts";
-import type { Consumer, Demand } from "../streams/push-stream.ts";
+import type { Demand } from "../streams/push-stream.ts";
 import { type TokenId, tokenText } from "../tokenizer/index.ts";
 import type { OnFact } from "./facts.ts";
-import type { TurnEvent } from "./turn.ts";
 import type { TurnOutput } from "./turn-output.ts";
 import type { TurnState } from "./turn-state.ts";
 
@@ -44,8 +43,6 @@ export class OrdinaryReads {
   #length = 0;
   /** The length up to which ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
-  /** Takes the deltas of deferred ids. */
-  #consumer: Consumer<TurnEvent>;
   // Of the state, which need not be touched for a deferred id.
   readonly #output: TurnOutput;
   readonly #onFact: OnFact | undefined;
@@ -60,7 +57,6 @@ export class OrdinaryReads {
     this.#isEnough = isEnough;
     this.#idsUntilCut = idsUntilCut;
     this.#output = state.output;
-    this.#consumer = state.output.consumer;
     this.#onFact = state.onFact;
   }
 
@@ -80,7 +76,7 @@ export class OrdinaryReads {
     const text = this.#defer(ids);
     if (text === "") return this.#read(tokens);
     if (this.#onFact !== undefined) this.#report(tokens, ids);
-    const demand = this.#output.deliver({ type: "part-delta", text }, this.#consumer);
+    const demand = this.#output.emitDelta({ type: "part-delta", text });
     if (this.#length === this.#room) this.#readDeferred();
     return demand;
   }
@@ -148,7 +144,7 @@ export class OrdinaryReads {
     const isLikeDeferred = wasDeferring && text === ownText(ids);
     const canDefer = isLikeDeferred || (isVisible(ids.at(-1)) && isVerbatim(state));
     if (!isOver && canDefer) this.#makeRoom();
-    return this.#output.deliver(event, this.#output.consumer);
+    return this.#output.emitDelta(event);
   }
 
   /** At most as many as the repetition guard takes before its next check. */
@@ -165,7 +161,6 @@ export class OrdinaryReads {
 
   /** Nothing is deferred. */
   #makeRoom(): void {
-    this.#consumer = this.#output.consumerOfDeltas();
     this.#length = this.#unread = 0;
     this.#room = Math.min(MOST_DEFERRED, this.#idsUntilCheck());
   }

@@ -1,11 +1,5 @@
 /** The events that a turn gives out. */
-import {
-  type Consumer,
-  deliverAll,
-  type Demand,
-  directTo,
-  SerialQueue,
-} from "../streams/push-stream.ts";
+import { type Consumer, deliverAll, type Demand, SerialQueue } from "../streams/push-stream.ts";
 import type { OnFact } from "./facts.ts";
 import type { TurnEvent } from "./turn.ts";
 
@@ -30,9 +24,8 @@ export class TurnOutput extends SerialQueue {
     return this.pass(() => deliverAll(events, this.consumer));
   }
 
-  /** To whom deltas may be delivered while the open part is continued. */
-  consumerOfDeltas(): Consumer<TurnEvent> {
-    // What waits has not been seen by those who tell.
-    return this.demand === true ? directTo(this.consumer) : this.consumer;
+  /** The same for a single delta. */
+  emitDelta(delta: TurnEvent): Demand {
+    return this.deliver(delta, this.consumer);
   }
 }

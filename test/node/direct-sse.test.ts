@@ -5,12 +5,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
-import {
-  createFrameHints,
-  type FrameHints,
-  sseResponse,
-  type WatchFrames,
-} from "../../src/api/sse.ts";
+import { type FrameHints, sseResponse, type WatchFrames } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
@@ -37,7 +32,7 @@ async function serve(
     c.header("x-from-middleware", "yes");
   });
   app.post("/", (c) => {
-    const hints = createFrameHints();
+    const hints: FrameHints = { isLast: false };
     const frames = createPushStream<string>((take) => write(take, hints));
     return sseResponse(c, frames, {
       hints,
@@ -50,7 +45,7 @@ async function serve(
   app.post("/refused", (c) => {
     sseResponse(
       c,
-      createPushStream<string>((take) => write(take, createFrameHints())),
+      createPushStream<string>((take) => write(take, { isLast: false })),
       {
         keepAliveMs,
         clientIdleTimeoutMs,
@@ -210,29 +205,6 @@ describe("writes to the socket", () => {
       expect.stringMatching(/^HTTP.*b\r\ndata: one\n\n\r\n$/s),
       "b\r\ndata: two\n\n\r\n",
       "1c\r\ndata: zwölf\n\ndata: [DONE]\n\n\r\n0\r\n\r\n",
-    ]);
-  });
-
-  test("a frame is measured unless it has the length of one that is known to be ASCII", async () => {
-    const { port, writes } = await serve(async (take, hints) => {
-      await take("data: one\n\n");
-      await nextTurn();
-      hints.asciiLength = 11;
-      await take("data: two\n\n");
-      hints.asciiLength = 0;
-      await take("data: zwö\n\n");
-      // Of another frame.
-      hints.asciiLength = 11;
-      await take("data: zwölf\n\n");
-      hints.isLast = true;
-      await take("data: fünf\n\n");
-    });
-    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes().slice(1)).toEqual([
-      "b\r\ndata: two\n\n\r\n",
-      "c\r\ndata: zwö\n\n\r\n",
-      "e\r\ndata: zwölf\n\n\r\n",
-      "d\r\ndata: fünf\n\n\r\n0\r\n\r\n",
     ]);
   });
 

@@ -8,7 +8,6 @@ import {
 } from "../../src/store/reasoning-store.ts";
 import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
 import type { Store } from "../../src/store/store.ts";
-import { consume, createPushStream, directTo, relay } from "../../src/streams/push-stream.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import type { Part, TurnEvent } from "../../src/turn/turn.ts";
 
@@ -105,26 +104,6 @@ describe("storing", () => {
       sealed,
       ...events.slice(5),
     ]);
-  });
-
-  test("text is kept that is delivered past the stages without interest in it", async () => {
-    const { reasoningStore } = keeperWith();
-    const events = turnOf(think("hm, well"), say("Wait."), think("so"), call("c1"));
-    const turn = createPushStream<TurnEvent>(async (consumer) => {
-      for (const event of events) {
-        await (event.type === "part-delta" ? directTo(consumer) : consumer)(event);
-      }
-    });
-    const delivered: TurnEvent[] = [];
-    const last = (event: TurnEvent): boolean => delivered.push(event) > 0;
-    const idle = relay(
-      (event: TurnEvent) => last(event),
-      () => last,
-    );
-    await consume(reasoningStore.keep(turn, { tenant: "alice", seal: false }), idle);
-    expect(delivered).toEqual(events);
-    const [restored] = await reasoningStore.restore("alice", [step({ callIds: ["c1"] })]);
-    expect(restored?.reasoning).toEqual([{ before: [["hm, well"], ["so"]], after: [] }]);
   });
 
   test("an early return ends the turn", async () => {

@@ -9,8 +9,6 @@ import {
   mapPushStream,
   type Demand,
   deliverAll,
-  directTo,
-  relay,
 } from "../../src/streams/push-stream.ts";
 
 /** Gives these, and remembers how far it came and that it let go. */
@@ -149,38 +147,6 @@ test("a consumer's exception is not reported as the producer's", async () => {
     expect(made).toEqual([1, "let go"]);
     expect(() => guarded.check()).toThrow("mine");
   }
-});
-
-describe("relays", () => {
-  const last = () => true;
-
-  test("are left out while they have no interest in the events", () => {
-    const inner = relay(
-      () => true,
-      () => last,
-    );
-    const outer = relay(
-      () => true,
-      () => inner,
-    );
-    expect(directTo(outer)).toBe(last);
-    expect(directTo(last)).toBe(last);
-  });
-
-  test("take what is of interest to them, or has nobody to go to yet", () => {
-    let next: (() => boolean) | undefined;
-    const inner = relay(
-      () => true,
-      () => next,
-    );
-    const outer = relay(
-      () => true,
-      () => inner,
-    );
-    expect(directTo(outer)).toBe(inner);
-    next = last;
-    expect(directTo(outer)).toBe(last);
-  });
 });
 
 describe("deliverAll", () => {

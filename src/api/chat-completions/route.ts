@@ -21,7 +21,7 @@ import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { type RequestedModel, requestedModel } from "../requested-model.ts";
-import { createFrameHints, type FrameHints, sseFrame, sseResponse } from "../sse.ts";
+import { type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { CODE_TOOL } from "../client-builtins.ts";
@@ -133,7 +133,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         patienceMs: deps.keepAliveMs,
         signal: abort.signal,
       });
-      const hints = createFrameHints();
+      const hints: FrameHints = { isLast: false };
       return sseResponse(c, toFrames(begun, options, abort, hints), {
         hints,
         keepAliveMs: deps.keepAliveMs,
@@ -186,9 +186,7 @@ function toFrames(
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    // The forms of several choices would alternate.
-    const shared = turns.length === 1 ? hints : undefined;
-    const writers = turns.map((_, index) => createChunkWriter(options, index, shared));
+    const writers = turns.map((_, index) => createChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {

@@ -8,9 +8,8 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { END_OF_FRAME, type FrameHints } from "../sse.ts";
+import { END_OF_FRAME } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
 import {
@@ -33,16 +32,9 @@ export interface ChunkWriter {
   fail(error: ErrorDescription): string;
 }
 
-/**
- * @param index the choice's index among `n`
- * @param hints of the response, if it has no other choice: its frames that only add text are described there.
- */
-export function createChunkWriter(
-  options: ReplyOptions,
-  index: number,
-  hints?: FrameHints,
-): ChunkWriter {
-  return new ChoiceWriter(options, index, hints);
+/** @param index the choice's index among `n` */
+export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
+  return new ChoiceWriter(options, index);
 }
 
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
@@ -68,7 +60,6 @@ const REASONING_TAIL = DETAIL_END + TAIL;
 class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
-  readonly #hints: FrameHints | undefined;
   readonly #calls: CallDeltas;
   /** What all chunks begin with. */
   readonly #top: string;
@@ -79,7 +70,6 @@ class ChoiceWriter implements ChunkWriter {
   readonly #head: string;
   /** What frames begin with that add text to the open part and nothing else. */
   #textHead = "";
-  #isAsciiHead = false;
   #role = '"role":"assistant",';
   #open: Part | undefined;
   #reasoningFormat = ',"format":"unknown"';
@@ -97,9 +87,8 @@ class ChoiceWriter implements ChunkWriter {
   #sealedCount = 0;
   #summaries = 0;
 
-  constructor(options: ReplyOptions, index: number, hints: FrameHints | undefined) {
+  constructor(options: ReplyOptions, index: number) {
     this.#options = options;
-    this.#hints = hints;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -107,7 +96,6 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   push(event: TurnEvent): string {
-    this.#clearHints();
     switch (event.type) {
       case "start":
         return "";
@@ -129,7 +117,6 @@ class ChoiceWriter implements ChunkWriter {
 
   /** The engine has not reported a finish reason. */
   fail(error: ErrorDescription): string {
-    this.#clearHints();
     return this.#failed(error, "error");
   }
 
@@ -138,12 +125,12 @@ class ChoiceWriter implements ChunkWriter {
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
-        this.#setTextHead(REASONING);
+        this.#textHead = this.#head + REASONING;
         this.#separator = this.#hasReasoning ? PART_SEPARATOR : "";
         return "";
       case "preamble":
       case "content":
-        this.#setTextHead(CONTENT);
+        this.#textHead = this.#head + CONTENT;
         this.#separator = this.#hasContent ? PART_SEPARATOR : "";
         this.#partStart = this.#length + this.#separator.length;
         return "";
@@ -160,14 +147,8 @@ class ChoiceWriter implements ChunkWriter {
 
   #startCall(part: Extract<Part, { kind: "tool-call" }>): string {
     const frames = this.#sealedDetails() + this.#frame(this.#calls.start(part));
-    this.#setTextHead(this.#calls.head);
+    this.#textHead = this.#head + this.#calls.head;
     return frames;
-  }
-
-  #setTextHead(member: string): void {
-    this.#textHead = this.#head + member;
-    // To look at its characters also makes one string of its pieces, which else happened with each frame.
-    this.#isAsciiHead = isAscii(this.#textHead);
   }
 
   #delta(event: Delta): string {
@@ -190,18 +171,14 @@ class ChoiceWriter implements ChunkWriter {
   #reasoning({ text: delta }: Delta): string {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
-    const shown = this.#takeSeparator() + delta;
-    const isOneWord = isPlain(shown);
-    const text = toJsonText(shown, isOneWord);
+    const text = JSON.stringify(this.#takeSeparator() + delta);
     const more = this.#options.mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
     if (this.#role !== "" || this.#reasoningFormat !== "") {
       const format = this.#reasoningFormat;
       this.#reasoningFormat = "";
       return this.#frame(REASONING + text + more + text + format + DETAIL_END);
     }
-    const frame = this.#textHead + text + more + text + REASONING_TAIL;
-    if (isOneWord) this.#noteAscii(frame);
-    return frame;
+    return this.#textHead + text + more + text + REASONING_TAIL;
   }
 
   #content({ text, logprobs, citations }: Delta): string {
@@ -223,11 +200,7 @@ class ChoiceWriter implements ChunkWriter {
 
   /** A frame that adds a text to the open part, once, and nothing else. */
   #textFrame(text: string, tail: string): string {
-    const isOneWord = isPlain(text);
-    const json = toJsonText(text, isOneWord);
-    const frame = this.#textHead + json + tail;
-    if (isOneWord) this.#noteAscii(frame);
-    return frame;
+    return this.#textHead + JSON.stringify(text) + tail;
   }
 
   #withLogprobs(members: string, logprobs: readonly TokenLogprob[]): string {
@@ -307,14 +280,6 @@ class ChoiceWriter implements ChunkWriter {
   #frame(members: string | undefined): string {
     if (members === undefined) return "";
     return this.#head + this.#takeRole() + members + TAIL;
-  }
-
-  #noteAscii(frame: string): void {
-    if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiLength = frame.length;
-  }
-
-  #clearHints(): void {
-    if (this.#hints !== undefined) this.#hints.asciiLength = 0;
   }
 
   #takeRole(): string {

@@ -1,6 +1,5 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
-import { isAscii, isPlain, toJsonText } from "../json-text.ts";
-import { END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
+import { END_OF_FRAME, sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';
@@ -10,16 +9,9 @@ const TEXT = '{"type":"text","text":""}';
 const DELTA_TAIL = `}}${END_OF_FRAME}`;
 
 export class ContentBlocks {
-  readonly #hints: FrameHints;
   #index = 0;
   /** The open block's delta frame, up to its text. Its deltas differ in their text only, so the rest is serialised once. */
   #deltaHead = "";
-  #isAsciiHead = false;
-
-  /** @param hints of the response: delta frames are described there. */
-  constructor(hints: FrameHints) {
-    this.#hints = hints;
-  }
 
   startThinking(): string {
     return this.#start(THINKING, "thinking_delta", "thinking");
@@ -50,11 +42,7 @@ export class ContentBlocks {
 
   /** Adds text, or JSON text of an input, to the open block. */
   delta(text: string): string {
-    const isOneWord = isPlain(text);
-    const json = toJsonText(text, isOneWord);
-    const delta = this.#deltaHead + json + DELTA_TAIL;
-    if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = delta.length;
-    return delta;
+    return this.#deltaHead + JSON.stringify(text) + DELTA_TAIL;
   }
 
   signature(signature: string): string {
@@ -74,7 +62,6 @@ export class ContentBlocks {
     this.#deltaHead =
       "event: content_block_delta\n" +
       `data: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"${deltaType}","${member}":`;
-    this.#isAsciiHead = isAscii(this.#deltaHead);
     return frame("content_block_start", `"index":${this.#index},"content_block":${block}`);
   }
 

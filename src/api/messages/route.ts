@@ -16,7 +16,7 @@ import type { MediaRules } from "../media.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { requestedModel } from "../requested-model.ts";
-import { createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
+import { type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
 import { toMessagesErrorReply } from "./errors.ts";
@@ -95,7 +95,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     }
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
-    const hints = createFrameHints();
+    const hints: FrameHints = { isLast: false };
     return sseResponse(c, toFrames(begun, options, hints), {
       hints,
       keepAlive: PING,
@@ -212,16 +212,14 @@ function toFrames(
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    const writer = createEventWriter(options, hints);
+    const writer = createEventWriter(options);
     try {
       await consume(events, (event) => {
-        hints.asciiLength = 0;
         hints.isLast = event.type === "end";
         const frames = writer.push(event);
         return frames === "" || consumer(frames);
       });
     } catch (error) {
-      hints.asciiLength = 0;
       if (!hints.isLast) await consumer(errorFrame(describeError(error), options));
     }
   });

@@ -7,7 +7,7 @@
  */
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { type FrameHints, sseFrame } from "../sse.ts";
+import { sseFrame } from "../sse.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
 import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";
@@ -31,14 +31,13 @@ export function errorFrame(error: ErrorDescription, { requestId }: ReplyOptions)
 /** The keep-alive frame. */
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
-/** @param hints of the response: its frames that only add text are described there. */
-export function createEventWriter(options: ReplyOptions, hints: FrameHints): EventWriter {
-  return new MessageWriter(options, hints);
+export function createEventWriter(options: ReplyOptions): EventWriter {
+  return new MessageWriter(options);
 }
 
 class MessageWriter implements EventWriter {
   readonly #options: ReplyOptions;
-  readonly #blocks: ContentBlocks;
+  readonly #blocks = new ContentBlocks();
   readonly #text: TextWriter;
   readonly #serverTools: ServerToolWriter;
   #open: Part | undefined;
@@ -48,9 +47,8 @@ class MessageWriter implements EventWriter {
   #held: string[] = [];
   #hasCall = false;
 
-  constructor(options: ReplyOptions, hints: FrameHints) {
+  constructor(options: ReplyOptions) {
     this.#options = options;
-    this.#blocks = new ContentBlocks(hints);
     this.#text = new TextWriter(this.#blocks);
     this.#serverTools = new ServerToolWriter(options, this.#blocks);
   }

@@ -3,31 +3,28 @@ import { createPushStream, type PushStream, consume } from "../../streams/push-s
 import { describeError } from "../errors.ts";
 import { type FrameHints, sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
-import type { ResponseEvent, WrittenEvent } from "./to-events.ts";
+import type { ResponseEvent } from "./to-events.ts";
 
 /**
  * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
  * that is not an event yet becomes one.
  */
 export function toFrames(
-  events: AsyncIterable<ResponseEvent & Partial<WrittenEvent>>,
+  events: AsyncIterable<ResponseEvent>,
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     try {
-      await consume(events, ({ type, json, isAscii = false }) => {
+      await consume(events, ({ type, json }) => {
         const frame = sseFrame(json, type);
         hints.isLast = LAST_TYPES.has(type);
-        hints.asciiLength = isAscii ? frame.length : 0;
         return consumer(hints.isLast ? frame + DONE : frame);
       });
     } catch (error) {
       if (hints.isLast) return;
-      hints.asciiLength = 0;
       const members = toErrorMembers(toResponsesError(describeError(error)));
       await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
     }
-    hints.asciiLength = 0;
     if (!hints.isLast) await consumer(DONE);
   });
 }

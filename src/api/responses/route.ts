@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
 import { readBody } from "../body-memory.ts";
 import type { ApiEnv } from "../client.ts";
-import { createFrameHints, sseResponse } from "../sse.ts";
+import { type FrameHints, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
@@ -47,7 +47,7 @@ export function responses(
     const events = streamResponse(streamed, context, signal);
     // Until the engine has accepted the request, an error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    const hints = createFrameHints();
+    const hints: FrameHints = { isLast: false };
     return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), hints), {
       hints,
       keepAliveMs: context.keepAliveMs,
@@ -78,7 +78,7 @@ async function answerInBackground(
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
   const abort = createAbort(c.req.raw.signal);
   const events = background.follow(caller.client, id, -1, abort.signal);
-  const hints = createFrameHints();
+  const hints: FrameHints = { isLast: false };
   return sseResponse(c, toFrames(events, hints), {
     hints,
     keepAliveMs: context.keepAliveMs,

@@ -5,7 +5,7 @@ import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";
-import { createFrameHints, sseResponse } from "../sse.ts";
+import { type FrameHints, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -42,7 +42,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const events = background.follow(c.get("client"), response.id, after, abort.signal);
     const { signal } = abort;
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    const hints = createFrameHints();
+    const hints: FrameHints = { isLast: false };
     return sseResponse(c, toFrames(begun, hints), {
       hints,
       keepAliveMs: context.keepAliveMs,

@@ -13,7 +13,7 @@ import {
   type PendingResponse,
   runPending,
 } from "./create-response.ts";
-import { createEventWriter, type EventWriter, type WrittenEvent } from "./to-events.ts";
+import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 
 /** A pending response that is streamed. */
 export interface StreamedResponse extends PendingResponse {
@@ -40,7 +40,7 @@ export function streamResponse(
   streamed: StreamedResponse,
   context: ResponsesContext,
   signal: AbortSignal,
-): PushStream<WrittenEvent> {
+): PushStream<ResponseEvent> {
   const { writer, builder } = streamed;
   return createPushStream((consumer) =>
     consume(runPending(streamed, context, signal), (event) => {
@@ -61,11 +61,11 @@ export function streamResponse(
 
 /** The same events, ending with an error event after a failure. If the client has disconnected, the failure is dropped. */
 export function withFailure(
-  events: AsyncIterable<WrittenEvent>,
+  events: AsyncIterable<ResponseEvent>,
   streamed: StreamedResponse,
   context: ResponsesContext,
   signal: AbortSignal,
-): PushStream<WrittenEvent> {
+): PushStream<ResponseEvent> {
   return createPushStream(async (consumer) => {
     try {
       await consume(events, consumer);

@@ -5,7 +5,6 @@
  */
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
-import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
 import {
   builtinDeltaType,
@@ -33,12 +32,6 @@ export interface ResponseEvent {
   readonly json: string;
 }
 
-/** An event that has just been written. */
-export interface WrittenEvent extends ResponseEvent {
-  /** Its body is ASCII. False: it may be. */
-  readonly isAscii: boolean;
-}
-
 export interface EventWriterOptions {
   readonly reasoningEvents: ReasoningEvents;
   /** False: reasoning items come without their text. */
@@ -50,15 +43,15 @@ export interface EventWriterOptions {
 /** Drives a builder. Each method returns the events of its changes. */
 export interface EventWriter {
   /** The events before the turn runs, if the response is queued. */
-  queue(): WrittenEvent[];
-  push(event: TurnEvent | CompactionEvent): WrittenEvent[];
+  queue(): ResponseEvent[];
+  push(event: TurnEvent | CompactionEvent): ResponseEvent[];
   /** Events without news, for a client that counts only events. */
-  keepAlive(): WrittenEvent[];
+  keepAlive(): ResponseEvent[];
   /**
    * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
    * have sent.
    */
-  fail(error: ErrorDescription): WrittenEvent[];
+  fail(error: ErrorDescription): ResponseEvent[];
 }
 
 export function createEventWriter(
@@ -78,22 +71,22 @@ class BuilderEvents implements EventWriter {
     builder.listen(this.#list);
   }
 
-  queue(): WrittenEvent[] {
+  queue(): ResponseEvent[] {
     this.#list.queue();
     return this.#list.drain();
   }
 
-  push(event: TurnEvent | CompactionEvent): WrittenEvent[] {
+  push(event: TurnEvent | CompactionEvent): ResponseEvent[] {
     this.#builder.push(event);
     return this.#list.drain();
   }
 
-  keepAlive(): WrittenEvent[] {
+  keepAlive(): ResponseEvent[] {
     this.#list.keepAlive();
     return this.#list.drain();
   }
 
-  fail(error: ErrorDescription): WrittenEvent[] {
+  fail(error: ErrorDescription): ResponseEvent[] {
     this.#builder.fail(error);
     return this.#list.drain();
   }
@@ -104,7 +97,7 @@ class EventList implements ResponseListener {
   readonly #builder: ResponseBuilder;
   readonly #reasoning: string;
   readonly #showReasoning: boolean;
-  #events: WrittenEvent[] = [];
+  #events: ResponseEvent[] = [];
   #sequence = 0;
   #hasBeenCreated = false;
   #hasEnded = false;
@@ -115,7 +108,6 @@ class EventList implements ResponseListener {
   #deltaType: string | undefined;
   #deltaHead = "";
   #deltaTail = "";
-  #isAsciiDelta = false;
 
   constructor(builder: ResponseBuilder, options: EventWriterOptions) {
     this.#builder = builder;
@@ -124,7 +116,7 @@ class EventList implements ResponseListener {
   }
 
   /** Returns and removes the events since the last call. */
-  drain(): WrittenEvent[] {
+  drain(): ResponseEvent[] {
     const events = this.#events;
     this.#events = [];
     return events;
@@ -154,7 +146,6 @@ class EventList implements ResponseListener {
     this.#deltaType = this.#deltaTypeOf(item);
     this.#deltaHead = `{"type":"${this.#deltaType}","sequence_number":`;
     this.#deltaTail = `,${this.#place}"delta":`;
-    this.#isAsciiDelta = isAscii(this.#deltaHead + this.#deltaTail);
     const added = JSON.stringify(toItem(item, "in_progress", "empty", NOTHING));
     this.#write("response.output_item.added", `"output_index":${index},"item":${added}`);
     if (part.kind === "builtin-call") this.#writeBuiltin(eventsAtStart({ ...item, part }));
@@ -167,15 +158,10 @@ class EventList implements ResponseListener {
     const type = this.#deltaType;
     if (type === undefined) return;
     const number = this.#sequence++;
-    const isOneWord = isPlain(text);
     // Only number and text differ from the last delta. Assembled from cached parts, an event with its frame costs
     // 220 ns; serialised anew, 380 ns.
-    const head = this.#deltaHead + number + this.#deltaTail + toJsonText(text, isOneWord);
-    this.#events.push({
-      type,
-      json: head + (isMessage(part) ? toMessageTail(logprobs) : "}"),
-      isAscii: isOneWord && this.#isAsciiDelta && logprobs === undefined,
-    });
+    const head = this.#deltaHead + number + this.#deltaTail + JSON.stringify(text);
+    this.#events.push({ type, json: head + (isMessage(part) ? toMessageTail(logprobs) : "}") });
   }
 
   onAnnotation(_: OpenItem, annotation: UrlCitation, index: number): void {
@@ -275,7 +261,7 @@ class EventList implements ResponseListener {
   /** `members` is JSON text without braces: most events differ from the last one in a single member. */
   #write(type: string, members: string): void {
     const json = `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`;
-    this.#events.push({ type, json, isAscii: false });
+    this.#events.push({ type, json });
   }
 
   #deltaTypeOf({ part, target }: OpenItem): string | undefined {
