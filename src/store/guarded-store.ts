@@ -31,6 +31,7 @@ export interface GuardOptions {
 
 export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
+  readonly staleMs: number;
   /**
    * Rejects if reading or writing is known to fail. Costs nothing while the store works: only after a failure does it
    * send a request, to find out whether the store works again.
@@ -120,6 +121,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
 
   return {
     maxEntryBytes,
+    staleMs: store.staleMs ?? 0,
     get,
     async set(key, value, ttlSeconds, tenant) {
       if (value.length > maxEntryBytes || byteLength(value) > maxEntryBytes) return false;

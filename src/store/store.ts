@@ -10,6 +10,8 @@ export interface Store {
    */
   set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean>;
   delete(key: string): Promise<void>;
+  /** How long reads may miss what was written elsewhere, in milliseconds. Absent: they do not. */
+  readonly staleMs?: number;
 }
 
 /** What a store returns for an entry that is not text, or not what was stored under its key. No kind of entry accepts it. */

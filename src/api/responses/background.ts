@@ -71,7 +71,7 @@ class BackgroundResponses implements Background {
     this.#context = context;
     this.#log = createEventLog(context);
     this.#cancelled = createEntries("response-cancelled", cancelMark, context);
-    this.#heartbeats = createHeartbeatWatch(context.clock);
+    this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
   }
 
   async start(pending: PendingResponse): Promise<Started> {
@@ -113,7 +113,7 @@ class BackgroundResponses implements Background {
     startingAfter: number,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseEvent> {
-    const { clock } = this.#context;
+    const { clock, store } = this.#context;
     return followResponse(
       { client, id, startingAfter, signal },
       {
@@ -121,6 +121,7 @@ class BackgroundResponses implements Background {
         read: (tenant, each) => this.read(tenant, each),
         runsHere: (each) => this.#runsHere(client.tenant, each),
         clock,
+        staleMs: store.staleMs,
       },
     );
   }
@@ -175,6 +176,7 @@ class BackgroundResponses implements Background {
     await this.#rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
   }
 
+  /** Stores the entry with these changes, if the store takes it. If not, the next reader comes to the same result. */
   async #rewrite(
     tenant: string,
     entry: StoredResponse,
@@ -182,7 +184,8 @@ class BackgroundResponses implements Background {
   ): Promise<StoredResponse> {
     const response = { ...entry.response, ...changed };
     const next = { ...entry, response, storedAt: this.#context.now(), events: undefined };
-    await this.#context.responses.put(tenant, next, { store: true, earlier: [] });
+    const { responses } = this.#context;
+    await responses.put(tenant, next, { store: true, earlier: [] }).catch(ignoreStoreFailure);
     return next;
   }
 }

@@ -35,6 +35,8 @@ export interface FollowDeps {
   readonly runsHere: (id: string) => boolean;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  /** How long the store may miss what was written elsewhere. */
+  readonly staleMs: number;
 }
 
 /** A failure before the first event rejects. A later one is the last event. */
@@ -63,7 +65,8 @@ async function* readEvents(
 ): AsyncGenerator<ResponseEvent> {
   const { log, runsHere, clock } = deps;
   const { tenant } = client;
-  const patiently = createPatience(clock, signal);
+  const patienceMs = PATIENCE_MS + deps.staleMs;
+  const patiently = createPatience(patienceMs, clock, signal);
   const existing = async () => {
     const entry = await deps.read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);
@@ -95,15 +98,15 @@ async function* readEvents(
       // Its events were stored before its end, but perhaps after they were read here.
       if (!isInFlight(entry.response)) ended = entry;
       // Only what has begun is worth a wait.
-      giveUpAt = sequence === 0 ? -Infinity : clock() + PATIENCE_MS;
+      giveUpAt = sequence === 0 ? -Infinity : clock() + patienceMs;
     }
   }
 }
 
 /** Repeats a look-up that fails, for a while. */
-function createPatience(clock: () => number, signal: AbortSignal) {
+function createPatience(patienceMs: number, clock: () => number, signal: AbortSignal) {
   return async <T>(lookUp: () => Promise<T>): Promise<T> => {
-    const giveUpAt = clock() + PATIENCE_MS;
+    const giveUpAt = clock() + patienceMs;
     for (;;) {
       try {
         return await lookUp();

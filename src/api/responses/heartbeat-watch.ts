@@ -16,13 +16,17 @@ const DEAD_AFTER_MS = 30_000;
 /** Responses that are watched at once. Without the oldest one, its death is noticed later. */
 const MAX_WATCHED = 10_000;
 
-/** @param clock monotonic, in milliseconds. */
-export function createHeartbeatWatch(clock: () => number): HeartbeatWatch {
+/**
+ * @param clock monotonic, in milliseconds.
+ * @param staleMs how long the store may return an earlier heartbeat.
+ */
+export function createHeartbeatWatch(clock: () => number, staleMs: number): HeartbeatWatch {
+  const deadAfterMs = DEAD_AFTER_MS + staleMs;
   const seen = new Map<string, { readonly beat: number; readonly since: number }>();
   return {
     isDead(id, beat) {
       const last = seen.get(id);
-      if (last?.beat === beat) return clock() - last.since >= DEAD_AFTER_MS;
+      if (last?.beat === beat) return clock() - last.since >= deadAfterMs;
       seen.delete(id);
       seen.set(id, { beat, since: clock() });
       for (const oldest of seen.keys()) {
