@@ -1,6 +1,6 @@
 /** The functions a request offers and its constraints on calls, the same for all APIs. */
 import type { Json } from "../harmony/json.ts";
-import { createOfferedNames } from "../harmony/recipient.ts";
+import { createOfferedNames } from "../harmony/offered-names.ts";
 import {
   type Namespace,
   type NamespacedFunction,

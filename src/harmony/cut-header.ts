@@ -9,7 +9,8 @@ import type { Meaning } from "./header.ts";
 import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
-import type { BuiltinRecipient, FunctionRecipient, OfferedNames } from "./recipient.ts";
+import type { OfferedNames } from "./offered-names.ts";
+import type { BuiltinRecipient, FunctionRecipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 interface CutHeaderReading {
@@ -99,23 +100,23 @@ function findCutCall(
         return { recipient, body: bracketFrom(sections, index) };
       }
     } else if (after !== "constrain") {
-      const name = findNameAlone(head, offered);
-      const body = name === undefined ? "" : bracketFrom(sections, index);
-      if (name !== undefined && body !== "") {
-        return { recipient: { type: "function", name, isOdd: true, isBuiltIn: false }, body };
-      }
+      const named = findNameAlone(head, offered);
+      const body = named === undefined ? "" : bracketFrom(sections, index);
+      if (named !== undefined && body !== "") return { recipient: { ...named, isOdd: true }, body };
     }
   }
   return undefined;
 }
 
-/** A function's name alone, or next to a content type. */
-function findNameAlone(head: string, offered: OfferedNames): string | undefined {
+/** A tool's name alone, or next to a content type. */
+function findNameAlone(
+  head: string,
+  offered: OfferedNames,
+): FunctionRecipient | BuiltinRecipient | undefined {
   const words = head.replace(new RegExp(`${CONTENT_TYPE}\\s*$`, "i"), "").trim();
-  const name = findName(words, offered);
-  return name !== undefined && offered.resolve(words.replace(/^functions\./, "")) === name
-    ? name
-    : undefined;
+  const named = findName(words, offered);
+  if (named === undefined || (named.type === "builtin" && named.tool.rawBody)) return undefined;
+  return offered.resolve(words.replace(/^functions\./, "")) === named.name ? named : undefined;
 }
 
 function upToBracket(text: string): string {

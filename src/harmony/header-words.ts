@@ -3,7 +3,7 @@
  */
 import type { Channel } from "./conversation.ts";
 import { beginsWithName, isBuiltInTool } from "./recipient.ts";
-import type { OfferedNames } from "./recipient.ts";
+import type { OfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export interface Header {
@@ -75,8 +75,8 @@ export function readRole(header: Header, isClosed: boolean, offered: OfferedName
         ? isToResult ||
           /^(?:tool$|functions\.)/.test(word) ||
           isBuiltInTool(word) ||
-          offered.has(word)
-        : isToResult && (word.startsWith("functions.") || offered.has(word));
+          offered.hasTool(word)
+        : isToResult && (word.startsWith("functions.") || offered.hasTool(word));
     if (isTool) return { author: "tool", rest: "", isNamed: false, recoveries: [] };
   }
   const recoveries: Recovery[] = opener === "start" ? ["odd-role"] : [];

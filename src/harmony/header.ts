@@ -4,52 +4,116 @@
  * The format is `<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>`. Models reorder,
  * join, repeat or omit its parts, so everything is read leniently. A content type has no effect on the meaning.
  */
+import type { CallProof } from "./call-doubt.ts";
 import type { Channel } from "./conversation.ts";
 import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
-import { findName, readRecipient } from "./recipient.ts";
-import type { BuiltinRecipient, FunctionRecipient, OfferedNames, Recipient } from "./recipient.ts";
+import type { OfferedNames } from "./offered-names.ts";
+import { findName, isBuiltInTool, readRecipient } from "./recipient.ts";
+import type { BuiltinRecipient, FunctionRecipient, Recipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { Header, HeaderSection } from "./header-words.ts";
 
-export type Meaning =
+/** Of a message that is given out. */
+export type MessageMeaning =
   | { readonly kind: "reasoning" | "preamble" | "content" }
   | { readonly kind: "tool-call"; readonly name: string }
   /** A call to a tool offered in the system message. */
-  | { readonly kind: "builtin-call"; readonly name: string; readonly rawBody: boolean }
+  | { readonly kind: "builtin-call"; readonly name: string; readonly rawBody: boolean };
+
+export type Meaning =
+  | MessageMeaning
   /** A tool result that the model made up. */
   | { readonly kind: "tool-result" }
   /** A message of the user, system or developer that the model made up. */
   | { readonly kind: "other-role" };
 
-interface HeaderReading {
-  readonly meaning: Meaning;
+interface HeaderReading<M extends Meaning = Meaning> {
+  readonly meaning: M;
+  readonly recoveries: readonly Recovery[];
+  readonly doubt?: undefined;
+}
+
+/** The header only suggests that it is a call. */
+interface DoubtfulReading {
+  readonly meaning: MessageMeaning;
+  readonly recoveries: readonly Recovery[];
+  readonly doubt: Doubt;
+}
+
+/** The body decides whether a message is the call that its header suggests. */
+export interface Doubt {
+  readonly proof: CallProof;
+  /** The meaning if it is no call. */
+  readonly otherwise: MessageMeaning;
   readonly recoveries: readonly Recovery[];
 }
 
 /** Reads a header that `<|message|>` closed. */
-export function readHeader(header: Header, offered: OfferedNames): HeaderReading {
+export function readHeader(header: Header, offered: OfferedNames): HeaderReading | DoubtfulReading {
   const trained = readTrainedHeader(header);
   if (trained !== undefined) return { meaning: toMeaning(trained), recoveries: NO_RECOVERIES };
-  const recoveries: Recovery[] = [];
   const role = readRole(header, true, offered);
-  recoveries.push(...role.recoveries);
-  if (role.author !== "assistant") return { meaning: toOtherMeaning(role.author), recoveries };
-
-  const sections = readSections(header, role, true, offered);
-  const addressed = findRecipient(sections, offered);
-  const channels = sections.flatMap((section) => section.channel ?? []);
-  const channelMarkers = header.sections.filter(({ after }) => after === "channel").length;
-
-  if (addressed !== undefined && isCallable(addressed.recipient)) {
-    const { recipient, isWithoutTo } = addressed;
-    if (recipient.isOdd) recoveries.push("odd-recipient");
-    if (isWithoutTo) recoveries.push("missing-to");
-    if (channelMarkers > 1) recoveries.push("channel-in-recipient");
-    if (channels.some(({ isOdd }) => isOdd)) recoveries.push("odd-channel");
-    return { meaning: toCall(recipient, offered, recoveries), recoveries };
+  if (role.author !== "assistant") {
+    return { meaning: toOtherMeaning(role.author), recoveries: role.recoveries };
   }
+  const sections = readSections(header, role, true, offered);
+  const channelMarkers = header.sections.filter(({ after }) => after === "channel").length;
+  const addressed = findRecipient(sections, offered);
+  const call = addressed && readCall(addressed, { sections, channelMarkers, offered });
+  if (call?.proof === undefined) {
+    const { meaning, recoveries } = call ?? readChannels(sections, channelMarkers, addressed);
+    return { meaning, recoveries: [...role.recoveries, ...recoveries] };
+  }
+  const { meaning: otherwise, recoveries } = readChannels(sections, channelMarkers, undefined);
+  return {
+    meaning: call.meaning,
+    recoveries: [...role.recoveries, ...call.recoveries],
+    doubt: { proof: call.proof, otherwise, recoveries: [...role.recoveries, ...recoveries] },
+  };
+}
+
+interface CallReading extends HeaderReading<MessageMeaning> {
+  readonly proof: CallProof | undefined;
+}
+
+interface CallContext {
+  readonly sections: readonly ReadSection[];
+  readonly channelMarkers: number;
+  readonly offered: OfferedNames;
+}
+
+function readCall(
+  { recipient, form }: Addressed,
+  { sections, channelMarkers, offered }: CallContext,
+): CallReading | undefined {
+  if (!isCallable(recipient)) return undefined;
+  const recoveries: Recovery[] = [];
+  if (recipient.isOdd) recoveries.push("odd-recipient");
+  if (form !== "to") recoveries.push("missing-to");
+  if (channelMarkers > 1) recoveries.push("channel-in-recipient");
+  if (sections.some(({ channel }) => channel?.isOdd)) recoveries.push("odd-channel");
+  const meaning = toCall(recipient, offered, recoveries);
+  return { meaning, recoveries, proof: proofOf(form, meaning) };
+}
+
+/** What the body of a call without `to=` must be, so that text which only mentions a tool is no call. */
+function proofOf(form: Addressed["form"], meaning: MessageMeaning): CallProof | undefined {
+  if (form === "to" || (meaning.kind !== "tool-call" && meaning.kind !== "builtin-call")) {
+    return undefined;
+  }
+  if (form === "author") return "object";
+  return meaning.kind === "builtin-call" && meaning.rawBody ? undefined : "beginning";
+}
+
+function readChannels(
+  sections: readonly ReadSection[],
+  channelMarkers: number,
+  addressed: Addressed | undefined,
+): HeaderReading<MessageMeaning> {
+  const recoveries: Recovery[] = [];
+  const channels = sections.flatMap((section) => section.channel ?? []);
   if (addressed?.recipient.type === "lost") recoveries.push("lost-tool-name");
   if (channels.length > 1 || channelMarkers > 1) recoveries.push("several-channels");
   // The last known channel counts: a stray `commentary` before `analysis` must not make the analysis visible.
@@ -84,13 +148,14 @@ export function isHeaderText(text: string, offered: OfferedNames): boolean {
     /^(?:user|system|developer)$/i.test(words) ||
     /^\S+\s+to\s*=\s*assistant$/.test(words) ||
     /^functions\.\S+$/.test(words) ||
-    offered.has(words)
+    offered.hasTool(words)
   );
 }
 
 interface Addressed {
   readonly recipient: Recipient;
-  readonly isWithoutTo: boolean;
+  /** How it is given: behind `to=`, by its name alone, or as the author of a result, `f to=assistant`. */
+  readonly form: "to" | "name" | "author";
 }
 
 /** Returns the first recipient that is a function, else the first recipient. */
@@ -100,18 +165,50 @@ function findRecipient(
 ): Addressed | undefined {
   const addressed = sections.flatMap(({ text }) => readRecipients(text, offered));
   const recipient = addressed.find((each) => isCallable(each)) ?? addressed[0];
-  if (recipient !== undefined && recipient.type !== "lost")
-    return { recipient, isWithoutTo: false };
+  const known = recipient && ({ recipient, form: "to" } as const);
+  if (known?.recipient.type === "no-function") return findAuthor(sections, offered) ?? known;
+  if (known !== undefined && known.recipient.type !== "lost") return known;
   for (const { after, text } of sections) {
     // A word after `<|constrain|>` is a content type, unless `to=` stands before it.
     const isContentType = after === "constrain" && recipient === undefined;
-    const name = isContentType ? undefined : findName(text, offered);
-    if (name !== undefined) {
-      const named = { type: "function", name, isOdd: false, isBuiltIn: false } as const;
-      return { recipient: named, isWithoutTo: true };
-    }
+    const named = isContentType ? undefined : findName(text, offered);
+    if (named !== undefined) return { recipient: named, form: "name" };
   }
-  return recipient && { recipient, isWithoutTo: false };
+  return findTrained(sections, offered) ?? known;
+}
+
+/** The assistant's header begins like that of a result: `<|channel|>f to=assistant`. */
+function findAuthor(
+  sections: readonly ReadSection[],
+  offered: OfferedNames,
+): Addressed | undefined {
+  for (const { text } of sections) {
+    const [, name = ""] = /^\s*(\S+)\s+to\s*=\s*assistant(?![\p{L}\p{N}_.-])/iu.exec(text) ?? [];
+    const isTool =
+      isBuiltInTool(name) || (/^[\w-]+(?:\.[\w-]+)+$/.test(name) && offersTools(offered));
+    const recipient =
+      findName(name, offered) ?? (isTool ? readRecipient(name, offered) : undefined);
+    if (recipient !== undefined) return { recipient, form: "author" };
+  }
+  return undefined;
+}
+
+/** A tool of the model's training that is not offered stands in place of a channel. */
+function findTrained(
+  sections: readonly ReadSection[],
+  offered: OfferedNames,
+): Addressed | undefined {
+  if (sections.findLast(({ channel }) => channel)?.channel?.channel === "final") return undefined;
+  for (const { after, channel, text } of sections) {
+    if (channel !== undefined || after === "constrain") continue;
+    const [, name = ""] = /^\s*([\w.-]+)(?:\s+(?:json|code))?\s*$/.exec(text) ?? [];
+    if (isBuiltInTool(name)) return { recipient: readRecipient(name, offered), form: "name" };
+  }
+  return undefined;
+}
+
+function offersTools({ longestFirst, builtins }: OfferedNames): boolean {
+  return longestFirst.length > 0 || builtins.length > 0;
 }
 
 /** Recipients read per section; further ones are ignored. */
@@ -145,7 +242,7 @@ const KIND_BY_CHANNEL = {
   final: "content",
 } as const;
 
-export function toMeaning(channel: Channel | undefined): Meaning {
+export function toMeaning(channel: Channel | undefined): MessageMeaning {
   return { kind: channel === undefined ? "content" : KIND_BY_CHANNEL[channel] };
 }
 
@@ -159,13 +256,13 @@ export function toCall(
   recipient: FunctionRecipient | BuiltinRecipient,
   offered: OfferedNames,
   recoveries: Recovery[],
-): Meaning {
+): MessageMeaning {
   if (recipient.type === "builtin") {
     if (recipient.hasNamespace) recoveries.push("functions-prefix");
     const { name, tool } = recipient;
     return { kind: "builtin-call", name, rawBody: tool.rawBody };
   }
-  if (offered.longestFirst.length === 0 && offered.builtins.length === 0) {
+  if (!offersTools(offered)) {
     recoveries.push("tool-without-tools");
     return { kind: recipient.isBuiltIn ? "reasoning" : "content" };
   }

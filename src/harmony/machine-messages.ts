@@ -6,13 +6,13 @@
  */
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
 import { isHeaderText, isProse, readHeader } from "./header.ts";
-import type { Header, Meaning } from "./header.ts";
+import type { Header, Meaning, MessageMeaning } from "./header.ts";
 import { beginsLikeAnalysis } from "./lost-markers.ts";
 import { between, firstHeader, MARKER_LENGTH, toHeader } from "./machine-state.ts";
 import type { Between, Body, FirstHeader, OpenHeader, State } from "./machine-state.ts";
-import { type PartHeader, Parts } from "./parts.ts";
+import { type PartHeader, Parts, type PartStart } from "./parts.ts";
 import { findName } from "./recipient.ts";
-import type { OfferedNames } from "./recipient.ts";
+import type { OfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 import { readWrittenHeader } from "./transcript-header.ts";
 
@@ -72,20 +72,29 @@ export class MachineMessages {
 
   /** Opens the body of a header that `<|message|>` has closed. */
   openBody(header: Header, isAfterCall: boolean): void {
-    const { meaning, recoveries } = readHeader(header, this.options.offered);
+    const { meaning, recoveries, doubt } = readHeader(header, this.options.offered);
     const role = header.sections[0]?.text ?? "";
     const isOwnCall =
       meaning.kind === "tool-call" && header.opener === "start" && /^\s*assistant/.test(role);
-    if (isAfterCall && !isOwnCall) return this.endAfterCall();
-    for (const recovery of recoveries) this.recover(recovery);
-    this.#begin(meaning, 0, isAfterCall, toPartHeader(header));
+    if (isAfterCall && (!isOwnCall || doubt !== undefined)) return this.endAfterCall();
+    if (doubt === undefined || (doubt.proof === "beginning" && this.#isText(meaning))) {
+      this.#recoverAll(recoveries);
+      this.#begin(meaning, 0, isAfterCall, toPartHeader(header));
+      return;
+    }
+    const said = { header: toPartHeader(header) };
+    this.state = { at: "body", kind: "part", isAfterCall };
+    this.parts.startInDoubt(doubt.proof, (isCall) => {
+      this.#recoverAll(isCall ? recoveries : doubt.recoveries);
+      return toPartStart(isCall ? meaning : doubt.otherwise, said);
+    });
   }
 
   /** A header, or text outside messages, is too long to be one: its body has begun. */
   overflow(header: Header, { tokens, isAfterCall }: Carried): void {
     if (isAfterCall) return this.endAfterCall();
     const { meaning, body, recoveries } = readCutHeader(header, this.options.offered);
-    for (const recovery of recoveries) this.recover(recovery);
+    this.#recoverAll(recoveries);
     this.recover(meaning === undefined ? "text-outside" : "long-header");
     // A function name with no arguments after this much text is not a call.
     const isNoCall = meansCall(meaning) && body === "";
@@ -105,7 +114,8 @@ export class MachineMessages {
   }
 
   closeBody(state: Body, closer: Closer): void {
-    const isCall = state.kind === "call";
+    this.parts.settle();
+    const isCall = this.parts.isCall;
     const isResult = state.kind !== "skipped" && this.parts.end(closer === "cut");
     if (state.isAfterCall || (isCall && closer === "call")) this.state = { at: "after-call" };
     else this.#between(isCall ? "call" : endsTurn(closer) ? "return" : "other");
@@ -118,7 +128,7 @@ export class MachineMessages {
     this.#between("other");
     const { offered } = this.options;
     const { meaning, body, recoveries } = readCutHeader(header, offered);
-    for (const recovery of recoveries) this.recover(recovery);
+    this.#recoverAll(recoveries);
     const isHalf = closer === "cut" && (isHalfHeaderWord(body) || isHalfRole(body));
     // `final` alone is a header between messages, but the answer if it is all there is.
     const isHeader =
@@ -196,37 +206,19 @@ export class MachineMessages {
         this.recover("imagined-tool-result");
         this.state = { at: "body", kind: "skipped", isAfterCall };
         break;
-      case "tool-call":
-        this.state = { at: "body", kind: "call", isAfterCall };
-        this.parts.start(
-          { type: "part-start", part: "tool-call", name: meaning.name, ...said },
-          isAfterCall,
-          this.options.textTools.has(meaning.name),
-        );
-        this.parts.count(tokens);
-        break;
-      case "builtin-call":
-        this.state = { at: "body", kind: "call", isAfterCall };
-        this.parts.start(
-          {
-            type: "part-start",
-            part: "builtin-call",
-            name: meaning.name,
-            rawBody: meaning.rawBody,
-            ...said,
-          },
-          false,
-        );
-        this.parts.count(tokens);
-        break;
-      case "reasoning":
-      case "preamble":
-      case "content":
+      default:
         this.state = { at: "body", kind: "part", isAfterCall };
-        this.parts.start({ type: "part-start", part: meaning.kind, ...said }, false);
+        this.parts.start(toPartStart(meaning, said), isAfterCall, this.#isText(meaning));
         this.parts.count(tokens);
-        break;
     }
+  }
+
+  #isText(meaning: Meaning): boolean {
+    return meaning.kind === "tool-call" && this.options.textTools.has(meaning.name);
+  }
+
+  #recoverAll(recoveries: readonly Recovery[]): void {
+    for (const recovery of recoveries) this.recover(recovery);
   }
 
   /** Adds a message whose text is complete. */
@@ -252,6 +244,19 @@ function meansCall(meaning: Meaning | undefined): boolean {
 /** Whether a closer ends the turn, not only a message. */
 export function endsTurn(closer: Closer): boolean {
   return closer === "return" || closer === "endoftext";
+}
+
+function toPartStart(meaning: MessageMeaning, said: { readonly header?: PartHeader }): PartStart {
+  switch (meaning.kind) {
+    case "tool-call":
+      return { type: "part-start", part: "tool-call", name: meaning.name, ...said };
+    case "builtin-call": {
+      const { name, rawBody } = meaning;
+      return { type: "part-start", part: "builtin-call", name, rawBody, ...said };
+    }
+    default:
+      return { type: "part-start", part: meaning.kind, ...said };
+  }
 }
 
 function toPartHeader({ sections }: Header): PartHeader {

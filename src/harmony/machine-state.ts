@@ -50,7 +50,7 @@ export interface OpenHeader extends Header {
 
 export interface Body {
   readonly at: "body";
-  readonly kind: "part" | "call" | "skipped";
+  readonly kind: "part" | "skipped";
   readonly isAfterCall: boolean;
 }
 

@@ -12,11 +12,11 @@ import type { MachineOptions } from "./machine.ts";
 import { createMarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
 import type { Scanned } from "./markers.ts";
 import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
-import { type BuiltinName, createOfferedNames } from "./recipient.ts";
+import { type BuiltinName, createOfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { BodyTokens, ParseEvent, PartHeader, PartKind } from "./parts.ts";
-export type { BuiltinName } from "./recipient.ts";
+export type { BuiltinName } from "./offered-names.ts";
 export type { Recovery } from "./recoveries.ts";
 
 export interface ParserOptions {

@@ -6,6 +6,7 @@
  */
 import { createArgumentsFilter } from "./arguments.ts";
 import type { ArgumentsFilter } from "./arguments.ts";
+import { CallDoubt, type CallProof } from "./call-doubt.ts";
 import type { Message } from "./conversation.ts";
 import type { Recovery } from "./recoveries.ts";
 
@@ -53,7 +54,7 @@ export interface BodyTokens {
   readonly builtinCall: number;
 }
 
-type PartStart = Extract<ParseEvent, { type: "part-start" }>;
+export type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 
 interface Outside {
   readonly type: "outside";
@@ -79,6 +80,7 @@ export class Parts {
   /** Text of the open part that is not in `#events` yet, so that one push gives one delta. */
   #delta = "";
   #open: OpenPart | undefined;
+  #doubt: CallDoubt<PartStart> | undefined;
   /** Text outside messages, and the reasoning after it, which keeps its position. */
   #held: (Outside | ParseEvent)[] = [];
   #heldLength = 0;
@@ -103,9 +105,16 @@ export class Parts {
     return this.#held.length > 0;
   }
 
+  get isCall(): boolean {
+    const part = this.#open?.start.part;
+    return part === "tool-call" || part === "builtin-call";
+  }
+
   /** Whether text of the open part becomes its next delta at once. */
   get isPassedOn(): boolean {
-    return this.#held.length === 0 && this.#open?.withheld === undefined;
+    return (
+      this.#held.length === 0 && this.#doubt === undefined && this.#open?.withheld === undefined
+    );
   }
 
   /**
@@ -118,10 +127,25 @@ export class Parts {
     if (!isTentative) this.#emit(start);
   }
 
+  /** Opens a part that is a call only if its body proves it. `toStart`: which part it is. */
+  startInDoubt(proof: CallProof, toStart: (isCall: boolean) => PartStart): void {
+    this.#doubt = new CallDoubt(proof, this.#maxHeldLength, toStart);
+  }
+
+  /** The body of a part in doubt is complete. */
+  settle(): void {
+    const doubt = this.#doubt;
+    if (doubt !== undefined) this.#settle(doubt, doubt.end());
+  }
+
   /** Adds to the open part. */
   write(text: string): void {
     const open = this.#open;
-    if (open === undefined) return;
+    if (open === undefined) {
+      const isCall = this.#doubt?.push(text);
+      if (this.#doubt && isCall !== undefined) this.#settle(this.#doubt, isCall);
+      return;
+    }
     const proven = open.filter === undefined ? text : open.filter.push(text);
     open.isVisible ||= /\S/.test(proven);
     if (open.withheld === undefined) {
@@ -134,6 +158,7 @@ export class Parts {
   }
 
   count(tokens: number): void {
+    if (this.#doubt !== undefined) this.#doubt.tokens += tokens;
     const part = this.#open?.start.part;
     if (part !== undefined) this.tokens[COUNTED_AS[part]] += tokens;
   }
@@ -191,6 +216,13 @@ export class Parts {
     const delta = this.#delta;
     this.#delta = "";
     return delta;
+  }
+
+  #settle({ toStart, text, tokens }: CallDoubt<PartStart>, isCall: boolean): void {
+    this.#doubt = undefined;
+    this.start(toStart(isCall), false);
+    this.count(tokens);
+    this.write(text);
   }
 
   #hold(length: number): void {

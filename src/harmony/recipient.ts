@@ -5,94 +5,8 @@
  * offered names; any other name is returned as written.
  */
 
-/**
- * The names of the tools a request offers, in every spelling that models use. A tool of a namespace is offered as
- * `namespace.name`; it is also found as `namespace__name` and, behind `to=`, by its name alone. A spelling that fits two
- * tools is none, and an offered name counts before any spelling of another one.
- */
-export interface OfferedNames {
-  /** Spellings, longest first, so that a longer name is found before its prefix. */
-  readonly longestFirst: readonly string[];
-  /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
-  readonly recipients: readonly string[];
-  /** The tools offered in the system message. */
-  readonly builtins: readonly BuiltinName[];
-  has(spelling: string): boolean;
-  /** The offered name that is spelled so. A name that is not offered is returned as it is. */
-  resolve(spelling: string): string;
-}
-
-/** A tool offered in the system message, such as `browser` or `python`. */
-export interface BuiltinName {
-  readonly name: string;
-  /** `search` of `browser.search`. Empty: the tool is called by its own name. */
-  readonly functions: readonly string[];
-  /** Bodies are code, not JSON arguments. */
-  readonly rawBody: boolean;
-}
-
-export function createOfferedNames(
-  names: readonly string[],
-  builtins: readonly BuiltinName[] = [],
-): OfferedNames {
-  if (names.length === 0) return builtins.length === 0 ? NO_NAMES : { ...NO_NAMES, builtins };
-  const known = new Set(names.filter((name) => name !== ""));
-  const spaced = [...known].filter((name) => name.includes("."));
-  if (spaced.length === 0) return offerPlainNames(known, builtins);
-  const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), known);
-  const full = new Set([...known, ...joined.keys()]);
-  const short = uniqueSpellings(spaced, (name) => name.slice(name.indexOf(".") + 1), full);
-  const recipients = [...short.keys()].filter((name) => name !== "" && !isHeaderWord(name));
-  return {
-    longestFirst: longestFirst([...full]),
-    recipients: longestFirst([...full, ...recipients]),
-    builtins,
-    has: (spelling) => full.has(spelling),
-    resolve: (spelling) =>
-      known.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling),
-  };
-}
-
-/** Names that have one spelling each, as most have. */
-function offerPlainNames(
-  names: ReadonlySet<string>,
-  builtins: readonly BuiltinName[],
-): OfferedNames {
-  const sorted = longestFirst([...names]);
-  const has = (spelling: string): boolean => names.has(spelling);
-  return { longestFirst: sorted, recipients: sorted, builtins, has, resolve: asWritten };
-}
-
-const asWritten = (spelling: string): string => spelling;
-
-const NO_NAMES: OfferedNames = {
-  longestFirst: [],
-  recipients: [],
-  builtins: [],
-  has: () => false,
-  resolve: asWritten,
-};
-
-/** The names by another spelling of them, without those that are taken or that two names share. */
-function uniqueSpellings(
-  names: readonly string[],
-  spell: (name: string) => string,
-  taken: ReadonlySet<string>,
-): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const ambiguous = new Set(taken);
-  for (const name of names) {
-    const spelling = spell(name);
-    if (found.has(spelling)) ambiguous.add(spelling);
-    found.set(spelling, name);
-  }
-  for (const spelling of ambiguous) found.delete(spelling);
-  return found;
-}
-
-function longestFirst(names: readonly string[]): readonly string[] {
-  return names.toSorted((a, b) => b.length - a.length);
-}
+import { isHeaderWord, NOT_FUNCTIONS } from "./header-word.ts";
+import type { BuiltinName, OfferedNames } from "./offered-names.ts";
 
 export interface FunctionRecipient {
   readonly type: "function";
@@ -124,8 +38,6 @@ export type Recipient =
   | { readonly type: "lost" };
 
 const NAMESPACE = "functions.";
-const NOT_FUNCTIONS =
-  /^(?:assistant|all|user|system|developer|analysis|commentary|final)(?:json|code|analysis|commentary|final)*$/i;
 /** Words that models append to a name: content types, and channels whose marker is missing. */
 const GLUED = /^(?:json|code|analysis|commentary|final)+/i;
 /** Words that introduce a name: `tool: f`, `functions f`. */
@@ -154,18 +66,16 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
     return toFunction(offered.resolve(exact), isOdd, namespaces > 0);
   }
 
-  const glued = offered.recipients.find((name) => {
-    if (!text.startsWith(name)) return false;
-    const after = text.slice(name.length);
-    const extra = GLUED.exec(after)?.[0] ?? "";
-    return extra !== "" && !continuesName(after.slice(extra.length));
-  });
+  const glued = offered.recipients.find((name) => beginsWith(text, name));
   if (glued !== undefined) return toFunction(offered.resolve(glued), true, namespaces > 0);
+  const spelled = offered.builtinRecipients.find((name) => beginsWith(text, name));
+  const respelled = spelled === undefined ? undefined : toBuiltin(spelled, offered, namespaces);
+  if (respelled !== undefined) return respelled;
 
   const word = /^[^\s{[<("']*/.exec(text)?.[0] ?? "";
   if (LABEL.test(word)) {
-    const name = findName(text.slice(word.length), offered);
-    return name === undefined ? { type: "lost" } : toFunction(name, true, true);
+    const named = findName(text.slice(word.length), offered);
+    return named === undefined ? { type: "lost" } : { ...named, isOdd: true };
   }
   const name = word.replace(/[:;,.?!]+$/, "");
   if (name === "") return { type: "lost" };
@@ -175,39 +85,61 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
 
 /** Whether a name is that of a tool the model was trained with: `python`, `browser.search`. */
 export function isBuiltInTool(name: string): boolean {
-  return /^(?:python|browser|container)(?:\.|$)/.test(name);
+  return /^(?:python|browser|container|repo_browser)(?:\.|$)/.test(name);
 }
 
 /**
- * Finds a function named without `to=`: an offered name, longest first, or `functions.x`. A text of many words is not
+ * Finds a tool named without `to=`: an offered name, longest first, or `functions.x`. A text of many words is not
  * searched.
  */
-export function findName(text: string, offered: OfferedNames): string | undefined {
-  for (const name of offered.longestFirst) {
-    if (isHeaderWord(name)) continue;
-    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-      const before = text.slice(0, at);
-      const after = text.slice(at + name.length);
-      const standsAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
-      if (standsAlone && !continuesName(after)) {
-        const isNamed = countWords(before) + countWords(after) <= MAX_OTHER_WORDS;
-        return isNamed ? offered.resolve(name) : undefined;
-      }
-    }
+export function findName(
+  text: string,
+  offered: OfferedNames,
+): FunctionRecipient | BuiltinRecipient | undefined {
+  const standing = findStanding(text, offered.longestFirst);
+  const builtin = findStanding(text, offered.builtinNames);
+  if (builtin !== undefined && builtin.length >= (standing?.length ?? 0)) {
+    return isNamed(text, builtin) ? toBuiltin(builtin, offered, 0) : undefined;
+  }
+  if (standing !== undefined) {
+    return isNamed(text, standing)
+      ? { type: "function", name: offered.resolve(standing), isOdd: false, isBuiltIn: false }
+      : undefined;
   }
   const named = /(?:^|\s)(functions\.[^\s{[<("']+)/.exec(text)?.[1];
   if (named === undefined || countWords(text) > MAX_OTHER_WORDS + 1) return undefined;
   const recipient = readRecipient(named, offered);
-  return recipient.type === "function" ? recipient.name : undefined;
+  return recipient.type === "function" || recipient.type === "builtin" ? recipient : undefined;
 }
 
 /** Whether the first word is an offered name and not a header word. */
 export function beginsWithName(text: string, offered: OfferedNames): boolean {
   const word = text.trimStart();
-  return offered.longestFirst.some(
-    (name) =>
-      word.startsWith(name) && !isHeaderWord(name) && !continuesName(word.slice(name.length)),
-  );
+  const begins = (name: string) =>
+    word.startsWith(name) && !isHeaderWord(name) && !continuesName(word.slice(name.length));
+  return offered.longestFirst.some(begins) || offered.builtinNames.some(begins);
+}
+
+/** The first of these names that stands in the text as a word, with or without `functions.`. */
+function findStanding(text: string, names: readonly string[]): string | undefined {
+  return names.find((name) => !isHeaderWord(name) && standsIn(text, name) !== undefined);
+}
+
+/** Returns the text before and after the name. */
+function standsIn(text: string, name: string): readonly [string, string] | undefined {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const before = text.slice(0, at);
+    const after = text.slice(at + name.length);
+    const isAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
+    if (isAlone && !continuesName(after)) return [before, after];
+  }
+  return undefined;
+}
+
+/** Whether so few other words stand beside the name that the text is no sentence. */
+function isNamed(text: string, name: string): boolean {
+  const [before = "", after = ""] = standsIn(text, name) ?? [];
+  return countWords(before) + countWords(after) <= MAX_OTHER_WORDS;
 }
 
 /** Other words that may accompany a name: a content type, a label, noise. */
@@ -253,6 +185,23 @@ function readBuiltinName(
     : { name: `${name}${dotted.replace(/\.+$/, "")}`, isOdd: true };
 }
 
+/** A function of such a tool in another spelling: `browser__search`, `search`. */
+function toBuiltin(
+  spelling: string,
+  offered: OfferedNames,
+  namespaces: number,
+): BuiltinRecipient | undefined {
+  const tool = offered.builtinOf(spelling);
+  if (tool === undefined) return undefined;
+  const name = offered.resolve(spelling);
+  const isOdd = name !== spelling;
+  return { type: "builtin", tool, name, isOdd, hasNamespace: namespaces > 0 };
+}
+
+function beginsWith(text: string, name: string): boolean {
+  return text.startsWith(name) && endsName(text.slice(name.length));
+}
+
 /** Nothing that belongs to the name follows, except words that models append. */
 function endsName(behind: string): boolean {
   const glued = GLUED.exec(behind)?.[0] ?? "";
@@ -265,9 +214,4 @@ function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipi
 
 function continuesName(after: string): boolean {
   return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(after);
-}
-
-/** A function may be called `json` or `thinking`, but without `to=` these are header words. */
-function isHeaderWord(name: string): boolean {
-  return NOT_FUNCTIONS.test(name) || /^(?:json|code|thinking|thoughts?|reasoning)$/.test(name);
 }

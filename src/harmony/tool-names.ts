@@ -76,6 +76,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "developer",
   "final",
   "python",
+  "repo_browser",
   "system",
   "tool",
   "user",

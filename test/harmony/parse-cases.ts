@@ -133,10 +133,9 @@ export function toParts(events: readonly ParseEvent[]): CompletionCase["expected
 }
 
 function toPart(event: Extract<ParseEvent, { type: "part-start" }>) {
-  if (event.part === "tool-call") {
+  if (event.part === "tool-call" || event.part === "builtin-call") {
     return { type: "tool_call" as const, name: event.name, arguments: "" };
   }
-  if (event.part === "builtin-call") throw new Error("no case offers built-in tools");
   const type = event.part === "preamble" ? ("commentary" as const) : event.part;
   return { type, text: "" };
 }

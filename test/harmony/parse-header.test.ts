@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ParserOptions } from "../../src/harmony/parse.ts";
 import { readText } from "./parse-cases.ts";
 import type { Reading } from "./parse-cases.ts";
 
@@ -137,6 +138,14 @@ describe("headers closed by <|message|>", () => {
   test.each([
     ["<|channel|>commentary to=functions.f", "content {}", "a function's arguments are shown"],
     ["<|channel|>analysis to=python code", "reasoning {}", "a built-in tool's text is reasoning"],
+    ["<|channel|>commentary to=repo_browser.search code", "reasoning {}", "so is this one's"],
+    [
+      "<|channel|>container.exec code",
+      "reasoning {}",
+      "also where its name stands for the channel",
+    ],
+    ["<|channel|>repo_browser.search to=assistant code", "reasoning {}", "or for the author"],
+    ["<|channel|>final python", "content {}", "but not beside the channel of an answer"],
     [
       "<|channel|>analysis to=functions.python",
       "content {}",
@@ -145,6 +154,111 @@ describe("headers closed by <|message|>", () => {
     ["<|channel|>commentary to=assistant", "commentary {}", "not a tool"],
   ])("without tools in the request, %s: %s (%s)", (header, message) => {
     expect(outline(readText(`${header}<|message|>{}<|call|>`))).toBe(message);
+  });
+});
+
+describe("tools of the system message", () => {
+  const namespaces = {
+    repo_browser: ["search", "open_file", "final_report"],
+    container: ["exec"],
+    analysis_lab: ["run"],
+  };
+  /** The same tools as namespaces of the system message, and as functions. */
+  const offers: readonly (readonly [string, ParserOptions])[] = [
+    [
+      "namespaces",
+      {
+        builtins: [
+          ...Object.entries(namespaces).map(([name, functions]) => ({
+            name,
+            functions,
+            rawBody: false,
+          })),
+          { name: "python", functions: [], rawBody: true },
+        ],
+      },
+    ],
+    [
+      "functions",
+      {
+        toolNames: [
+          ...Object.entries(namespaces).flatMap(([name, all]) =>
+            all.map((each) => `${name}.${each}`),
+          ),
+          "python",
+        ],
+        textTools: ["python"],
+      },
+    ],
+  ];
+
+  /** Header, what the message is (its body is `{}`), why. */
+  // One row in a line, however long.
+  // oxfmt-ignore
+  const rows: readonly (readonly [string, string, string])[] = [
+    ["<|channel|>analysis to=repo_browser.search code", "call repo_browser.search {}", "as it should be"],
+    [" to=repo_browser.search<|channel|>analysis code", "call repo_browser.search {}", "recipient with the role"],
+    ["<|channel|>repo_browser.search<|channel|>analysis code", "call repo_browser.search {}", "the name before the channel"],
+    ["<|channel|>container.exec code", "call container.exec {}", "the name for the channel"],
+    ["<|channel|>analysis container.exec code", "call container.exec {}", "the name without to="],
+    ["<|start|>assistant container.exec<|channel|>analysis code", "call container.exec {}", "the same with the role"],
+    ["<|channel|>assistant to=repo_browser.open_file<|channel|>analysis code", "call repo_browser.open_file {}", "the role for the channel"],
+    ["<|channel|>analysis_lab.run<|channel|>analysis code", "call analysis_lab.run {}", "a name that begins like a channel"],
+    ["<|channel|>python<|channel|>analysis code", "call python {}", "a tool without functions"],
+    ["<|channel|>repo_browser.search to=assistant<|channel|>analysis code", "call repo_browser.search {}", "a result's header under the assistant's start"],
+    ["<|channel|>analysis repo_browser.search to=assistant code", "call repo_browser.search {}", "the same after the channel"],
+    ["<|start|>assistant repo_browser.search to=assistant<|channel|>analysis code", "call repo_browser.search {}", "the same with the role"],
+    ["<|channel|>browser.search to=assistant<|channel|>analysis code", "call browser.search {}", "a name that was not offered is passed on"],
+    ["<|channel|>browser.open<|channel|>analysis code", "call browser.open {}", "if the model was trained with it, also without to="],
+    ["<|channel|>files.read<|channel|>analysis code", "reasoning {}", "any other is none"],
+    ["<|channel|>analysis to=repo_browser__search code", "call repo_browser.search {}", "underscores for the dot"],
+    ["<|channel|>repo_browser__search<|channel|>analysis code", "call repo_browser.search {}", "the same without to="],
+    ["<|channel|>analysis to=functions.repo_browser.search code", "call repo_browser.search {}", "as a function"],
+    ["<|channel|>analysis to=functions.repo_browser__search code", "call repo_browser.search {}", "both"],
+    ["<|channel|>analysis to=open_file code", "call repo_browser.open_file {}", "a name that one tool has"],
+    ["<|channel|>analysis to=functions.open_filecode", "call repo_browser.open_file {}", "with the content type joined"],
+    ["<|start|>repo_browser.search to=assistant<|channel|>analysis code", "nothing", "an imagined result"],
+    ["<|start|>repo_browser.search<|channel|>analysis to=assistant", "nothing", "an imagined result, channel first"],
+    ["<|start|>container.exec to=assistant<|channel|>analysis code", "nothing", "an imagined result, whatever its content type"],
+  ];
+
+  describe.each(offers)("offered as %s", (_, options) => {
+    test.each(rows)("%s: %s (%s)", (header, message) => {
+      expect(outline(readText(`${header}<|message|>{}<|call|>`, "stop", options))).toBe(message);
+    });
+
+    test.each([
+      ["<|channel|>analysis search in repo_browser.search", "I look for it.", "reasoning"],
+      ["<|channel|>repo_browser.search<|channel|>analysis", "I look for it.", "reasoning"],
+      ["<|channel|>container.exec", "[1]", "content"],
+      [
+        "<|channel|>repo_browser.search to=assistant<|channel|>analysis code",
+        "{path}",
+        "reasoning",
+      ],
+      [
+        "<|channel|>repo_browser.search to=assistant<|channel|>analysis code",
+        "Found: 3",
+        "reasoning",
+      ],
+      ["<|channel|>repo_browser.search to=assistant<|channel|>commentary", "[{}]", "commentary"],
+      ["<|channel|>browser.open<|channel|>analysis code", "It opens the page.", "reasoning"],
+    ])("%s: a body that is no object, %s, makes it no call but %s", (header, body, kind) => {
+      const text = `${header}<|message|>${body}<|end|>`;
+      expect(outline(readText(text, "stop", options))).toBe(`${kind} ${body}`);
+    });
+
+    test("white space without end, and an object without end, are held back up to the limit", () => {
+      const named = "<|channel|>repo_browser.search<|channel|>analysis<|message|>";
+      const author = "<|channel|>repo_browser.search to=assistant<|channel|>analysis<|message|>";
+      const limited = { ...options, maxHeldLength: 1000 };
+      const blank = readText(named + " ".repeat(1001), "length", limited);
+      expect(outline(blank)).toBe(`reasoning ${" ".repeat(1001)}`);
+      const object = `{"a":"${"x".repeat(1000)}`;
+      expect(outline(readText(author + object, "length", limited))).toBe(
+        `call repo_browser.search ${object}`,
+      );
+    });
   });
 });
 

@@ -33,7 +33,7 @@ export interface Reply {
 export interface Client {
   readonly name: "Chat Completions" | "Responses" | "Messages";
   readonly path: string;
-  /** `tools`: names of functions, which take any object. */
+  /** `tools`: names of functions, which take any object. With a dot: of a namespace, where the API has them. */
   readonly toBody: (entries: readonly Entry[], tools?: readonly string[]) => object;
   readonly readReply: (body: unknown) => Reply;
 }
@@ -107,21 +107,38 @@ export const responses: Client = {
         })),
       ];
     }),
-    ...(tools.length > 0 && {
-      tools: tools.map((name) => ({ type: "function", name, parameters: PARAMETERS })),
-    }),
+    ...(tools.length > 0 && { tools: toResponsesTools(tools) }),
   }),
   readReply(body) {
     const { output } = responsesReply.parse(body);
     return {
       reasoning: output.map((item) => textOf(item, "reasoning")).join(""),
       text: output.map((item) => textOf(item, "message")).join(""),
-      calls: output.flatMap(({ type, call_id: id = "", name = "", arguments: args = "" }) =>
-        type === "function_call" ? [{ id, name, args }] : [],
+      calls: output.flatMap(
+        ({ type, namespace, call_id: id = "", name = "", arguments: args = "" }) =>
+          type === "function_call"
+            ? [{ id, name: namespace == null ? name : `${namespace}.${name}`, args }]
+            : [],
       ),
     };
   },
 };
+
+function toResponsesTools(names: readonly string[]): object[] {
+  const toFunction = (name: string) => ({ type: "function", name, parameters: PARAMETERS });
+  const plain = names.filter((name) => !name.includes("."));
+  const dotted = names.filter((name) => name.includes("."));
+  const namespaces = Map.groupBy(dotted, (name) => name.slice(0, name.indexOf(".")));
+  return [
+    ...plain.map((name) => toFunction(name)),
+    ...Array.from(namespaces, ([name, tools]) => ({
+      type: "namespace",
+      name,
+      description: name,
+      tools: tools.map((tool) => toFunction(tool.slice(name.length + 1))),
+    })),
+  ];
+}
 
 export const messages: Client = {
   name: "Messages",
@@ -129,6 +146,7 @@ export const messages: Client = {
   toBody: (entries, tools = []) => ({
     model: MODEL,
     max_tokens: 1000,
+    thinking: { type: "adaptive", display: "summarized" },
     messages: entries.map((entry) => {
       if (entry.type === "result") {
         const content = [{ type: "tool_result", tool_use_id: entry.id, content: entry.text }];
@@ -193,6 +211,7 @@ const responsesItem = z.looseObject({
   type: z.string(),
   content: z.array(z.looseObject({ text: z.string() })).optional(),
   call_id: z.string().optional(),
+  namespace: z.string().nullish(),
   name: z.string().optional(),
   arguments: z.string().optional(),
 });
@@ -211,7 +230,7 @@ const messagesReply = z.looseObject({
       text: z.string().optional(),
       id: z.string().optional(),
       name: z.string().optional(),
-      input: z.unknown(),
+      input: z.unknown().optional(),
     }),
   ),
 });

@@ -1,0 +1,150 @@
+/**
+ * The names of the tools that a request offers, in every spelling that models use.
+ *
+ * A tool of a namespace is offered as `namespace.name`; it is also found as `namespace__name` and, behind `to=`, by its
+ * name alone. A spelling that fits two tools is none, and an offered name counts before any spelling of another one.
+ */
+import { isHeaderWord } from "./header-word.ts";
+
+/** A tool offered in the system message, such as `browser` or `python`. */
+export interface BuiltinName {
+  readonly name: string;
+  /** `search` of `browser.search`. Empty: the tool is called by its own name. */
+  readonly functions: readonly string[];
+  /** Bodies are code, not JSON arguments. */
+  readonly rawBody: boolean;
+}
+
+export interface OfferedNames {
+  /** Spellings of functions, longest first, so that a longer name is found before its prefix. */
+  readonly longestFirst: readonly string[];
+  /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
+  readonly recipients: readonly string[];
+  /** The tools offered in the system message, and the spellings of their functions as above. */
+  readonly builtins: readonly BuiltinName[];
+  readonly builtinNames: readonly string[];
+  readonly builtinRecipients: readonly string[];
+  /** The tool of the system message whose function is spelled so. */
+  builtinOf(spelling: string): BuiltinName | undefined;
+  /** Whether it is a spelling of a function. */
+  has(spelling: string): boolean;
+  /** Whether it is a spelling of any tool. */
+  hasTool(spelling: string): boolean;
+  /** The offered name that is spelled so. A name that is not offered is returned as it is. */
+  resolve(spelling: string): string;
+}
+
+export function createOfferedNames(
+  names: readonly string[],
+  builtins: readonly BuiltinName[] = [],
+): OfferedNames {
+  if (names.length === 0 && builtins.length === 0) return NO_NAMES;
+  const known = new Set(names.filter((name) => name !== ""));
+  const system = systemNames(builtins, known);
+  const own = new Set([...known, ...system.keys()]);
+  const spaced = [...own].filter((name) => name.includes("."));
+  if (spaced.length === 0) return offerPlainNames(known, system, builtins);
+  const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), own);
+  const taken = new Set([...own, ...joined.keys()]);
+  const short = uniqueSpellings(spaced, (name) => name.slice(name.indexOf(".") + 1), taken);
+  const spell = (isWanted: (name: string) => boolean, offered: Iterable<string>) => {
+    const full = [...offered, ...spellingsOf(joined, isWanted)];
+    const bare = spellingsOf(short, isWanted).filter((name) => name !== "" && !isHeaderWord(name));
+    return [longestFirst(full), longestFirst([...full, ...bare])] as const;
+  };
+  const [functions, recipients] = spell((name) => known.has(name), known);
+  const [builtinNames, builtinRecipients] = spell((name) => !known.has(name), system.keys());
+  const full = new Set(functions);
+  const resolve = (spelling: string): string =>
+    own.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling);
+  return {
+    longestFirst: functions,
+    recipients,
+    builtins,
+    builtinNames,
+    builtinRecipients,
+    has: (spelling) => full.has(spelling),
+    hasTool: (spelling) => taken.has(spelling),
+    resolve,
+    builtinOf: (spelling) => system.get(resolve(spelling)),
+  };
+}
+
+/** Names that have one spelling each, as most have. */
+function offerPlainNames(
+  names: ReadonlySet<string>,
+  system: ReadonlyMap<string, BuiltinName>,
+  builtins: readonly BuiltinName[],
+): OfferedNames {
+  const sorted = longestFirst([...names]);
+  const builtinNames = longestFirst([...system.keys()]);
+  const has = (spelling: string): boolean => names.has(spelling);
+  return {
+    longestFirst: sorted,
+    recipients: sorted,
+    builtins,
+    builtinNames,
+    builtinRecipients: builtinNames,
+    has,
+    hasTool: (spelling) => names.has(spelling) || system.has(spelling),
+    resolve: asWritten,
+    builtinOf: (spelling) => system.get(spelling),
+  };
+}
+
+const asWritten = (spelling: string): string => spelling;
+
+const NO_NAMES: OfferedNames = {
+  longestFirst: [],
+  recipients: [],
+  builtins: [],
+  builtinNames: [],
+  builtinRecipients: [],
+  has: () => false,
+  hasTool: () => false,
+  resolve: asWritten,
+  builtinOf: () => undefined,
+};
+
+/** Tools of the system message by the names of their functions, without those that a function has. */
+function systemNames(
+  builtins: readonly BuiltinName[],
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, BuiltinName> {
+  const tools = new Map<string, BuiltinName>();
+  for (const tool of builtins) {
+    const { name, functions } = tool;
+    for (const each of functions.length === 0 ? [name] : functions.map((own) => `${name}.${own}`)) {
+      if (!taken.has(each)) tools.set(each, tool);
+    }
+  }
+  return tools;
+}
+
+function spellingsOf(
+  spellings: ReadonlyMap<string, string>,
+  isWanted: (name: string) => boolean,
+): string[] {
+  return [...spellings].flatMap(([spelling, name]) => (isWanted(name) ? [spelling] : []));
+}
+
+/** The names by another spelling of them, without those that are taken or that two names share. */
+function uniqueSpellings(
+  names: readonly string[],
+  spell: (name: string) => string,
+  taken: ReadonlySet<string>,
+): Map<string, string> {
+  const found = new Map<string, string>();
+  const ambiguous = new Set(taken);
+  for (const name of names) {
+    const spelling = spell(name);
+    if (found.has(spelling)) ambiguous.add(spelling);
+    found.set(spelling, name);
+  }
+  for (const spelling of ambiguous) found.delete(spelling);
+  return found;
+}
+
+function longestFirst(names: readonly string[]): readonly string[] {
+  return names.toSorted((a, b) => b.length - a.length);
+}
