@@ -15,6 +15,9 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "./unknown-model.ts";
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
 
+/** OpenRouter's clients require a number of an endpoint, also while no engine has named one. */
+const LONGEST_CONTEXT = 131_072;
+
 /** Supported with every engine: the gateway implements them. */
 const ALWAYS_SUPPORTED = [
   "include_reasoning",
@@ -63,24 +66,32 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
     });
   });
 
+  routes.get("/models/count", (c) => c.json({ data: { count: models.all.length } }));
+
   // Ids contain a slash, which clients send raw or as %2F. Hono has decoded it.
-  for (const path of ["/models/:id{.+}", "/model/:id{.+}"]) {
-    routes.get(path, (c) => {
-      const id = c.req.param("id") ?? "";
-      const exact = models.find(id);
-      if (exact !== undefined) return c.json(toModelEntry(exact.model, id, exact.effort));
-      const endpointsOf = models.find(id.replace(/\/endpoints$/, ""));
-      if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf.model) });
-      throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
-        reason: UNKNOWN_MODEL_REASON,
-        status: 404,
-        type: "not_found_error",
-        param: "model",
-        errorType: "model_not_found",
-      });
-    });
-  }
+  routes.get("/models/:id{.+}", (c) => {
+    const id = c.req.param("id");
+    const owner = /^(.+)\/endpoints$/.exec(id)?.[1];
+    const endpointsOf = owner === undefined ? undefined : models.find(owner);
+    if (endpointsOf === undefined) return c.json(findEntry(models, id));
+    return c.json({ data: toEndpoints(endpointsOf.model) });
+  });
+
+  // Where OpenRouter's clients ask for one model.
+  routes.get("/model/:id{.+}", (c) => c.json({ data: findEntry(models, c.req.param("id")) }));
   return routes;
+}
+
+function findEntry(models: Models, id: string): ModelEntry {
+  const found = models.find(id);
+  if (found !== undefined) return toModelEntry(found.model, id, found.effort);
+  throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
+    reason: UNKNOWN_MODEL_REASON,
+    status: 404,
+    type: "not_found_error",
+    param: "model",
+    errorType: "model_not_found",
+  });
 }
 
 /** One entry. `id` is the name the client used, and `effort` what its suffix says. */
@@ -154,7 +165,9 @@ function toEndpoints(model: Model): ModelEndpoints["data"] {
     endpoints: [
       {
         name: `harmony-gateway | ${model.id}`,
-        context_length: model.contextLength ?? null,
+        model_id: model.id,
+        model_name: name,
+        context_length: model.contextLength ?? LONGEST_CONTEXT,
         pricing: FREE,
         provider_name: "harmony-gateway",
         tag: "harmony-gateway",
@@ -162,9 +175,16 @@ function toEndpoints(model: Model): ModelEndpoints["data"] {
         max_completion_tokens: null,
         max_prompt_tokens: null,
         supported_parameters: toSupportedParameters(model.capabilities),
+        // Nothing is charged, so caching saves nothing.
+        supports_implicit_caching: false,
+        supports_tool_choice: { auto: true, function: true, none: true, required: true },
         // OpenRouter's scale: 0 is up, negative is not.
         status: model.status.state === "unavailable" ? -1 : 0,
+        latency_last_30m: null,
+        throughput_last_30m: null,
+        uptime_last_5m: null,
         uptime_last_30m: null,
+        uptime_last_1d: null,
       },
     ],
   };

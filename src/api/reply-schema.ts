@@ -81,7 +81,9 @@ const modelEndpoints = lazy(() =>
         endpoints: z.array(
           z.object({
             name: z.string(),
-            context_length: contextLength(),
+            model_id: z.string(),
+            model_name: z.string(),
+            context_length: z.int(),
             pricing: price(),
             provider_name: z.string(),
             tag: z.string(),
@@ -89,8 +91,19 @@ const modelEndpoints = lazy(() =>
             max_completion_tokens: z.null(),
             max_prompt_tokens: z.null(),
             supported_parameters: strings(),
+            supports_implicit_caching: z.boolean(),
+            supports_tool_choice: z.object({
+              auto: z.boolean(),
+              function: z.boolean(),
+              none: z.boolean(),
+              required: z.boolean(),
+            }),
             status: z.int(),
+            latency_last_30m: z.null(),
+            throughput_last_30m: z.null(),
+            uptime_last_5m: z.null(),
             uptime_last_30m: z.null(),
+            uptime_last_1d: z.null(),
           }),
         ),
       }),
@@ -99,6 +112,13 @@ const modelEndpoints = lazy(() =>
 );
 
 export type ModelEndpoints = z.infer<ReturnType<typeof modelEndpoints>>;
+
+/** Where OpenRouter's clients ask for one model. */
+export const modelReply = lazy(() => z.object({ data: model() }).meta({ id: "ModelReply" }));
+
+export const modelCount = lazy(() =>
+  z.object({ data: z.object({ count: z.int() }) }).meta({ id: "ModelCount" }),
+);
 
 export const modelOrEndpoints = lazy(() => z.union([model(), modelEndpoints()]));
 

@@ -1,5 +1,9 @@
+import { ModelResponse$inboundSchema } from "@openrouter/sdk/models/modelresponse.js";
+import { ModelsCountResponse$inboundSchema } from "@openrouter/sdk/models/modelscountresponse.js";
 import { ModelsListResponse$inboundSchema } from "@openrouter/sdk/models/modelslistresponse.js";
+import { ListEndpointsResponse$inboundSchema as EndpointsResponse$inboundSchema } from "@openrouter/sdk/models/operations/listendpoints.js";
 import { describe, expect, test } from "vitest";
+import type * as z from "zod";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { toErrorResponse } from "../../src/api/error-response.ts";
@@ -101,7 +105,6 @@ describe("one model", () => {
   test.each([
     ["/models/openai/gpt-oss-20b", "openai/gpt-oss-20b"],
     ["/models/openai%2Fgpt-oss-20b", "openai/gpt-oss-20b"],
-    ["/model/openai/gpt-oss-20b", "openai/gpt-oss-20b"],
     ["/models/gpt-oss-20b", "gpt-oss-20b"],
     ["/models/openai/gpt-oss-20b:free", "openai/gpt-oss-20b:free"],
     ["/models/small", "small"],
@@ -119,15 +122,39 @@ describe("one model", () => {
     });
   });
 
-  test("has one provider", async () => {
-    expect(await get("/models/openai/gpt-oss-20b/endpoints")).toMatchObject({
+  test("is the data of a reply where OpenRouter's clients ask for it", async () => {
+    expect(await get("/model/small")).toEqual({
       status: 200,
-      body: {
-        data: {
-          id: "openai/gpt-oss-20b",
-          endpoints: [{ provider_name: "harmony-gateway", context_length: 131_072, status: 0 }],
-        },
-      },
+      body: { data: { ...entry, id: "small" } },
+    });
+  });
+
+  test("has one provider", async () => {
+    const { id, name, created, description, architecture } = entry;
+    const endpoint = {
+      name: "harmony-gateway | openai/gpt-oss-20b",
+      model_id: "openai/gpt-oss-20b",
+      model_name: "OpenAI: gpt-oss-20b",
+      context_length: 131_072,
+      pricing: entry.pricing,
+      provider_name: "harmony-gateway",
+      tag: "harmony-gateway",
+      quantization: null,
+      max_completion_tokens: null,
+      max_prompt_tokens: null,
+      supported_parameters: entry.supported_parameters,
+      supports_implicit_caching: false,
+      supports_tool_choice: { auto: true, function: true, none: true, required: true },
+      status: 0,
+      latency_last_30m: null,
+      throughput_last_30m: null,
+      uptime_last_5m: null,
+      uptime_last_30m: null,
+      uptime_last_1d: null,
+    };
+    expect(await get("/models/openai/gpt-oss-20b/endpoints")).toEqual({
+      status: 200,
+      body: { data: { id, name, created, description, architecture, endpoints: [endpoint] } },
     });
   });
 
@@ -171,7 +198,17 @@ test("only parameters the engine honours are listed", () => {
   ).toEqual([...always, "logit_bias", "logprobs", "seed", "top_logprobs", "top_p"].toSorted());
 });
 
-test("OpenRouter's client accepts the list", async () => {
-  const { body } = await get("/models");
-  expect(ModelsListResponse$inboundSchema.safeParse(body).error).toBeUndefined();
+test.each<[string, z.ZodType]>([
+  ["/models", ModelsListResponse$inboundSchema],
+  ["/models/count", ModelsCountResponse$inboundSchema],
+  ["/model/openai/gpt-oss-20b", ModelResponse$inboundSchema],
+  ["/models/openai/gpt-oss-20b/endpoints", EndpointsResponse$inboundSchema],
+  ["/models/gpt-oss-120b/endpoints", EndpointsResponse$inboundSchema],
+])("OpenRouter's client accepts %s", async (path, schema) => {
+  const { body } = await get(path);
+  expect(schema.safeParse(body).error).toBeUndefined();
+});
+
+test("models are counted", async () => {
+  expect(await get("/models/count")).toEqual({ status: 200, body: { data: { count: 2 } } });
 });

@@ -218,6 +218,13 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/models/count",
+    tag: "Models",
+    summary: "The number of models.",
+    json: common.modelCount,
+  },
+  {
+    method: "get",
     path: "/v1/models/{id}",
     tag: "Models",
     summary: "One model, or with /endpoints behind its name who answers for it.",
@@ -227,8 +234,8 @@ export const OPERATIONS: readonly Operation[] = [
     method: "get",
     path: "/v1/model/{id}",
     tag: "Models",
-    summary: "The same under the address that OpenRouter's clients ask.",
-    json: common.modelOrEndpoints,
+    summary: "One model, where OpenRouter's clients ask for it.",
+    json: common.modelReply,
   },
   {
     method: "get",

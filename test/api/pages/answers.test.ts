@@ -351,6 +351,7 @@ describe("answers are as the OpenAPI document says", () => {
       await expectDocumented("get /v1/models/{id}", 404, { at: "/v1/models/other", ...asked });
     }
     await expectDocumented("get /v1/models/user", 200);
+    await expectDocumented("get /v1/models/count", 200);
     await expectDocumented("get /v1/models/{id}", 200, { at: `/v1/models/${MODEL}/endpoints` });
     await expectDocumented("get /v1/model/{id}", 200, { at: `/v1/model/${MODEL}` });
     for (const path of ["/api", "/openapi.json", "/health", "/ready", "/metrics"]) {
