@@ -6,6 +6,11 @@ export interface RequestedModel extends FoundModel {
   readonly name: string;
 }
 
+/** The name that an error shows when no model is found. */
+export function namedModel({ model, models }: ModelRequest): string {
+  return model || models?.[0] || "model";
+}
+
 interface ModelRequest {
   readonly model?: string | null | undefined;
   readonly models?: readonly string[] | null | undefined;

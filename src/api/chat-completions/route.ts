@@ -20,7 +20,7 @@ import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { type RequestedModel, requestedModel } from "../requested-model.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../requested-model.ts";
 import { type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
@@ -163,8 +163,8 @@ const MAX_SESSION_ID = 256;
 function requireModel(models: Models, request: ChatRequest): RequestedModel {
   const found = requestedModel(request, models);
   if (found) return found;
-  const name = request.model || request.models?.[0];
-  throw new RequestError(`${name ?? "model"} is not a valid model ID.${listAvailable(models)}`, {
+  const sentence = `${namedModel(request)} is not a valid model ID.`;
+  throw new RequestError(sentence + listAvailable(models), {
     param: "model",
     errorType: "model_not_found",
     reason: UNKNOWN_MODEL_REASON,

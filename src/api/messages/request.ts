@@ -232,7 +232,8 @@ const MAX_STOP_LENGTH = 1_000;
 const MAX_STOP_SEQUENCES = 256;
 
 const promptFields = {
-  model: () => z.string().min(1),
+  /** Absent: the first one served. */
+  model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
   messages: () => z.array(message()).min(1, "must contain at least one message"),
@@ -280,10 +281,10 @@ const samplingFields = {
 
 export const messagesRequest = new RequestSchema(
   { ...promptFields, ...samplingFields, max_tokens: () => z.int().min(0) },
-  ["model", "messages", "max_tokens"],
+  ["messages", "max_tokens"],
 );
 
-export const countRequest = new RequestSchema(promptFields, ["model", "messages"]);
+export const countRequest = new RequestSchema(promptFields, ["messages"]);
 
 export type CountRequest = RequestOf<typeof countRequest>;
 export type MessagesRequest = RequestOf<typeof messagesRequest>;

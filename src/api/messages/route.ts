@@ -15,7 +15,7 @@ import type { CountedLists, RequestLimits } from "../limits.ts";
 import type { MediaRules } from "../media.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
-import { requestedModel } from "../requested-model.ts";
+import { namedModel, requestedModel } from "../requested-model.ts";
 import { type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -136,7 +136,7 @@ async function prepare(
 ): Promise<PreparedTurn> {
   refuseThread(request);
   const found = requestedModel(request, deps.models, deps.findModel);
-  if (found === undefined) throw unknownModel(request.model, deps.models);
+  if (found === undefined) throw unknownModel(namedModel(request), deps.models);
   const { model, name, effort: namedEffort } = found;
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");

@@ -17,7 +17,7 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { type RequestedModel, requestedModel } from "../requested-model.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../requested-model.ts";
 import { createStages } from "../stages.ts";
 import {
   asksForCompaction,
@@ -230,7 +230,7 @@ export function requireModel(
 ): RequestedModel {
   const found = requestedModel(request, models);
   if (found) return found;
-  const sentence = `The model ${JSON.stringify(request.model)} does not exist.`;
+  const sentence = `The model ${JSON.stringify(namedModel(request))} does not exist.`;
   throw new RequestError(sentence + listAvailable(models), {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,

@@ -86,11 +86,10 @@ const metadata = lazy(() =>
     .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs"),
 );
 
-const model = lazy(() => z.string().min(1));
-
 /** The fields that determine the prompt: shared by creating, counting and compacting. */
 const promptFields = {
-  model,
+  /** Absent: the first one served. */
+  model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
   input: () =>
@@ -154,18 +153,17 @@ export const responsesRequest = new RequestSchema(
     service_tier: textLike,
     prompt: () => z.unknown().optional(),
   },
-  ["model"],
+  [],
 );
 
 /** `POST /v1/responses/input_tokens`. */
-export const inputTokensRequest = new RequestSchema({ ...promptFields, ...controlFields }, [
-  "model",
-]);
+export const inputTokensRequest = new RequestSchema({ ...promptFields, ...controlFields }, []);
 
-/** `POST /v1/responses/compact`. */
-export const compactRequest = new RequestSchema({ ...promptFields, prompt_cache_key: textLike }, [
-  "model",
-]);
+/** `POST /v1/responses/compact`. Open Responses requires the model here. */
+export const compactRequest = new RequestSchema(
+  { ...promptFields, model: () => z.string().min(1), prompt_cache_key: textLike },
+  ["model"],
+);
 
 export type ResponsesRequest = RequestOf<typeof responsesRequest>;
 /** The fields that determine the prompt. */

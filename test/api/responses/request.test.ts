@@ -18,7 +18,7 @@ async function refusal(body: object | string, settings: Record<string, unknown> 
 
 describe("an invalid request is refused with the field's name", () => {
   test.each<[string, object, string]>([
-    ["no model", { model: undefined }, "model"],
+    ["a model that is no text", { model: 1 }, "model"],
     ["no input", { input: undefined }, "input"],
     ["empty input", { input: [] }, "input"],
     ["input of the wrong type", { input: 7 }, "input"],
