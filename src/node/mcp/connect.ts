@@ -14,6 +14,7 @@ import {
 import { boundText } from "../../tools/bounded-text.ts";
 import { describeFailure, reasonOf } from "./failure.ts";
 import { limitedFetch, type McpFetch } from "./http-fetch.ts";
+import { StdioTransport } from "./stdio-transport.ts";
 
 export type McpTarget =
   | {
@@ -23,6 +24,8 @@ export type McpTarget =
       readonly headers: Readonly<Record<string, string>>;
       /** Blocks addresses in the operator's network, for servers that a request names. */
       readonly fetch: McpFetch;
+      /** Maximum bytes of one response. Absent: 4 MB. */
+      readonly maxBytes?: number;
     }
   | {
       readonly type: "stdio";
@@ -48,9 +51,8 @@ export interface McpServerOptions {
 const START_MS = 120_000;
 /** How long a server may take to say which version of the protocol it speaks. Some never answer that. */
 const PROBE_MS = 10_000;
-
-/** Maximum bytes of one message of a program. */
-const MAX_MESSAGE_BYTES = 4_000_000;
+/** Maximum parts in which a server may give its list of tools. */
+const MAX_PAGES = 16;
 
 export function createMcpServer(options: McpServerOptions): McpServer {
   const { label, target, timeoutMs, onFailure } = options;
@@ -72,16 +74,26 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     isConnected = false;
     const before = closings;
     try {
-      const created = await createClient(timeoutMs);
-      if (closings !== before) throw new McpUnavailable("It is being closed.");
-      client = created;
-      await openClient(created, target, timeoutMs);
+      const created = await openWith("auto").catch((error: unknown) => {
+        if (target.type !== "stdio" || closings !== before) throw error;
+        // Some programs exit at the question which version they speak.
+        return openWith("legacy");
+      });
       isConnected = true;
       return created;
     } catch (error) {
       opened = undefined;
       throw error;
     }
+  }
+
+  async function openWith(mode: "auto" | "legacy"): Promise<Client> {
+    const before = closings;
+    const created = await createClient(timeoutMs, mode);
+    if (closings !== before) throw new McpUnavailable("It is being closed.");
+    client = created;
+    await openClient(created, target, timeoutMs);
+    return created;
   }
 
   return {
@@ -133,15 +145,16 @@ export function createMcpServer(options: McpServerOptions): McpServer {
   };
 }
 
-async function createClient(timeoutMs: number): Promise<Client> {
+async function createClient(timeoutMs: number, mode: "auto" | "legacy"): Promise<Client> {
   const { Client: McpClient } = await loadClient();
   return new McpClient(
     { name: "harmony-gateway", version: "1" },
     {
       versionNegotiation: {
-        mode: "auto",
+        mode,
         probe: { timeoutMs: Math.min(timeoutMs, PROBE_MS) },
       },
+      listMaxPages: MAX_PAGES,
       // Results are passed to the model unchanged. A server's schemas are not compiled, because that could take
       // unbounded time.
       jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
@@ -166,21 +179,14 @@ function accept(data: any) {
 
 async function createTransport(target: McpTarget, timeoutMs: number): Promise<Transport> {
   if (target.type === "stdio") {
-    const { StdioClientTransport, getDefaultEnvironment } =
-      await import("@modelcontextprotocol/client/stdio");
+    const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
     const { command, args, env } = target;
-    return new StdioClientTransport({
-      command,
-      args: [...args],
-      env: { ...getDefaultEnvironment(), ...env },
-      stderr: "ignore",
-      maxBufferSize: MAX_MESSAGE_BYTES,
-    });
+    return new StdioTransport({ command, args, env: { ...getDefaultEnvironment(), ...env } });
   }
   const { StreamableHTTPClientTransport } = await loadClient();
   return new StreamableHTTPClientTransport(new URL(target.url), {
     requestInit: { headers: target.headers },
-    fetch: limitedFetch(target.fetch, timeoutMs),
+    fetch: limitedFetch(target.fetch, timeoutMs, target.maxBytes),
   });
 }
 

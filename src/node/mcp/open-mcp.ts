@@ -109,11 +109,14 @@ function connectDeclared(
   return pool.server(label, { key, group: `tenant ${tenant}` }, () =>
     createMcpServer({
       label,
-      target: { type: "http", url, headers, fetch: guard.fetch },
+      target: { type: "http", url, headers, fetch: guard.fetch, maxBytes: DECLARED_BYTES },
       timeoutMs,
     }),
   );
 }
+
+/** Of a server that a tenant names: to check 4 MB of tiny elements takes as long as hundreds of requests. */
+const DECLARED_BYTES = 1_000_000;
 
 function createGuard(hosts: readonly string[]): McpGuard {
   const policy = { allow: hosts.includes(ANY) ? [] : hosts, deny: [] };

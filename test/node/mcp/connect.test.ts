@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMcpServer } from "../../../src/node/mcp/connect.ts";
+import { ERASE, LOOKUP, startMcpServer } from "../../helpers/mcp-server.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { freePort, listenAnywhere } from "../../helpers/listen.ts";
 import { EVERYTHING_SERVER, HAS_MCP_SERVER, WITHOUT_MCP_SERVER } from "../../helpers/parts.ts";
@@ -182,6 +183,61 @@ describe("a server that", () => {
     expect(new Set(seen)).toEqual(new Set(["Bearer key"]));
     await asking.close();
     await stop();
+  });
+
+  test("sends events without end is cut off, long before the time of the call is over", async () => {
+    const { promise: cut, resolve } = Promise.withResolvers<void>();
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const flood = () => {
+        while (!response.destroyed && response.write("data: {}\n\n"));
+      };
+      response.on("drain", flood).on("close", resolve);
+      flood();
+    });
+    const flooding = httpServer(url);
+    const leaving = new AbortController();
+    const listing = flooding.listTools(leaving.signal);
+    await cut;
+    leaving.abort(new Error("left"));
+    await expect(listing).rejects.toThrow("left");
+    await flooding.close();
+    await stop();
+  });
+
+  test("breaks off its answers to have them continued is asked a few times only", async () => {
+    const methods: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      methods.push(request.method);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`id: ${methods.length}\nretry: 0\ndata:\n\n`);
+    });
+    const breaking = httpServer(url, {}, 2000);
+    await breaking.listTools(never).catch(() => undefined);
+    await breaking.close();
+    const continued = methods.filter((method) => method === "GET").length;
+    // Ten at once, and one more each second.
+    expect(continued).toBeLessThanOrEqual(20);
+    await stop();
+  });
+
+  test("is not asked for messages of its own", async () => {
+    const fake = await startMcpServer();
+    const asking = httpServer(fake.url);
+    expect(await asking.callTool("look.up", "{}", never)).toEqual({ text: "found" });
+    expect(fake.requests.map(({ method }) => method)).not.toContain("");
+    await asking.close();
+  });
+
+  test("changes its list while it is used offers the new one at the next listing", async () => {
+    let tools = [LOOKUP, ERASE];
+    const fake = await startMcpServer({ tools: () => tools });
+    const changing = httpServer(fake.url);
+    const names = async () => (await changing.listTools(never)).map(({ name }) => name);
+    expect(await names()).toEqual(["look.up", "erase"]);
+    tools = [ERASE];
+    expect(await names()).toEqual(["erase"]);
+    await changing.close();
   });
 
   test("is not a program is reported as such", async () => {

@@ -1,0 +1,158 @@
+/**
+ * Speaks with an MCP server that is a program on this machine. The protocol's own package reads without a limit, and
+ * stops only the program itself.
+ *
+ * A program may answer what it was asked, and send a few messages of its own. One that sends more, or that does not read, is
+ * stopped together with all that it has started.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { McpUnavailable } from "../../tools/mcp/connection.ts";
+import { Allowance } from "./allowance.ts";
+import { stopTree } from "./process-tree.ts";
+
+export interface StdioProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Maximum bytes of one message, and of those that wait to be read by the program. */
+const MAX_MESSAGE_BYTES = 4_000_000;
+/** Messages that nobody waits for: at once, and each second. A chatty server sends a few dozen during a call. */
+const MESSAGES = [1000, 20] as const;
+const MESSAGE_BYTES = [MAX_MESSAGE_BYTES, 100_000] as const;
+/** How long it may take to end after its stdin is closed, and again after it is asked to. */
+const PATIENCE_MS = 1000;
+/** Maximum elements of a list in a result. */
+const MAX_ELEMENTS = 1000;
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** By these two the protocol's client recognizes a program. */
+  readonly stderr = null;
+  readonly #program: StdioProgram;
+  readonly #messages = new Allowance(...MESSAGES);
+  readonly #bytes = new Allowance(...MESSAGE_BYTES);
+  /** Ids of requests without an answer. */
+  readonly #pending = new Set<unknown>();
+  #child: ChildProcess | undefined;
+  #line: Buffer[] = [];
+  #length = 0;
+  #isClosed = false;
+
+  constructor(program: StdioProgram) {
+    this.#program = program;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  start(): Promise<void> {
+    const { command, args, env } = this.#program;
+    const child = spawn(command, args, {
+      env: { ...env },
+      stdio: ["pipe", "pipe", "ignore"],
+      // A group of its own, by which everything that it starts is stopped.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.stdin?.on("error", () => undefined);
+    child.stdout?.on("error", () => undefined);
+    child.stdout?.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.once("exit", () => void this.close());
+    return new Promise((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        reject(error);
+        void this.close();
+      });
+    });
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (this.#isClosed || !stdin) return Promise.reject(new McpUnavailable("It is not running."));
+    if ("id" in message && "method" in message) this.#pending.add(message.id);
+    stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MAX_MESSAGE_BYTES) this.#fail("It does not read what it is sent.");
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return this.#end(PATIENCE_MS);
+  }
+
+  #fail(reason: string): void {
+    this.onerror?.(new McpUnavailable(reason));
+    void this.#end(0);
+  }
+
+  async #end(patienceMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#line = [];
+    this.#pending.clear();
+    // What the program still writes is not read.
+    this.#child?.stdout?.removeAllListeners("data").resume();
+    this.onclose?.();
+    if (this.#child !== undefined) await stopTree(this.#child, patienceMs);
+  }
+
+  #read(chunk: Buffer): void {
+    let rest = chunk;
+    for (let at = rest.indexOf(10); at >= 0 && !this.#isClosed; at = rest.indexOf(10)) {
+      this.#line.push(rest.subarray(0, at));
+      const line = Buffer.concat(this.#line);
+      this.#line = [];
+      this.#length = 0;
+      this.#accept(line);
+      rest = rest.subarray(at + 1);
+    }
+    if (this.#isClosed) return;
+    this.#length += rest.length;
+    this.#line.push(rest);
+    if (this.#length > MAX_MESSAGE_BYTES) this.#fail("It sent a message of more than 4 MB.");
+  }
+
+  #accept(line: Buffer): void {
+    const message = parseMessage(line);
+    const isAnswer = message !== undefined && !("method" in message) && "id" in message;
+    const isAwaited = isAnswer && this.#pending.delete(message.id);
+    if (!isAwaited && !(this.#messages.take(1) && this.#bytes.take(line.length))) {
+      this.#fail("It sends messages without end.");
+    } else if (message !== undefined && isAnswer === isAwaited) {
+      this.onmessage?.(message);
+    }
+  }
+}
+
+/** Undefined: it is not a message. */
+function parseMessage(line: Buffer): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    return isMessage(value) ? withShortLists(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The protocol's client looks at each element, and the gateway uses a few. */
+function withShortLists(message: JSONRPCMessage): JSONRPCMessage {
+  if (!("result" in message)) return message;
+  const result: Record<string, unknown> = { ...message.result };
+  for (const name of ["tools", "content"]) {
+    const list = result[name];
+    if (Array.isArray(list)) result[name] = list.slice(0, MAX_ELEMENTS);
+  }
+  return { ...message, result };
+}
+
+/** The protocol's client checks the rest. */
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return typeof value === "object" && value !== null && "jsonrpc" in value;
+}
