@@ -48,7 +48,7 @@ export const CLIENT_KINDS = [
 
 export type ClientKind = (typeof CLIENT_KINDS)[number];
 
-const MODEL = "openai/gpt-oss-20b";
+export const MODEL = "openai/gpt-oss-20b";
 
 /** Longer than any answer may take, faults included: a client that waits this long was forgotten. */
 const PATIENCE_MS = 120_000;

@@ -21,6 +21,8 @@ export interface ChaosGateway {
   /** Requests at engines, and queued ones. */
   occupied(): Promise<Occupied>;
   sample(): Promise<Sample>;
+  /** Sets its clock ahead, or back. */
+  jump(ms: number): void;
   /** Sends SIGTERM. Returns the milliseconds until the process has exited. */
   terminate(): Promise<number>;
   /** Kills it, if it runs. */
@@ -95,6 +97,7 @@ export async function startChaosGateway(
         samples.push(resolve);
         child.send("sample");
       }),
+    jump: (ms) => void child.send(ms),
     async terminate() {
       watch.stop();
       const started = performance.now();

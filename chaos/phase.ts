@@ -39,6 +39,8 @@ export const TOKEN_MS = 20;
 export interface Stage {
   readonly gateway: ChaosGateway;
   readonly engines: readonly ChaosEngine[];
+  /** The setting `keys` of its gateway. */
+  readonly keys: readonly string[];
   readonly violations: string[];
   /** Sends a request and records the outcome. */
   ask(
@@ -103,6 +105,7 @@ export async function onStage(
     const stage: Stage = {
       gateway,
       engines,
+      keys: KEYS,
       violations,
       next,
       async ask(kind, tenant, says, words = WORDS) {

@@ -15,7 +15,9 @@ import {
   tell,
   TOKEN_MS,
 } from "./phase.ts";
+import { clocksPhase } from "./clocks-phase.ts";
 import { framesPhase } from "./frames-phase.ts";
+import { redisLiesPhase } from "./redis-lies-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
 
@@ -93,6 +95,8 @@ export const PHASES: readonly Phase[] = [
   framesPhase,
   leavingPhase,
   redisPhase,
+  redisLiesPhase,
+  clocksPhase,
 ];
 
 type Kind = Parameters<Stage["ask"]>[0];

@@ -1,6 +1,6 @@
 /**
  * Loaded into the gateway's process before it starts (`node --import`): reports the process's resources, and how long
- * its event loop is blocked.
+ * its event loop is blocked. Its clock can be set, as that of a machine can.
  */
 import type { Sample, SamplerMessage } from "./sample.ts";
 
@@ -10,7 +10,17 @@ const EVERY_MS = 10;
 let longestMs = 20;
 let usedMs = 0;
 
+/** Of the process's clock to the machine's. */
+let aheadMs = 0;
+const machineNow = Date.now.bind(Date);
+Date.now = () => machineNow() + aheadMs;
+globalThis.Date = new Proxy(Date, {
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [target.now()] : args, newTarget),
+});
+
 process.on("message", (message) => {
+  if (typeof message === "number") aheadMs += message;
   if (message === "watch") watchLoop();
   if (message === "sample") void tellSample();
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { floodSockets } from "../../chaos/frames-phase.ts";
+import { runClocks } from "../../chaos/clocks-phase.ts";
+import { FAULTS, runRedisLies } from "../../chaos/redis-lies-phase.ts";
 import { onStage } from "../../chaos/phase.ts";
 import { PHASES, UNHURRIED } from "../../chaos/phases.ts";
 import { createRandom } from "../../fuzz/random.ts";
@@ -21,6 +23,19 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     const { violations } = await onStage({ engines: 1, settings: UNHURRIED }, (stage) =>
       floodSockets(stage, createRandom(1), { frames: 3000, handshakes: 200 }),
     );
+    expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
+  });
+
+  test("redis-lies, with some of its faults", async () => {
+    const names = new Set(["surplus nil", "writes refused: OOM", "nested arrays"]);
+    const faults = FAULTS.filter(({ name }) => names.has(name));
+    const { violations } = await runRedisLies(createRandom(1), faults);
+    expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
+  });
+
+  test("clocks, with some of its jumps", async () => {
+    const jumps = [120_000, -86_400_000];
+    const { violations } = await runClocks(createRandom(1), { jumps, words: 100 });
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
   });
 
