@@ -9,3 +9,9 @@ export const SUMMARY_INSTRUCTIONS =
 export function summaryText(summary: string): string {
   return `Summary of the conversation so far:\n\n${summary}`;
 }
+
+/** The model was cut off, or wrote none. */
+export const UNFINISHED_SUMMARY = {
+  kind: "invalid_answer",
+  message: "The model did not finish a summary of the conversation.",
+} as const;

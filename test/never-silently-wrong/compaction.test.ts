@@ -185,3 +185,119 @@ describe("Messages", () => {
     ]);
   });
 });
+
+describe("Messages, compaction: summarize", () => {
+  const SUM =
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>It is 5.<|return|>";
+  const request = {
+    model: MODEL,
+    max_tokens: 1,
+    messages: [
+      { role: "user" as const, content: "What is 2 + 3?" },
+      { role: "assistant" as const, content: "5." },
+    ],
+    tools: [{ name: "f", input_schema: { type: "object" as const } }],
+  };
+  const compaction = { type: "summarize" as const };
+
+  function startSdk(script: string) {
+    const engine = scriptedEngine([script, ANSWER]);
+    const { anthropic, post } = createBrowsingApp({ engine, toolbox: {} });
+    return { engine, post, beta: anthropic.beta.messages };
+  }
+
+  test.each(["create", "stream"] as const)(
+    "gives exactly one block with the summary: %s",
+    async (how) => {
+      const { engine, beta } = startSdk(SUM);
+      const message =
+        how === "create"
+          ? await beta.create({ ...request, compaction })
+          : await beta.stream({ ...request, compaction }).finalMessage();
+      expect(message).toMatchObject({
+        content: [{ type: "compaction", content: "It is 5.", encrypted_content: null }],
+        stop_reason: "compaction",
+        usage: { output_tokens: expect.any(Number) },
+      });
+      const prompt = engine.prompts[0] ?? "";
+      expect(prompt).toContain("Reasoning: low");
+      expect(prompt).not.toContain("type f =");
+      expect(prompt.split("<|start|>").slice(-3, -1)).toEqual([
+        "assistant<|channel|>final<|message|>5.<|end|>",
+        expect.stringMatching(/^user<\|message\|>Summarize this conversation /),
+      ]);
+
+      const [block] = message.content;
+      if (block?.type !== "compaction") throw new Error("there is no summary");
+      await beta.create({
+        ...request,
+        messages: [
+          { role: "assistant", content: [block] },
+          { role: "user", content: "And twice that?" },
+        ],
+      });
+      expect(engine.prompts[1]?.split("<|start|>").slice(-3, -1)).toEqual([
+        "user<|message|>Summary of the conversation so far:\n\nIt is 5.<|end|>",
+        "user<|message|>And twice that?<|end|>",
+      ]);
+    },
+  );
+
+  test("takes the client's instructions, unless they are blank", async () => {
+    const { engine, beta } = startSdk(SUM);
+    const custom = { ...compaction, instructions: "List the numbers." };
+    await beta.create({ ...request, compaction: custom });
+    expect(engine.prompts[0]).toContain("<|start|>user<|message|>List the numbers.<|end|>");
+    const blank = startSdk(SUM);
+    await blank.beta.create({ ...request, compaction: { ...compaction, instructions: " \n" } });
+    expect(blank.engine.prompts[0]).toContain("Summarize this conversation ");
+  });
+
+  test("is not counted: the count is that of the conversation", async () => {
+    const { beta } = startSdk(SUM);
+    const conversation = { model: MODEL, messages: request.messages };
+    expect(await beta.countTokens({ ...conversation, compaction })).toEqual(
+      await beta.countTokens(conversation),
+    );
+  });
+
+  test.each([
+    ["that was cut off", "<|channel|>final<|message|>It is"],
+    ["without a text", "<|channel|>analysis<|message|>Hm.<|end|>"],
+  ])("fails for a summary %s", async (_, script) => {
+    const message = "The model did not finish a summary of the conversation.";
+    const cut = { write: script, finish: "length" as const };
+    const engine = scriptedEngine([cut, cut]);
+    const { post, anthropic } = createBrowsingApp({ engine, toolbox: {} });
+    const plain = await post("/v1/messages", { ...request, compaction });
+    expect([plain.status, await plain.json()]).toEqual([
+      502,
+      expect.objectContaining({ error: { type: "api_error", message } }),
+    ]);
+    const stream = anthropic.beta.messages.stream({ ...request, compaction });
+    await expect(stream.finalMessage()).rejects.toThrow(message);
+  });
+
+  test.each([
+    ["compaction_nothing_to_summarize", [{ role: "system", content: "Be brief." }]],
+    [
+      "compaction_incomplete_turn",
+      [
+        { role: "user", content: "Go." },
+        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
+      ],
+    ],
+  ])("refuses with the code that the SDK knows: %s", async (code, conversation) => {
+    const { post } = startSdk(SUM);
+    const response = await post("/v1/messages", { ...request, messages: conversation, compaction });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({
+        error: expect.objectContaining({
+          type: "invalid_request_error",
+          details: { error_code: code },
+        }),
+      }),
+    ]);
+  });
+});

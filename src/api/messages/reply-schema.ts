@@ -108,6 +108,9 @@ const serverToolBlocks = lazy(() => {
   ] as const;
 });
 
+/** The summary of a conversation, for `compaction`. Null in the block that begins it. */
+const summary = lazy(() => ({ content: z.string().nullable(), encrypted_content: z.null() }));
+
 const block = lazy(() =>
   z
     .discriminatedUnion("type", [
@@ -125,11 +128,14 @@ const block = lazy(() =>
         input: z.looseObject({}),
         caller: z.object({ type: z.literal("direct") }),
       }),
+      z.object({ type: z.literal("compaction"), ...summary() }),
     ])
     .meta({ id: "MessageBlock" }),
 );
 
-const stopReason = lazy(() => z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use"]));
+const stopReason = lazy(() =>
+  z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "compaction"]),
+);
 
 const unknownUsage = lazy(() => ({
   cache_creation: z.null(),
@@ -207,6 +213,7 @@ export const messageEvent = lazy(() => {
           z.object({ type: z.literal("signature_delta"), signature: z.string() }),
           z.object({ type: z.literal("input_json_delta"), partial_json: z.string() }),
           z.object({ type: z.literal("citations_delta"), citation: citation() }),
+          z.object({ type: z.literal("compaction_delta"), ...summary() }),
         ]),
       }),
       z.object({ type: z.literal("content_block_stop"), index }),

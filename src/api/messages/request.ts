@@ -261,6 +261,8 @@ const promptFields = {
       .nullish(),
   /** The older name of `output_config.format`. */
   output_format: () => outputFormat().nullish(),
+  /** From Anthropic's beta: the reply is a summary of the conversation. */
+  compaction: () => z.object({ type: z.literal("summarize"), instructions: textLike() }).nullish(),
   /** From Anthropic's beta. */
   mcp_servers: () =>
     z

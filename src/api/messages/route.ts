@@ -23,8 +23,20 @@ import { toMessagesErrorReply } from "./errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
 import { toHistory } from "./history.ts";
 import type { ReplyOptions } from "./reply.ts";
-import { type CountRequest, countRequest, messagesRequest } from "./request.ts";
+import {
+  type CountRequest,
+  countRequest,
+  type MessagesRequest,
+  messagesRequest,
+} from "./request.ts";
 import { restoreThinking } from "./restore-thinking.ts";
+import {
+  summaryFailure,
+  toSummaryEntries,
+  toSummaryFrames,
+  toSummaryMessage,
+  toSummaryRequest,
+} from "./summary.ts";
 import { requestedReasoning, toShownThinking } from "./thinking.ts";
 import { createEventWriter, errorFrame, PING } from "./to-events.ts";
 import { toMessage } from "./to-message.ts";
@@ -65,7 +77,9 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const sent = await readBody(c, deps.limits.messageLists);
     const stages = createStages(sent.length, deps.pause);
     const request = await readRequest(sent.value, messagesRequest, deps.limits, stages);
-    const { model, name, turn, headers } = await prepare(c, request, sent, stages, deps);
+    const isSummary = request.compaction != null;
+    const sentParts = { body: sent, stages, isSummary };
+    const { model, name, turn, headers } = await prepare(c, request, sentParts, deps);
     const client = c.get("client");
     const options: ReplyOptions = {
       id: `msg_${deps.randomId()}`,
@@ -83,12 +97,15 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     });
     if (!request.stream) {
       const finished = await collectTurn(events);
-      const { failure } = finished.end;
+      const failure = isSummary ? summaryFailure(finished) : finished.end.failure;
       if (failure) {
         const { body } = toMessagesErrorReply(describeTurnFailure(failure), options.requestId);
         return c.json(body, 502, headers);
       }
-      return c.body(toMessage(finished, options), 200, {
+      const message = isSummary
+        ? toSummaryMessage(finished, options)
+        : toMessage(finished, options);
+      return c.body(message, 200, {
         ...headers,
         "content-type": "application/json",
       });
@@ -96,7 +113,8 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
     const hints: FrameHints = { isLast: false };
-    return sseResponse(c, toFrames(begun, options, hints), {
+    const frames = isSummary ? toSummaryFrames(begun, options) : toFrames(begun, options, hints);
+    return sseResponse(c, frames, {
       hints,
       keepAlive: PING,
       keepAliveMs: deps.keepAliveMs,
@@ -110,7 +128,8 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const body = await readBody(c, deps.limits.messageLists);
     const stages = createStages(body.length, deps.pause);
     const request = await readRequest(body.value, countRequest, deps.limits, stages);
-    const { model, turn, headers } = await prepare(c, request, body, stages, deps);
+    const sentParts = { body, stages, isSummary: false };
+    const { model, turn, headers } = await prepare(c, request, sentParts, deps);
     const tokens = await model.countTurnTokens(turn, c.req.raw.signal);
     return c.json({ input_tokens: tokens }, 200, headers);
   });
@@ -126,18 +145,26 @@ interface PreparedTurn {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+interface SentParts {
+  readonly body: ReadBody;
+  readonly stages: Stages;
+  /** The turn writes a summary of the conversation. */
+  readonly isSummary: boolean;
+}
+
 /** Everything before the engine call. Rejects with a {@link RequestError}. */
 async function prepare(
   c: Context<ApiEnv>,
-  request: CountRequest,
-  body: ReadBody,
-  stages: Stages,
+  sent: CountRequest & Partial<MessagesRequest>,
+  { body, stages, isSummary }: SentParts,
   deps: MessagesDeps,
 ): Promise<PreparedTurn> {
+  const request = isSummary ? toSummaryRequest(sent) : sent;
   refuseThread(request);
   const found = requestedModel(request, deps.models, deps.findModel);
   if (found === undefined) throw unknownModel(namedModel(request), deps.models);
-  const { model, name, effort: namedEffort } = found;
+  const { model, name } = found;
+  const namedEffort = isSummary ? undefined : found.effort;
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
@@ -152,7 +179,8 @@ async function prepare(
     references,
     hosted,
   });
-  const restored = await restoreThinking(history.entries, tenant, deps);
+  const entries = isSummary ? toSummaryEntries(history.entries, request) : history.entries;
+  const restored = await restoreThinking(entries, tenant, deps);
   const steps = toTurnInSteps(request, {
     turnId: requestId,
     tenant,

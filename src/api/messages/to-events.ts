@@ -31,6 +31,24 @@ export function errorFrame(error: ErrorDescription, { requestId }: ReplyOptions)
 /** The keep-alive frame. */
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
+/** The first frame of every stream. */
+export function messageStart({ id, model }: ReplyOptions, inputTokens: number): string {
+  const message = {
+    id,
+    type: "message",
+    role: "assistant",
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage: toFirstUsage(inputTokens),
+  };
+  return frame("message_start", `"message":${JSON.stringify(message)}`);
+}
+
 export function createEventWriter(options: ReplyOptions): EventWriter {
   return new MessageWriter(options);
 }
@@ -56,7 +74,7 @@ class MessageWriter implements EventWriter {
   push(event: TurnEvent): string {
     switch (event.type) {
       case "start":
-        return this.#messageStart(event.promptTokens);
+        return messageStart(this.#options, event.promptTokens);
       case "part-start":
         this.#open = event.part;
         return this.#startPart(event.part);
@@ -71,23 +89,6 @@ class MessageWriter implements EventWriter {
       default:
         return event satisfies never;
     }
-  }
-
-  #messageStart(inputTokens: number): string {
-    const message = {
-      id: this.#options.id,
-      type: "message",
-      role: "assistant",
-      model: this.#options.model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      stop_details: null,
-      container: null,
-      diagnostics: null,
-      usage: toFirstUsage(inputTokens),
-    };
-    return frame("message_start", `"message":${JSON.stringify(message)}`);
   }
 
   #startPart(part: Part): string {

@@ -6,6 +6,7 @@ import { consume, createPushStream, type PushStream } from "../../streams/push-s
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import { UNFINISHED_SUMMARY } from "../summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
@@ -72,7 +73,7 @@ export function runCompaction(
     });
     if (end === undefined) throw new Error("the turn ended without an end event");
     if (end.finish !== "stop" || summary.trim() === "") {
-      await consumer({ ...end, finish: "error", failure: UNFINISHED });
+      await consumer({ ...end, finish: "error", failure: UNFINISHED_SUMMARY });
       return;
     }
     const sealed = await sealSummary(summary, tenant, cipher);
@@ -80,8 +81,3 @@ export function runCompaction(
     await consumer(end);
   });
 }
-
-const UNFINISHED = {
-  kind: "invalid_answer",
-  message: "The model did not finish a summary of the conversation.",
-} as const;

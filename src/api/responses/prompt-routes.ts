@@ -5,6 +5,7 @@ import type { ApiEnv } from "../client.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { readRequest } from "../parse-request.ts";
 import { createStages } from "../stages.ts";
+import { UNFINISHED_SUMMARY } from "../summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { requireModel, toFittingTurn } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
@@ -60,8 +61,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
     if (end.finish !== "stop" || summary.trim() === "") {
-      const message = "The model did not finish a summary of the conversation.";
-      const failure = describeTurnFailure({ kind: "invalid_answer", message });
+      const failure = describeTurnFailure(UNFINISHED_SUMMARY);
       return c.json({ error: toResponsesError(failure) }, 502);
     }
     const instructions = [...loaded.earlier, ...loaded.input]
