@@ -7,7 +7,11 @@ import { resultMessage } from "../harmony/messages.ts";
 import { trainedResultMessage } from "../harmony/trained-tools.ts";
 
 /** A difference between what the client sent and the messages. */
-export type HistoryChange = "replies-joined" | "replies-reordered" | "reply-added";
+export type HistoryChange =
+  | "reasoning-tag"
+  | "replies-joined"
+  | "replies-reordered"
+  | "reply-added";
 
 export interface CollectedHistory {
   readonly messages: readonly Message[];
@@ -123,6 +127,10 @@ export class PromptHistory {
     if (call === undefined) return false;
     this.#answer(call, output);
     return true;
+  }
+
+  note(change: HistoryChange): void {
+    this.#changes.add(change);
   }
 
   collect(): CollectedHistory {

@@ -73,12 +73,12 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[] role assistant",
         treatment: "honoured",
-        note: "If it is the last message, the answer continues it.",
+        note: "If it is the last message, the answer continues it. `<think>…</think>` at its beginning is reasoning.",
       },
       {
         name: "messages[] role tool",
         treatment: "honoured",
-        note: "`tool_call_id` must match an earlier call, unless the message has a `name`.",
+        note: "`tool_call_id` must match an earlier call, unless the message has a `name`. Results of one tool are put into the order of its calls; a call without a result beside answered ones gets a notice.",
       },
       {
         name: "messages[] role function",

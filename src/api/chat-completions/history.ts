@@ -17,7 +17,7 @@ import { RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../media.ts";
 import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
 import { contentText } from "./content-text.ts";
-import { sentReasoning } from "./reasoning-in.ts";
+import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
 
@@ -80,6 +80,7 @@ export function toHistory(
           media: media.inMessages,
           restored: restored.get(index),
         });
+        if (parts.isTagged) history.note("reasoning-tag");
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
           history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
@@ -130,6 +131,8 @@ interface AssistantParts {
   /** Reasoning around each call; without calls, before the text. */
   readonly reasoning: readonly CallReasoning[];
   readonly text: string;
+  /** The client had put reasoning before the text. */
+  readonly isTagged: boolean;
   readonly calls: readonly HistoryCall[];
 }
 
@@ -171,9 +174,11 @@ function assistantParts(
     const { name, arguments: args } = message.function_call;
     calls.push({ id: "", name, args: args ?? "", isTrained: false });
   }
+  const tagged = assistantText(message, param, media);
   return {
     reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
-    text: contentText(message.content, param, media) || (message.refusal ?? ""),
+    text: tagged.text,
+    isTagged: tagged.isTagged,
     calls,
   };
 }

@@ -1,5 +1,7 @@
 /** The reasoning a client sends back on an assistant message. */
 import type { LoopStep } from "../../store/call-reasoning.ts";
+import type { MediaInput } from "../media.ts";
+import { splitThought, type TaggedText } from "../thought-tag.ts";
 import { contentText } from "./content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
@@ -13,8 +15,7 @@ export function runningSteps(messages: readonly ChatMessage[]): Map<number, Loop
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role !== "assistant") continue;
     const step = toStep(message);
-    const said =
-      contentText(message.content, `messages[${index}]`, "placeholder") || message.refusal;
+    const said = assistantText(message, `messages[${index}]`, "placeholder").text;
     // An answer at the end of the history is a prefill that the model continues.
     if (step.callIds.length === 0 && said && index < messages.length - 1) break;
     steps.set(index, step);
@@ -48,7 +49,18 @@ export function sentReasoning(message: AssistantMessage): string | undefined {
     // opencode sends the details as a plain string when told to interleave under that name.
     typeof message.reasoning_details === "string" ? message.reasoning_details : undefined,
   ];
-  return candidates.find((text) => text !== undefined && text !== null && text !== "") ?? undefined;
+  const sent = candidates.find((text) => text !== undefined && text !== null && text !== "");
+  return sent ?? assistantText(message, "", "placeholder").reasoning;
+}
+
+/** The text for the user, and the reasoning that the client has put before it. */
+export function assistantText(
+  message: AssistantMessage,
+  param: string,
+  media: MediaInput,
+): TaggedText {
+  const tagged = splitThought(contentText(message.content, param, media));
+  return tagged.text === "" ? { ...tagged, text: message.refusal ?? "" } : tagged;
 }
 
 /** Encrypted reasoning the client has sent back: the `data` of encrypted entries. */

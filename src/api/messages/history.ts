@@ -6,6 +6,7 @@ import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
 import type { MediaRules } from "../media.ts";
 import { jsonAt } from "../ordered-json.ts";
+import { splitThought } from "../thought-tag.ts";
 import { summaryText } from "../summary-text.ts";
 import type { KeptCall } from "../../store/kept-call.ts";
 import { mediaText, resultText } from "./block-text.ts";
@@ -300,6 +301,8 @@ function toAssistantParts(
         // Texts are split into blocks at their citations.
         if (isCited && last?.type === "text") {
           parts[parts.length - 1] = { type: "text", text: last.text + block.text };
+        } else if (parts.every(({ type }) => type === "thinking")) {
+          parts.push(...splitText(block.text, parts.length > 0));
         } else if (block.text !== "") parts.push({ type: "text", text: block.text });
         isCited = Array.isArray(block.citations) && block.citations.length > 0;
         break;
@@ -336,6 +339,16 @@ function toAssistantParts(
     }
   }
   return parts;
+}
+
+/** `hasThinking`: thinking blocks precede the text, and count. */
+function splitText(content: string, hasThinking: boolean): AssistantPart[] {
+  const { reasoning, text } = splitThought(content);
+  const isSent = reasoning !== undefined && !hasThinking;
+  return [
+    ...(isSent ? [{ type: "thinking", text: reasoning, sealed: "" } as const] : []),
+    ...(text === "" ? [] : [{ type: "text", text } as const]),
+  ];
 }
 
 function kindOf(block: Block): string {

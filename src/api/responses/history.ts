@@ -10,6 +10,7 @@ import {
 } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
+import { withThoughts } from "./thought-items.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { isBuiltinItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
 import { readMcpItem } from "./mcp-items.ts";
@@ -43,9 +44,10 @@ export interface ResolvedHistory {
 
 /** Throws a {@link RequestError} for a reference that cannot be resolved. */
 export async function resolveHistory(
-  items: readonly LocatedItem[],
+  sent: readonly LocatedItem[],
   deps: HistoryDeps,
 ): Promise<ResolvedHistory> {
+  const items = withThoughts(sent);
   // Reasoning before the last answer is dropped from the prompt, so it is not looked up.
   const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
   const steps = [

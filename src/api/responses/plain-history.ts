@@ -4,14 +4,17 @@ import type { HistoryItem } from "./history-item.ts";
 import type { InputItem } from "./items.ts";
 import { readToolItem } from "./tool-items.ts";
 import type { PromptRequest } from "./request.ts";
+import { withThoughts } from "./thought-items.ts";
 
 export function plainHistory(input: PromptRequest["input"]): HistoryItem[] {
   if (typeof input === "string") {
     return [{ type: "message", role: "user", content: input, param: "input" }];
   }
-  const items = (input ?? []).map((item) => ({ item }));
-  return items.map(({ item }, index) =>
-    toHistoryItem(item, { answers: isAnswer(items, index), param: `input[${index}]` }),
+  const items = withThoughts(
+    (input ?? []).map((item, index) => ({ item, param: `input[${index}]` })),
+  );
+  return items.map(({ item, param }, index) =>
+    toHistoryItem(item, { answers: isAnswer(items, index), param }),
   );
 }
 

@@ -1,4 +1,5 @@
 /** Converts Harmony messages to a Chat Completions request, and reports what it cannot express. */
+import { splitThought } from "../../api/thought-tag.ts";
 import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type {
   ContentPart,
@@ -205,6 +206,7 @@ class ChatWriter {
     if (open?.content != null || open?.tool_calls !== undefined) this.#flush();
     this.#open = { role: "assistant", ...this.#open, content };
     if (channel !== "final" && channel !== "commentary") this.#losses.add("header");
+    if (splitThought(content).isTagged) this.#losses.add("reasoning-tag");
     // Text that no call follows reads as an answer.
     const next = this.#transcript.messages[index + 1];
     const isBeforeCall = next?.role === "assistant" && next.recipient !== undefined;

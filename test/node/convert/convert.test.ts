@@ -114,6 +114,20 @@ describe("convert", () => {
     expect((await run(args, chat("a"))).stderr).not.toContain("MB/s");
   });
 
+  test("reads <think> before an answer as reasoning, and says so", () => {
+    const user = { role: "user", content: "q" };
+    const tagged = { role: "assistant", content: "<think>t</think>a" };
+    const there = convertLine(JSON.stringify({ messages: [user, tagged] }), options);
+    const chatAgain = { ...options, from: "harmony", to: "chat" } as const;
+    expect(there.losses).toEqual(["reasoning-tag"]);
+    expect(JSON.parse(convertLine(there.line, chatAgain).line).messages).toEqual([
+      user,
+      { role: "assistant", reasoning: "t", content: "a" },
+    ]);
+    const text = "<|start|>assistant<|channel|>final<|message|><think>t</think>a<|return|>";
+    expect(convertLine(JSON.stringify({ text }), chatAgain).losses).toContain("reasoning-tag");
+  });
+
   describe("results of parallel calls", () => {
     const call = (id: string, city: string) => ({
       id,
