@@ -24,9 +24,9 @@ export function reasoningSettings() {
         "Maximum wait for a summary. Output that follows the reasoning is held back meanwhile. After the wait, there is no summary.",
     }),
     reasoningContentMirror: setting("reasoning", z.boolean, {
-      default: false,
+      default: true,
       description:
-        "Repeat `reasoning` as `reasoning_content`, for clients that read only that. A key may have its own value.",
+        "Repeat `reasoning` as `reasoning_content`, for clients that read only that, such as those made for DeepSeek. A key may have its own value.",
     }),
     sealingKeys: setting("reasoning", () => z.array(sealingKey()), {
       default: [],

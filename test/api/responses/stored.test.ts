@@ -400,8 +400,8 @@ describe("input_tokens", () => {
 
   test("refuses what a response would refuse", async () => {
     const app = responsesApp({ engine: scriptedEngine([]) });
-    const wrong = await app.send("POST", "/v1/responses/input_tokens", { input: "Hi." });
-    expect(await errorOf(wrong)).toMatchObject({ status: 400, param: "model" });
+    const wrong = await app.send("POST", "/v1/responses/input_tokens", { input: 5 });
+    expect(await errorOf(wrong)).toMatchObject({ status: 400, param: "input" });
   });
 });
 
