@@ -3,7 +3,7 @@
  * means for users and what to change. Time and tokens are bounded, whatever the engine does.
  */
 import { EngineError } from "../engines/engine-error.ts";
-import { withTimeout } from "../engines/pool/with-timeout.ts";
+import { withTimeout } from "../engines/with-timeout.ts";
 import { CONNECTION_CHECKS, IDENTITY_CHECKS, isReachable, REACHABLE } from "./checks/connection.ts";
 import { CONSTRAINT_CHECKS, STOP_STRING_CHECKS } from "./checks/constraints.ts";
 import { CORPUS_CHECKS } from "./checks/corpus.ts";
@@ -117,12 +117,8 @@ async function runCheck(
   const loads = check === REACHABLE && examination.engine.name === "llama";
   const ms = Math.ceil(loads ? leftMs : Math.min(check.maxMs ?? CHECK_MS, leftMs));
   try {
-    return await withTimeout(
-      (inner) => check.run(examination, inner),
-      ms,
-      signal,
-      examination.clock,
-    );
+    const { clock } = examination;
+    return await withTimeout((inner) => check.run(examination, inner), { ms, clock }, signal);
   } catch (error) {
     signal.throwIfAborted();
     return explainFailure(error);

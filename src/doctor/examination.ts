@@ -10,7 +10,7 @@ import type {
 } from "../engines/engine.ts";
 import type { EngineError } from "../engines/engine-error.ts";
 import type { FoundServer } from "../engines/find-kind.ts";
-import { withTimeout } from "../engines/pool/with-timeout.ts";
+import { withTimeout } from "../engines/with-timeout.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import { type Completion, complete } from "./completion.ts";
 import { conversation, FINAL, toIds, toPrompt } from "./prompts.ts";
@@ -121,9 +121,8 @@ export class Examination {
     };
     return withTimeout(
       (inner) => complete(this.engine, request, inner, this.clock, leaveAfter),
-      timeoutMs,
+      { ms: timeoutMs, clock: this.clock },
       signal,
-      this.clock,
     );
   }
 

@@ -1,8 +1,10 @@
 /** Asks an inference server for documents besides completions: its tokenizer, its metrics. */
 import { readText } from "../engines/server-response.ts";
 import { readServerUrl } from "../engines/server-url.ts";
-import type { Timeouts, Transport, TransportRequest } from "../engines/transport.ts";
+import { systemClock } from "../engines/clock.ts";
+import type { Transport, TransportRequest } from "../engines/transport.ts";
 import { parseJson } from "../engines/untyped-json.ts";
+import { withTimeout } from "../engines/with-timeout.ts";
 
 export interface ServerQuery {
   /** The body of a successful answer. Undefined if there is none, whatever the reason. */
@@ -18,7 +20,8 @@ export interface ServerQueryOptions {
   readonly transport: Transport;
 }
 
-const TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+/** From the request to the end of the answer. */
+const TIMEOUT_MS = 5_000;
 /** The metrics of a busy server take some hundred kilobytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
@@ -35,9 +38,16 @@ export function createServerQuery(options: ServerQueryOptions): ServerQuery {
     request: Pick<TransportRequest, "method" | "url" | "headers" | "signal"> & { body?: string },
   ): Promise<string | undefined> {
     try {
-      const response = await options.transport({ ...request, timeouts: TIMEOUTS });
-      const text = await readText(response, MAX_BYTES);
-      return response.status >= 200 && response.status < 300 ? text : undefined;
+      return await withTimeout(
+        async (signal) => {
+          const connectTimeoutMs = TIMEOUT_MS;
+          const response = await options.transport({ ...request, connectTimeoutMs, signal });
+          const text = await readText(response, MAX_BYTES);
+          return response.status >= 200 && response.status < 300 ? text : undefined;
+        },
+        { ms: TIMEOUT_MS, clock: systemClock },
+        request.signal,
+      );
     } catch {
       return undefined;
     }

@@ -205,7 +205,7 @@ function createLlamaCppReader(server: Server): CompletionReader {
       const content = frame.content ?? "";
       if (frame.stop === true) finish = toFinish(frame);
       // The count increases by more than 1 after tokens that had no event of their own.
-      else counted = frame.tokens_predicted ?? counted + (frame.tokens?.length ?? 0);
+      else counted = toCounted(frame, counted);
       const special = frame.tokens?.find(isSpecial);
       if (special === undefined) {
         pushText(content, counted);
@@ -229,6 +229,12 @@ function createLlamaCppReader(server: Server): CompletionReader {
     // There is no `[DONE]` on this endpoint.
     isDone: () => finish !== undefined,
   };
+}
+
+/** A count that does not grow by whole tokens is wrong. */
+function toCounted({ tokens_predicted: told, tokens }: LlamaFrame, before: number): number {
+  const isCount = Number.isSafeInteger(told) && told != null && told >= before;
+  return isCount ? told : before + (tokens?.length ?? 0);
 }
 
 const CONTROL_AT_END = /<\|[a-z0-9_]+\|>$/;

@@ -22,7 +22,8 @@ import {
 } from "./server-response.ts";
 import { readServerUrl, toPublicUrl } from "./server-url.ts";
 import { createSseSplitter, type Splitter } from "./sse.ts";
-import type { RequestBody, Timeouts, Transport, TransportResponse } from "./transport.ts";
+import type { RequestBody, Transport, TransportResponse } from "./transport.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 /** Options of every engine that is reached over HTTP. */
 export interface ServerOptions {
@@ -37,20 +38,14 @@ export interface ServerOptions {
   /** Additional fields for every completion, as the server spells them; they override ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   readonly transport?: Transport;
-  /** Limits for completions. Queries use the smaller of these and {@link QUERY_TIMEOUTS}. */
-  readonly timeouts?: Partial<Timeouts>;
+  /** Limit for establishing a connection, in milliseconds. */
+  readonly connectTimeoutMs?: number;
   readonly clock?: Clock;
 }
 
-/** A loaded engine may queue a request for minutes before its first byte. */
-const DEFAULT_TIMEOUTS: Timeouts = {
-  connectMs: 10_000,
-  firstByteMs: 600_000,
-  idleMs: 300_000,
-};
-
-/** For probes and health checks, which sample nothing. */
-const QUERY_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
+const CONNECT_TIMEOUT_MS = 10_000;
+/** For a query, which samples nothing, from the request to the end of the answer. */
+const QUERY_TIMEOUT_MS = 15_000;
 
 export interface Server {
   /** `vllm at http://127.0.0.1:8000`: the subject of every error message. */
@@ -95,13 +90,11 @@ const USAGE_WAIT_MS = 1_000;
  */
 export function connectServer(kind: string, options: ServerOptions): Server {
   const { base, authorization } = readServerUrl(options.url);
-  const { transport = createFetchTransport(), clock = systemClock } = options;
-  const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const queryTimeouts: Timeouts = {
-    connectMs: Math.min(timeouts.connectMs, QUERY_TIMEOUTS.connectMs),
-    firstByteMs: Math.min(timeouts.firstByteMs, QUERY_TIMEOUTS.firstByteMs),
-    idleMs: Math.min(timeouts.idleMs, QUERY_TIMEOUTS.idleMs),
-  };
+  const {
+    transport = createFetchTransport(),
+    clock = systemClock,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+  } = options;
   const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
   const headers = {
     // A compressed stream arrives in bursts.
@@ -115,13 +108,12 @@ export function connectServer(kind: string, options: ServerOptions): Server {
   const identity: ServerIdentity = { name, secrets: toSecrets(headers) };
 
   const get = (path: string, signal: AbortSignal): Promise<TransportResponse> =>
-    transport({ method: "GET", url: base + path, headers, timeouts: queryTimeouts, signal });
+    transport({ method: "GET", url: base + path, headers, connectTimeoutMs, signal });
 
   const post = (
     path: string,
     body: RequestBody,
     signal: AbortSignal,
-    limits: Timeouts,
     more?: Readonly<Record<string, string>>,
   ): Promise<TransportResponse> =>
     transport({
@@ -129,22 +121,27 @@ export function connectServer(kind: string, options: ServerOptions): Server {
       url: base + path,
       headers: more === undefined ? jsonHeaders : { ...more, ...jsonHeaders },
       body,
-      timeouts: limits,
+      connectTimeoutMs,
       signal,
     });
+
+  const query = <T>(ask: (limited: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> =>
+    withTimeout(ask, { ms: QUERY_TIMEOUT_MS, clock, subject: name }, signal);
 
   return {
     name,
     toError: (serverError) => toServerError(identity, serverError),
-    get: async (path, signal) => readAnswer(identity, await get(path, signal)),
-    post: async (path, body, signal) =>
-      readAnswer(identity, await post(path, body, signal, queryTimeouts)),
-    check: async (path, signal) => expectHealthy(identity, await get(path, signal)),
+    get: (path, signal) =>
+      query(async (limited) => readAnswer(identity, await get(path, limited)), signal),
+    post: (path, body, signal) =>
+      query(async (limited) => readAnswer(identity, await post(path, body, limited)), signal),
+    check: (path, signal) =>
+      query(async (limited) => expectHealthy(identity, await get(path, limited)), signal),
     complete({ path, body, headers: more, ...reading }, signal) {
       // Forgotten once it is sent: the body of a long prompt would be held as long as the answer lasts.
       let unsent: RequestBody = body;
       return createPushStream((consumer) => {
-        const answered = post(path, unsent, signal, timeouts, more);
+        const answered = post(path, unsent, signal, more);
         unsent = "";
         return answered.then((response) =>
           readCompletion(identity, response, reading, { signal, consumer, clock }),

@@ -10,7 +10,7 @@ import { toPublicUrl } from "./server-url.ts";
 
 /**
  * Sends a request and resolves with the head of the response, whatever its status. Rejects with an
- * {@link EngineError} (`unreachable`, `timeout`), or with the signal's reason when that aborts.
+ * {@link EngineError} (`unreachable`), or with the signal's reason when that aborts.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
@@ -24,19 +24,10 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Text, or its UTF-8 bytes. */
   readonly body?: RequestBody;
-  readonly timeouts: Timeouts;
+  /** Until the connection is established, where the client can tell. All other limits are those of the caller. */
+  readonly connectTimeoutMs: number;
   /** Aborting closes the connection and rejects pending operations with the signal's reason. */
   readonly signal: AbortSignal;
-}
-
-/** Time limits for a server, in milliseconds. */
-export interface Timeouts {
-  /** Until the connection is established. `fetch` does not report this, so there it is added to `firstByteMs`. */
-  readonly connectMs: number;
-  /** From the request to the head of the response, including queueing at the engine. */
-  readonly firstByteMs: number;
-  /** Between two reads of the body. */
-  readonly idleMs: number;
 }
 
 export interface TransportResponse {
@@ -45,7 +36,7 @@ export interface TransportResponse {
   readonly headers: { get(name: string): string | null };
   /**
    * Delivers the bytes of the body, one network read at a time. May be called once. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
-   * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`),
+   * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`),
    * with the signal's reason, or with what the consumer threw.
    */
   pump(consumer: BytesConsumer): Promise<void>;
@@ -82,31 +73,14 @@ export function toTransportError(
       );
 }
 
-export function toTimeoutError(
-  waitedFor: "connection" | "head" | "body",
-  request: Pick<TransportRequest, "url" | "timeouts">,
-): EngineError {
-  const url = toPublicUrl(request.url);
-  const { connectMs, firstByteMs, idleMs } = request.timeouts;
-  switch (waitedFor) {
-    case "connection":
-      return new EngineError(
-        "unreachable",
-        `Cannot reach ${url} (no connection within ${connectMs} ms). Check the URL and the network.`,
-      );
-    case "head":
-      return new EngineError(
-        "timeout",
-        `${url} did not begin to answer within ${firstByteMs} ms. It may be overloaded or hung.`,
-      );
-    case "body":
-      return new EngineError(
-        "timeout",
-        `${url} sent nothing for ${idleMs} ms in the middle of an answer.`,
-      );
-    default:
-      return waitedFor satisfies never;
-  }
+export function toConnectTimeoutError({
+  url,
+  connectTimeoutMs,
+}: Pick<TransportRequest, "url" | "connectTimeoutMs">): EngineError {
+  return new EngineError(
+    "unreachable",
+    `Cannot reach ${toPublicUrl(url)} (no connection within ${connectTimeoutMs} ms). Check the URL and the network.`,
+  );
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ import type { TenantLimits } from "../engines/pool/admission.ts";
 import { createPoolCounts, getOrCreate, type PoolCounts } from "../engines/pool/counts.ts";
 import { DEFAULT_BREAKER } from "../engines/pool/breaker.ts";
 import type { Transport } from "../engines/transport.ts";
+import { limitTokens, type TokenLimits } from "../turn/token-limits.ts";
 import type { ModelOptions } from "./models.ts";
 
 export interface BackendDeps {
@@ -44,7 +45,7 @@ function toPool(
   return createPool(
     backends.map((backend) => ({
       id: backend.name,
-      engine: toEngine(backend, settings, deps),
+      engine: limitTokens(toEngine(backend, settings, deps), toTokenLimits(settings)),
       ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
       ...(backend.maxConcurrent !== undefined && { maxConcurrent: backend.maxConcurrent }),
     })),
@@ -56,6 +57,10 @@ function toPool(
       counts: getOrCreate(counts, id, createPoolCounts),
     },
   );
+}
+
+function toTokenLimits({ firstTokenTimeoutMs, idleTimeoutMs }: Settings): TokenLimits {
+  return { firstTokenMs: firstTokenTimeoutMs, idleMs: idleTimeoutMs };
 }
 
 /** Each key is a tenant. Without keys there is one tenant, without limits. */
@@ -71,7 +76,7 @@ function toTenants(settings: Settings): TenantLimits[] {
   });
 }
 
-/** The engine of one backend, as it is configured. */
+/** The engine of one backend, as it is configured, with no limits to its completions. */
 export function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {
   const { engine, url, model, engineKey, contextLength, tokenEndpoint, headers, extraBody } =
     backend;
@@ -81,11 +86,7 @@ export function toEngine(backend: BackendSettings, settings: Settings, deps: Bac
     transport: deps.transport,
     ...(deps.createNativeLlama !== undefined && { createNativeLlama: deps.createNativeLlama }),
     ...(deps.demoTokensPerSecond !== undefined && { tokensPerSecond: deps.demoTokensPerSecond }),
-    timeouts: {
-      connectMs: settings.connectTimeoutMs,
-      firstByteMs: settings.firstTokenTimeoutMs,
-      idleMs: settings.idleTimeoutMs,
-    },
+    connectTimeoutMs: settings.connectTimeoutMs,
     ...(url !== undefined && { url }),
     ...(engineKey !== undefined && { apiKey: engineKey }),
     ...(contextLength !== undefined && { contextLength }),

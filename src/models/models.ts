@@ -11,6 +11,7 @@ import type { OnFact } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
+import { limitTokens } from "../turn/token-limits.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 import { runAfterProbe } from "./first-probe.ts";
 import { findByName, type NameSuffixes, spellings } from "./model-name.ts";
@@ -174,9 +175,11 @@ export function createModels(options: readonly ModelOptions[], deps: ModelsDeps)
 }
 
 function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause: Pause }): Model {
-  const { engine, layout = "reference" } = options;
+  const { layout = "reference" } = options;
   const { pause } = deps;
-  const pool = "watch" in engine ? engine : undefined;
+  const pool = "watch" in options.engine ? options.engine : undefined;
+  // The engines of a pool have limits already.
+  const engine = pool ?? limitTokens(options.engine);
   let status: ModelStatus = { state: "unknown" };
   /** Resolves when the first probe has ended, or found a context length. Undefined unless it is under way. */
   let firstProbe: Promise<void> | undefined;

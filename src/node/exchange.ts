@@ -1,7 +1,7 @@
 /** One request of a {@link Transport} and its response: the handler that undici calls. */
 import type { Demand } from "../streams/push-stream.ts";
 import type { BytesConsumer, TransportRequest, TransportResponse } from "../engines/transport.ts";
-import { toTimeoutError, toTransportError } from "../engines/transport.ts";
+import { toConnectTimeoutError, toTransportError } from "../engines/transport.ts";
 
 /** undici's control of a response that is being received. Does nothing after its end. */
 interface ExchangeController {
@@ -12,16 +12,10 @@ interface ExchangeController {
   abort(reason: Error): void;
 }
 
-/** The errors by which undici reports its time limits. */
-const TIMEOUT_CODES = {
-  head: "UND_ERR_HEADERS_TIMEOUT",
-  body: "UND_ERR_BODY_TIMEOUT",
-} as const;
-
 /** Bytes kept for a slow reader before the socket is paused. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-type ExchangeTarget = Pick<TransportRequest, "url" | "timeouts" | "signal">;
+type ExchangeTarget = Pick<TransportRequest, "url" | "connectTimeoutMs" | "signal">;
 
 /** Names are in lower case. */
 type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -51,8 +45,8 @@ export class Exchange {
   /** Settles at the end of the body. */
   #pumped: PromiseWithResolvers<void> | undefined;
 
-  constructor({ url, timeouts, signal }: TransportRequest) {
-    this.#request = { url, timeouts, signal };
+  constructor({ url, connectTimeoutMs, signal }: TransportRequest) {
+    this.#request = { url, connectTimeoutMs, signal };
   }
 
   /** @param dispatch hands the request to undici. */
@@ -63,8 +57,8 @@ export class Exchange {
     this.#response = response;
     signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#connectTimer = setTimeout(
-      () => this.#giveUp(toTimeoutError("connection", this.#request)),
-      this.#request.timeouts.connectMs,
+      () => this.#giveUp(toConnectTimeoutError(this.#request)),
+      this.#request.connectTimeoutMs,
     );
     dispatch();
     return response.promise;
@@ -111,7 +105,7 @@ export class Exchange {
 
   onResponseError(_controller: ExchangeController | undefined, error: Error): void {
     const stage = this.#stage;
-    if (stage !== "over") this.#finish({ error: this.#toError(error, stage) });
+    if (stage !== "over") this.#finish({ error: toTransportError(error, stage, this.#request) });
   }
 
   /** See {@link TransportResponse.pump}. */
@@ -208,13 +202,6 @@ export class Exchange {
   #stopConnectTimer(): void {
     clearTimeout(this.#connectTimer);
     this.#connectTimer = undefined;
-  }
-
-  #toError(error: Error, stage: "head" | "body"): Error {
-    const code = "code" in error ? error.code : undefined;
-    if (code === TIMEOUT_CODES.head) return toTimeoutError("head", this.#request);
-    if (code === TIMEOUT_CODES.body) return toTimeoutError("body", this.#request);
-    return toTransportError(error, stage, this.#request);
   }
 }
 

@@ -179,11 +179,14 @@ function sum(counts: readonly number[]): number {
   return total;
 }
 
+/** The context of gpt-oss, as far as its weights go: the most output of a model whose context is not known. */
+const LONGEST_CONTEXT = 131_072;
+
 /** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
   const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens();
-  const byContext = (contextLength ?? Infinity) - promptLength;
+  const byContext = contextLength === undefined ? LONGEST_CONTEXT : contextLength - promptLength;
   return Math.min(byRequest, byContext);
 }

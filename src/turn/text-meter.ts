@@ -10,6 +10,8 @@ export interface TextMeter {
   /** Marks a boundary that no token crosses. */
   cut(): void;
   tokens(): number;
+  /** Those of the text that no further text can split otherwise. Costs nothing. */
+  settled(): number;
 }
 
 /** Length in characters at which text without spaces is counted as it stands. */
@@ -40,6 +42,10 @@ class Meter implements TextMeter {
 
   cut(): void {
     this.#settle(this.#rest.length);
+  }
+
+  settled(): number {
+    return this.#settled;
   }
 
   tokens(): number {

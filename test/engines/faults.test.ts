@@ -1,11 +1,13 @@
 /** Every engine over real sockets and every transport: failures between the gateway and a server. */
+import { setTimeout as pause } from "node:timers/promises";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createPool } from "../../src/engines/pool.ts";
-import type { Timeouts } from "../../src/engines/transport.ts";
+import { limitTokens } from "../../src/turn/token-limits.ts";
 import { createEngineTransport } from "../../src/node/engine-transport.ts";
 import { eventually } from "../helpers/eventually.ts";
 import {
@@ -183,43 +185,69 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
   });
 });
 
-// undici counts timeouts in steps of half a second: `transport.test.ts` has them.
-const exact = table.filter(({ transport }) => transport !== "undici");
+describe.each(table)("$kind over $transport with a server without tokens", ({ kind, create }) => {
+  const pings =
+    kind === "ollama"
+      ? ["\n", '{"response":"","done":false}\n']
+      : [": ping\n\n", 'data: {"meta_info":{}}\n\n'];
 
-describe.each(exact)(
-  "$kind over $transport with a server that falls silent",
-  ({ kind, transport, create }) => {
-    const connect = (upstream: FakeUpstream, timeouts: Partial<Timeouts>): Engine =>
-      createEngine(kind, {
-        url: upstream.url,
-        model: "m",
-        transport: create(),
-        timeouts,
-      });
-
-    test("before the response: timeout, and the request is aborted", async () => {
-      const upstream = await startFakeUpstream(() => {});
-      // `fetch` does not say when it has connected: it waits for both together.
-      const connectMs = transport === "fetch" ? 40 : 5000;
-      const { error } = await complete(connect(upstream, { connectMs, firstByteMs: 40 }));
-      expect(error?.kind).toBe("timeout");
-      await upstream.exchanges[0]?.closed;
-      await upstream.close();
+  const connect = (upstream: FakeUpstream): Engine =>
+    limitTokens(createEngine(kind, { url: upstream.url, model: "m", transport: create() }), {
+      firstTokenMs: 100,
+      idleMs: 100,
     });
 
-    test("in the middle: timeout after the tokens, and the request is aborted", async () => {
-      const upstream = await startFakeUpstream((exchange) => {
-        exchange.begin(200, { "content-type": typeOf(kind) });
-        exchange.write(readBegun(kind));
-      });
-      const result = await complete(connect(upstream, { idleMs: 40 }));
-      expect(result).toMatchObject({ opens: 1, error: { kind: "timeout" } });
-      expect(result.ids ?? result.pieces ?? result.text).toBeDefined();
-      await upstream.exchanges[0]?.closed;
-      await upstream.close();
+  test("that never begins to answer: timeout, and the request is aborted", async () => {
+    const upstream = await startFakeUpstream(() => {});
+    expect(await complete(connect(upstream))).toEqual({
+      opens: 0,
+      error: {
+        kind: "timeout",
+        message: `${kind} gave no token within 100 ms. It may be overloaded or hung.`,
+      },
     });
-  },
-);
+    await upstream.exchanges[0]?.closed;
+    await upstream.close();
+  });
+
+  test("that only pings before its first token: timeout, and the request is aborted", async () => {
+    const upstream = await startFakeUpstream((exchange) => {
+      exchange.begin(200, { "content-type": typeOf(kind) });
+      return ping(exchange, pings);
+    });
+    expect((await complete(connect(upstream))).error).toEqual({
+      kind: "timeout",
+      message: `${kind} gave no token within 100 ms. It may be overloaded or hung.`,
+    });
+    await upstream.exchanges[0]?.closed;
+    await upstream.close();
+  });
+
+  test("that only pings after some tokens: timeout after those, and the request is aborted", async () => {
+    const upstream = await startFakeUpstream((exchange) => {
+      exchange.begin(200, { "content-type": typeOf(kind) });
+      exchange.write(readBegun(kind));
+      return ping(exchange, pings);
+    });
+    const result = await complete(connect(upstream));
+    expect(result).toMatchObject({
+      opens: 1,
+      error: { kind: "timeout", message: `${kind} gave no further token within 100 ms.` },
+    });
+    expect(result.ids ?? result.pieces ?? result.text).toBeDefined();
+    await upstream.exchanges[0]?.closed;
+    await upstream.close();
+  });
+});
+
+/** Bytes without a token, until the connection closes. */
+async function ping(exchange: FakeExchange, pings: readonly string[]): Promise<void> {
+  const closed = exchange.closed.then(() => true);
+  for (let at = 0; ; at++) {
+    exchange.write(pings[at % pings.length] ?? "");
+    if (await Promise.race([closed, pause(5, false)])) return;
+  }
+}
 
 test("a pool answers from the remaining server, and reports which is down", async () => {
   const upstream = await startFakeUpstream((exchange) => {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { CompletionRequest } from "../../src/engines/engine.ts";
-import type { Timeouts } from "../../src/engines/transport.ts";
+import type { Transport } from "../../src/engines/transport.ts";
 import { consume } from "../../src/streams/push-stream.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import {
@@ -17,6 +17,7 @@ import {
   scriptTransport,
   streamOf,
 } from "./support.ts";
+import { createFakeClock } from "./pool/support.ts";
 import { requestText } from "../helpers/request-text.ts";
 
 const NAME = "vllm at http://engine:8000";
@@ -648,22 +649,24 @@ describe("probe", () => {
     );
   });
 
-  test("uses short timeouts for its probes, or the operator's if they are shorter", async () => {
-    const timeoutsOf = async (timeouts: Partial<Timeouts>) => {
-      const { probe, transport } = probeWith(known, { timeouts });
-      await expect(probe()).rejects.toThrow("404");
-      return transport.requests[0]?.timeouts;
-    };
-    expect(await timeoutsOf({})).toEqual({
-      connectMs: 5_000,
-      firstByteMs: 15_000,
-      idleMs: 15_000,
+  test("gives up a query that is not answered completely in time, whatever trickles in", async () => {
+    const clock = createFakeClock();
+    const asked = Promise.withResolvers<void>();
+    const transport: Transport = async () => ({
+      status: 200,
+      headers: { get: () => "application/json" },
+      pump: async (consumer) => {
+        await consumer(new TextEncoder().encode('{"data":['));
+        asked.resolve();
+        await new Promise(() => {});
+      },
+      close: () => undefined,
     });
-    expect(await timeoutsOf({ connectMs: 1, firstByteMs: 2, idleMs: 3 })).toEqual({
-      connectMs: 1,
-      firstByteMs: 2,
-      idleMs: 3,
-    });
+    const engine = createVllmEngine({ url: "http://a:8000", model: "m", transport, clock });
+    const probing = engine.probe(new AbortController().signal);
+    await asked.promise;
+    clock.advance(15_000);
+    await expect(probing).rejects.toThrow("vllm at http://a:8000 did not answer within 15000 ms.");
   });
 
   test("detects that an old server sends only text", async () => {

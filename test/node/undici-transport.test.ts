@@ -56,7 +56,7 @@ function send(request: Partial<TransportRequest> = {}): Promise<TransportRespons
     url: `http://127.0.0.1:${port}/v1/completions`,
     headers: { "content-type": "application/json" },
     body: "{}",
-    timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 },
+    connectTimeoutMs: 5000,
     signal: new AbortController().signal,
     ...request,
   });

@@ -6,7 +6,7 @@ import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { describeKind, judge } from "./judge.ts";
 import type { Source } from "./outcomes.ts";
-import { withTimeout } from "./with-timeout.ts";
+import { type Timeout, withTimeout } from "../with-timeout.ts";
 
 export interface BackendOptions {
   /** Distinguishes it from the others of its pool, in logs and metrics. */
@@ -242,7 +242,7 @@ export class Backend {
   async probe(signal: AbortSignal): Promise<EngineProbe> {
     const ask = (limited: AbortSignal) => this.engine.probe(limited);
     try {
-      this.#probed = await withTimeout(ask, PROBE_TIMEOUT_MS, signal, this.#clock);
+      this.#probed = await withTimeout(ask, this.#within(PROBE_TIMEOUT_MS), signal);
     } catch (error) {
       if (!signal.aborted) this.#failCheck(error);
       throw error;
@@ -260,12 +260,8 @@ export class Backend {
     if (engine.check === undefined) return;
     const askedAt = this.#clock.now();
     try {
-      await withTimeout(
-        async (limited) => engine.check?.(limited),
-        CHECK_TIMEOUT_MS,
-        signal,
-        this.#clock,
-      );
+      const ask = async (limited: AbortSignal) => engine.check?.(limited);
+      await withTimeout(ask, this.#within(CHECK_TIMEOUT_MS), signal);
     } catch (error) {
       // A loaded server may be slow to answer the check. Requests answered meanwhile are better evidence.
       const isOnlySlow = isTimeout(error) && this.#heardAt > askedAt;
@@ -277,6 +273,10 @@ export class Backend {
     this.#failedChecks = 0;
     if (this.isStanding) this.#hear();
     else this.#breaker.allowTrial(this.#clock.now());
+  }
+
+  #within(ms: number): Timeout {
+    return { ms, clock: this.#clock };
   }
 
   #failCheck(error: unknown): void {
