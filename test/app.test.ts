@@ -5,6 +5,7 @@ import { sha256Hex } from "../src/api/auth.ts";
 import { createDemoEngine } from "../src/engines/demo.ts";
 import { createPool } from "../src/engines/pool.ts";
 import { EngineError } from "../src/engines/engine-error.ts";
+import { RESPONSE_HEADERS } from "../src/telemetry/response-headers.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { createModels, type ModelOptions, type Models } from "../src/models/models.ts";
 import { fakeEngine } from "./helpers/fake-engine.ts";
@@ -163,7 +164,7 @@ describe("web pages", () => {
     expect(answered.status).toBe(200);
     expect(Object.fromEntries(answered.headers)).toMatchObject({
       "access-control-allow-origin": origin,
-      "access-control-expose-headers": expect.stringContaining("x-request-id"),
+      "access-control-expose-headers": RESPONSE_HEADERS.join(","),
     });
   });
 

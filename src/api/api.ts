@@ -12,6 +12,7 @@ import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
+import type { ResponseHeaders } from "../telemetry/response-headers.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./client.ts";
@@ -66,7 +67,7 @@ export interface ErrorReply {
   /** Sent as JSON. */
   readonly body: object;
   /** In addition to `content-type`, `retry-after` and `www-authenticate`, which all APIs share. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ResponseHeaders;
 }
 
 /** What the application gives to every API. */

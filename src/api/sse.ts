@@ -4,6 +4,7 @@
  * Backpressure: no frame is produced while the client has no room for it. A client that disconnects cancels the stream on
  * every runtime (on Workers that is the only sign), which aborts the turn.
  */
+import type { ResponseHeaders } from "../telemetry/response-headers.ts";
 import type { PushStream } from "../streams/push-stream.ts";
 
 export interface SseOptions {
@@ -13,7 +14,7 @@ export interface SseOptions {
   readonly keepAlive?: string | (() => string);
   /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
   readonly clientIdleTimeoutMs: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ResponseHeaders;
   /** Absent: nothing is known of frames but their text. */
   readonly hints?: FrameHints;
   /** Called when the client disconnects before the end. */

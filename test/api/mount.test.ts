@@ -120,7 +120,7 @@ describe("an API of its own", () => {
     errorEnvelope: ({ status, message }, { id: requestId }) => ({
       status: status === 404 ? 404 : status + 100,
       body: { own: message, requestId },
-      headers: { "own-id": requestId },
+      headers: { "request-id": requestId },
     }),
     limits: () => ({ maxBodyBytes: 3 }),
   };
@@ -168,7 +168,7 @@ describe("an API of its own", () => {
     const response = await ask(path, init);
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ own: expect.any(String), requestId: "req_1" });
-    expect(response.headers.get("own-id")).toBe("req_1");
+    expect(response.headers.get("request-id")).toBe("req_1");
   });
 
   test("does not format errors of other APIs", async () => {

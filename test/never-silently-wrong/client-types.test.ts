@@ -70,6 +70,31 @@ describe("Responses", () => {
   });
 });
 
+describe("response headers", () => {
+  test("web pages may read each one that a reply has", async () => {
+    const { send } = createBrowsingApp({ engine: scriptedEngine([ANSWER]), toolbox: {} });
+    const tools = [{ type: "acme:tool" }];
+    const response = await send("/v1/responses", {
+      method: "POST",
+      headers: { origin: "http://localhost:3000" },
+      body: JSON.stringify({ ...responses.toBody(HELLO), tools }),
+    });
+    const exposed = response.headers.get("access-control-expose-headers")?.split(",");
+    const own = [...response.headers.keys()].filter((name) => name.startsWith("x-"));
+    expect(own).toContain("x-harmony-skipped-tools");
+    expect(exposed).toEqual(expect.arrayContaining(own));
+  });
+
+  test("skipped items are named as the vendor spells them", async () => {
+    const input = [{ type: "acme:search_result/v1" }, { role: "user", content: "Hi" }];
+    const { headers } = await ask(responses.path, { input });
+    expect(headers.get("x-harmony-skipped-items")).toBe("acme:search_result/v1");
+    const content = [{ type: "acme:note" }, { type: "text", text: "Hi" }];
+    const body = { ...messages.toBody([]), messages: [{ role: "user", content }] };
+    expect((await ask(messages.path, body)).headers.get("x-harmony-skipped")).toBe("acme:note");
+  });
+});
+
 describe("Messages", () => {
   test("text blocks without citations have no such member", async () => {
     const body = messages.toBody(HELLO);

@@ -6,6 +6,7 @@ import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.t
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Models } from "../../models/models.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
@@ -119,7 +120,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       const system = deps.system(now);
       return withSummaries(kept, { ...wanted, model, turn, system, signal: abort.signal });
     });
-    const headers = {
+    const headers: ResponseHeaders = {
       "x-generation-id": options.id,
       ...(outcome && { "x-harmony-cot": outcome }),
       "x-harmony-reasoning-effort": usedEffort(reasoning),

@@ -8,6 +8,7 @@ import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { type ReadBody, readBody } from "../body-memory.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../client.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
@@ -142,7 +143,7 @@ interface PreparedTurn {
   /** As the client named it. */
   readonly name: string;
   readonly turn: Turn;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ResponseHeaders;
 }
 
 interface SentParts {
@@ -227,7 +228,7 @@ function refuseThread({ thread }: CountRequest): void {
 
 /** Kinds are text from the client, so only plausible names are logged. */
 function toSkippedKinds(kinds: readonly string[]): readonly string[] {
-  const shown = kinds.map((kind) => (/^[\w.-]{1,64}$/.test(kind) ? kind : "other"));
+  const shown = kinds.map((kind) => (/^[!-+\--~]{1,64}$/.test(kind) ? kind : "other"));
   return [...new Set(shown)].toSorted().slice(0, MAX_SKIPPED_KINDS);
 }
 

@@ -5,19 +5,9 @@
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { Settings } from "../../config/settings.ts";
+import { RESPONSE_HEADERS } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
-
-/** Response headers a web page may read. */
-const EXPOSED_HEADERS = [
-  "x-request-id",
-  "request-id",
-  "x-generation-id",
-  "x-harmony-cot",
-  "x-harmony-reasoning-effort",
-  "x-harmony-skipped",
-  "retry-after",
-];
 
 /** Refuses pages of other origins with a {@link RequestError} of status 403 where the gateway has no keys. */
 export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
@@ -29,7 +19,7 @@ export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
   // of `x-stainless-*`, and OpenRouter's clients `http-referer`, `x-title` and others.
   const allow = cors({
     origin: (origin) => (isAllowed(origin) ? origin : null),
-    exposeHeaders: EXPOSED_HEADERS,
+    exposeHeaders: [...RESPONSE_HEADERS],
     maxAge: 86_400,
   });
   return (c, next) => {

@@ -1,5 +1,6 @@
 /** Collects what was left out of a turn or is not enforced, for response headers, the log and the metrics. */
 import type { Capabilities } from "../../engines/engine.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { findFormat } from "../../turn/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -27,7 +28,7 @@ export function toOmissions(
   return { tools: unique(skippedTools), items: unique(items), unenforced };
 }
 
-export function omissionHeaders({ tools, items, unenforced }: Omissions): Record<string, string> {
+export function omissionHeaders({ tools, items, unenforced }: Omissions): ResponseHeaders {
   return {
     ...(tools.length > 0 && { "x-harmony-skipped-tools": toList(tools) }),
     ...(items.length > 0 && { "x-harmony-skipped-items": toList(items) }),
@@ -57,11 +58,11 @@ const KINDS: ReadonlySet<string> = new Set([
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 
-/** Kinds come from the client and may hold characters that no header can. */
+/** Kinds come from the client: only what cannot stand in such a list is replaced. */
 function toList(names: readonly string[]): string {
   const shown = names
     .slice(0, MAX_NAMES)
-    .map((name) => name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^\w.-]/g, "_"));
+    .map((name) => name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^!-~]|,/g, "_"));
   const others = names.length - shown.length;
   return [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(", ");
 }

@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
 import { readBody } from "../body-memory.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../client.ts";
 import { type FrameHints, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -88,7 +89,7 @@ async function answerInBackground(
   });
 }
 
-function toHeaders({ context, omissions, builder }: PendingResponse): Record<string, string> {
+function toHeaders({ context, omissions, builder }: PendingResponse): ResponseHeaders {
   return {
     "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),

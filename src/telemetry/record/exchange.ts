@@ -1,4 +1,5 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
+import { RESPONSE_HEADERS } from "../response-headers.ts";
 import type { Elapsed } from "./elapsed.ts";
 import { bytesOf, type RecordBudget } from "./limits.ts";
 import { withoutToolCredentials } from "./tool-credentials.ts";
@@ -36,18 +37,7 @@ const KEPT_HEADERS = [
 ];
 
 /** Response headers that are kept. */
-const KEPT_ANSWER_HEADERS = [
-  "content-type",
-  "retry-after",
-  "x-generation-id",
-  "x-harmony-cot",
-  "x-harmony-reasoning-effort",
-  "x-harmony-skipped",
-  "x-harmony-skipped-items",
-  "x-harmony-skipped-tools",
-  "x-harmony-unenforced-tools",
-  "x-request-id",
-];
+const KEPT_ANSWER_HEADERS = ["content-type", ...RESPONSE_HEADERS];
 
 /** Longest header value that is kept. */
 const MAX_HEADER_LENGTH = 512;

@@ -1,0 +1,20 @@
+/**
+ * The headers of replies besides those of HTTP. Records keep them, web pages may read them, and the objects that set them
+ * have this type, so that no other name compiles.
+ */
+export const RESPONSE_HEADERS = [
+  "request-id",
+  "retry-after",
+  "x-generation-id",
+  "x-harmony-cot",
+  "x-harmony-reasoning-effort",
+  "x-harmony-skipped",
+  "x-harmony-skipped-items",
+  "x-harmony-skipped-tools",
+  "x-harmony-unenforced-tools",
+  "x-request-id",
+] as const;
+
+export type ResponseHeaders = {
+  readonly [Name in (typeof RESPONSE_HEADERS)[number]]?: string;
+};
