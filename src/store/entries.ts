@@ -45,8 +45,9 @@ export function createEntries<S extends z.ZodType>(
   };
 }
 
-/** Undefined for text that is not JSON or does not meet the schema. Never throws. */
+/** Undefined for text that is not JSON, nests too deeply or does not meet the schema. Never throws. */
 export function readStored<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {
+  if (isTooDeep(text)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -54,4 +55,32 @@ export function readStored<S extends z.ZodType>(schema: S, text: string): z.outp
     return undefined;
   }
   return schema.safeParse(value).data;
+}
+
+/** Twice what requests may nest: deeper values were not stored by a gateway, and overflow the stack of whoever walks them. */
+const MAX_DEPTH = 256;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(text, at);
+    // [ and {, which differ from ] and } by two.
+    else if ((unit | 0x20) === 0x7b && ++depth > MAX_DEPTH) return true;
+    else if ((unit | 0x20) === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0;
+  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+  return slashes % 2 === 1;
 }

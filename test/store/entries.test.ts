@@ -44,6 +44,15 @@ test.each(["", "{", '{"name":"Re', '{"name":7}', "null", "\u0000", '"Rex"'])(
   },
 );
 
+test("a value that nests deeper than any request is missing, whatever its texts contain", () => {
+  const schema = z.looseObject({});
+  const nested = (depth: number) => `{"a":${"[".repeat(depth)}"]\\\\\\"["${"]".repeat(depth)}}`;
+  expect(readStored(schema, nested(250))).toBeDefined();
+  expect(readStored(schema, nested(260))).toBe(undefined);
+  expect(readStored(schema, nested(100_000))).toBe(undefined);
+  expect(readStored(schema, JSON.stringify({ a: "[{".repeat(1000), b: '\\"[' }))).toBeDefined();
+});
+
 test("reading never throws, whatever the stored text", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {

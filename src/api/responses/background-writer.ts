@@ -5,9 +5,9 @@
  * written is written with the next attempt.
  */
 import type { ResponsesContext } from "./context.ts";
-import { ignoreStoreFailure, keepResponse, type PendingResponse } from "./create-response.ts";
+import { keepResponse, type PendingResponse } from "./create-response.ts";
 import type { EventLog } from "./event-log.ts";
-import { isInFlight } from "./response-store.ts";
+import { ignoreStoreFailure, isInFlight } from "./response-store.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface BackgroundWriter {

@@ -5,7 +5,6 @@
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
 import { consume } from "../../streams/push-stream.ts";
-import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Pause } from "../../streams/slices.ts";
@@ -217,11 +216,6 @@ export async function keepResponse(
     },
     { store: request.store ?? true, earlier: context.earlier },
   );
-}
-
-/** Rethrows anything but a store failure, which the store has reported already. */
-export function ignoreStoreFailure(error: unknown): void {
-  if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
 }
 
 export function requireModel(

@@ -118,8 +118,8 @@ async function loadEarlier(
   }
   if (previous) {
     const now = deps.now();
-    const refreshBefore = now - (deps.ttlSeconds * 1000) / 2;
-    const chain = await readChain(responses, tenant, previous, { budget, refreshBefore, now });
+    const refreshAfterMs = (deps.ttlSeconds * 1000) / 2;
+    const chain = await readChain(responses, tenant, previous, { budget, refreshAfterMs, now });
     if (chain === undefined) throw unknownPrevious(previous);
     const last = chain.at(-1);
     if (last && isInFlight(last)) {

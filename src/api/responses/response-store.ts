@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { StoreError } from "../../store/store-error.ts";
 import { RequestError } from "../errors.ts";
 import type { WireItem } from "./items.ts";
 
@@ -81,6 +82,11 @@ export function responseTooLarge(): RequestError {
     "input: the response would be too large to be stored. Send less input, or set store to false.",
     { status: 413, param: "input", errorType: "payload_too_large" },
   );
+}
+
+/** Rethrows anything but a store failure, which the store has reported already. */
+export function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
 }
 
 /**

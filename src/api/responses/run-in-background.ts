@@ -10,7 +10,8 @@ import { sleep } from "../../streams/timers.ts";
 import { describeError } from "../errors.ts";
 import type { BackgroundWriter } from "./background-writer.ts";
 import type { ResponsesContext } from "./context.ts";
-import { ignoreStoreFailure, runPending } from "./create-response.ts";
+import { runPending } from "./create-response.ts";
+import { ignoreStoreFailure } from "./response-store.ts";
 import type { StreamedResponse } from "./stream-response.ts";
 
 /** How often a piece of new events is written. */

@@ -4,7 +4,12 @@
  */
 import { yieldToEventLoop } from "../../streams/timers.ts";
 import type { InputItem, WireItem } from "./items.ts";
-import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
+import {
+  ignoreStoreFailure,
+  type ResponseStore,
+  responseOf,
+  type StoredResponse,
+} from "./response-store.ts";
 
 /** Most responses that one request's references may need. Cloudflare's KV allows a request no more reads. */
 const MAX_RESPONSES = 1000;
@@ -28,8 +33,11 @@ export interface HistoryBudget {
 
 export interface ReadChainOptions {
   readonly budget: HistoryBudget;
-  /** Entries stored before this time are stored again, so that a conversation does not expire while it is continued. */
-  readonly refreshBefore: number;
+  /**
+   * Entries stored longer ago than this are stored again, so that a conversation does not expire while it is continued; so are
+   * those stored as far in the future, by a machine whose clock was ahead.
+   */
+  readonly refreshAfterMs: number;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -50,9 +58,12 @@ export async function readChain(
     const batch = await Promise.all(ids.map((each) => responses.get(tenant, each)));
     for (const entry of batch) {
       if (entry === undefined) return undefined;
-      if (entry.storedAt < options.refreshBefore) {
+      if (Math.abs(options.now - entry.storedAt) > options.refreshAfterMs) {
         const renewed = { ...entry, storedAt: options.now };
-        await responses.put(tenant, renewed, { store: true, earlier: [] });
+        // A store that can only be read is enough for this request.
+        await responses
+          .put(tenant, renewed, { store: true, earlier: [] })
+          .catch(ignoreStoreFailure);
       }
       links.push(toLink(entry));
       await slices.spend(sizeOf(entry));

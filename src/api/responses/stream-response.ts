@@ -7,12 +7,8 @@ import {
 } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import {
-  ignoreStoreFailure,
-  keepResponse,
-  type PendingResponse,
-  runPending,
-} from "./create-response.ts";
+import { keepResponse, type PendingResponse, runPending } from "./create-response.ts";
+import { ignoreStoreFailure } from "./response-store.ts";
 import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 
 /** A pending response that is streamed. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { StoreRefusal } from "../../../src/store/store-error.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody, responseObject } from "./schemas.ts";
@@ -259,6 +260,51 @@ describe("a response continued by its id", () => {
       previous = (await app.create({ input: `turn ${turn}`, previous_response_id: previous })).id;
     }
     for (let turn = 0; turn <= 6; turn++) expect(engine.prompts.at(-1)).toContain(`turn ${turn}`);
+  });
+
+  test("expires after its last continuation, even if the clock of the first gateway was far ahead", async () => {
+    let now = NOW;
+    const store = memoryStore(() => now);
+    const settings = { storeTtlSeconds: 100 };
+    const ahead = responsesApp({
+      engine: scriptedEngine([answer("Hi.")]),
+      store,
+      now: () => now + 86_400_000,
+      settings,
+    });
+    const engine = scriptedEngine((_, turn) => answer(`answer ${turn}`));
+    const app = responsesApp({ engine, store, now: () => now, settings });
+    let previous = (await ahead.create({ input: "turn 0" })).id;
+    for (let turn = 1; turn <= 6; turn++) {
+      now += 40_000;
+      previous = (await app.create({ input: `turn ${turn}`, previous_response_id: previous })).id;
+    }
+    for (let turn = 0; turn <= 6; turn++) expect(engine.prompts.at(-1)).toContain(`turn ${turn}`);
+  });
+
+  test("can be continued while the store can only be read", async () => {
+    let now = NOW;
+    const memory = memoryStore(() => now);
+    const state = { isFull: false };
+    const store: Store = {
+      ...memory,
+      set: async (...entry) => {
+        if (state.isFull) throw new StoreRefusal("OOM", "it answered: OOM");
+        return memory.set(...entry);
+      },
+    };
+    const app = responsesApp({
+      engine: scriptedEngine((_, turn) => answer(`answer ${turn}`)),
+      store,
+      now: () => now,
+      settings: { storeTtlSeconds: 100 },
+    });
+    const first = await app.create({ input: "turn 0" });
+    const { id } = await app.create({ input: "turn 1", previous_response_id: first.id });
+    now += 60_000;
+    state.isFull = true;
+    const next = { input: "turn 2", previous_response_id: id, store: false };
+    expect((await app.create(next)).status).toBe("completed");
   });
 
   test("is found by another gateway with the same store, even after the first has stopped", async () => {
