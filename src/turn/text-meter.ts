@@ -12,10 +12,17 @@ export interface TextMeter {
   tokens(): number;
   /** Those of the text that no further text can split otherwise. Costs nothing. */
   settled(): number;
+  /** Whether there are more tokens than this, whatever text follows. */
+  exceeds(limit: number): boolean;
 }
 
 /** Length in characters at which text without spaces is counted as it stands. */
 const MAX_REST = 256;
+
+/** Bytes of a UTF-16 code unit in UTF-8: the most tokens that it can be. */
+const MAX_TOKENS_PER_UNIT = 3;
+/** How many tokens the end of a text can have more than it has with what follows: half a marker, half a word. */
+const UNSURE_TOKENS = 8;
 
 export function createTextMeter(tokenizer: Tokenizer): TextMeter {
   return new Meter(tokenizer);
@@ -46,6 +53,14 @@ class Meter implements TextMeter {
 
   settled(): number {
     return this.#settled;
+  }
+
+  exceeds(limit: number): boolean {
+    const left = limit - this.#settled;
+    if (left < 0) return true;
+    const sure = left + UNSURE_TOKENS;
+    if (this.#rest.length * MAX_TOKENS_PER_UNIT <= sure) return false;
+    return count(this.#rest, this.#tokenizer) > sure;
   }
 
   tokens(): number {

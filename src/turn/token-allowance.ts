@@ -74,15 +74,15 @@ class Allowance implements TokenAllowance {
   }
 
   /**
-   * Counts text up to where no further text can split it into other tokens. A server that stops at its limit never has more of it,
-   * and one that does not is stopped within a word.
+   * Text counts as far as no further text can split it into fewer tokens. A server that stops at its limit never has more of it,
+   * and one that does not is stopped within some words.
    */
   #takeText(tokens: Text): Text | undefined {
     const meter = (this.#meter ??= createTextMeter(o200kHarmony()));
     const room = Math.max(0, this.#left - meter.settled());
     if (leastTokens(tokens.text) <= room) {
       meter.push(tokens.text);
-      if (meter.settled() <= this.#left) return tokens;
+      if (!meter.exceeds(this.#left)) return tokens;
     }
     return nonEmpty({ type: "text", text: firstTokens(tokens.text, room) });
   }
