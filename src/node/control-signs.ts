@@ -14,13 +14,29 @@ export function showToken(name: string, colour: Colour | undefined): string {
 }
 
 export function showText(text: string, colour: Colour | undefined): string {
-  return colour === undefined ? text.replaceAll(SPELLED, "<\\|") : paint(colour, text);
+  return colour === undefined ? text.replaceAll(SPELLED, "<\\|") : paint(colour, visible(text));
 }
 
 /** Explains the notation, if it was used. */
 export function explainSigns(text: string): string[] {
   if (text.search(SPELLED) < 0) return [];
   return ["A backslash marks ordinary text that is spelled like a control token."];
+}
+
+/** What a terminal obeys or hides: controls but for tabs and line ends, marks of direction, separators of lines. */
+const OBEYED =
+  // oxlint-disable-next-line eslint/no-control-regex -- these are to be found
+  /[\0-\x08\v-\x1F\x7F-\x9F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+/** How `paint` begins and ends a colour. */
+// oxlint-disable-next-line eslint/no-control-regex -- as above
+const COLOUR = /^\x1B\[[\d;]{1,16}m/;
+
+/** The text as it may be sent to a terminal: what that would obey is spelled, `\u001b`. */
+export function visible(text: string, { keepsColours = false } = {}): string {
+  return text.replace(OBEYED, (sign, at: number) => {
+    if (keepsColours && sign === "\x1B" && COLOUR.test(text.slice(at, at + 20))) return sign;
+    return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }
 
 export function paint(format: Parameters<typeof styleText>[0], text: string): string {

@@ -11,6 +11,9 @@ export function explainFile(error: unknown, path?: string): string | undefined {
       return `${file}: is a folder, not a file.`;
     case "ENOTDIR":
       return `${file}: a part of the path is not a folder.`;
+    case "ENOSPC":
+    case "EDQUOT":
+      return `${file}: there is no space left to write it.`;
     case "EACCES":
     case "EPERM":
       return `${file}: this user may not read or write it.`;

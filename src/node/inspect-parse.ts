@@ -1,5 +1,4 @@
 /** `harmony-gateway parse`: prints how a raw completion is parsed, and which repairs that took. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { systemOptions } from "../config/system-options.ts";
 import { bodyText, offersFunctions } from "../harmony/body.ts";
@@ -7,7 +6,8 @@ import { createParser, type ParseEvent, toFinishReason } from "../harmony/parse.
 import { o200kHarmony } from "../tokenizer/index.ts";
 import * as z from "zod";
 import { isRequest, requestConversation } from "./captured-request.ts";
-import { paint, showText } from "./control-signs.ts";
+import { isTerminal, readInput } from "./command-io.ts";
+import { paint, showText, visible } from "./control-signs.ts";
 import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
 import { toRecordedParts } from "./show-record.ts";
@@ -35,10 +35,10 @@ interface ParsedPart {
 }
 
 /** The output. Accepts anything a model may write. */
-export function runParse(
+export async function runParse(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-): string {
+): Promise<string> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -55,9 +55,9 @@ export function runParse(
   if (positionals.length > 1) {
     throw new TypeError("parse: name one file with a completion, or - for standard input.");
   }
-  const input = readFileSync(file === "-" ? 0 : file, "utf8");
+  const input = await readInput(file);
 
-  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
+  const coloured = values.color ?? (isTerminal() && !environment["NO_COLOR"]);
   const bold = (text: string) => (coloured ? paint("bold", text) : text);
   const record = values.ids ? undefined : readRecord(input);
   if (record !== undefined) return showRecord(record, values.json ?? false, bold);
@@ -84,7 +84,7 @@ export function runParse(
   return [
     ...parts.map(
       ({ part, name, text }) =>
-        `${bold(name === undefined ? part : `${part} ${name}`)}\n${coloured ? text : showText(text, undefined)}\n`,
+        `${bold(name === undefined ? part : `${part} ${name}`)}\n${coloured ? visible(text) : showText(text, undefined)}\n`,
     ),
     `${bold("finish")} ${finish}`,
     `${bold("repairs")} ${repairs.length > 0 ? repairs.join(", ") : "none"}`,

@@ -1,5 +1,4 @@
 /** `harmony-gateway render`: prints the prompt that a chat request becomes. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { systemOptions } from "../config/system-options.ts";
 import { type DroppedMessage, dropFinishedAnalysis } from "../harmony/analysis.ts";
@@ -8,6 +7,7 @@ import { createRenderer } from "../harmony/render.ts";
 import type { RenderedPrompt, Segment } from "../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { requestConversation } from "./captured-request.ts";
+import { isTerminal, readInput } from "./command-io.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
 import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
@@ -36,10 +36,10 @@ const COLOURS: Record<string, Colour> = {
 };
 
 /** The output. Throws a `RequestError` for a request the API would refuse. */
-export function runRender(
+export async function runRender(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-): string {
+): Promise<string> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -58,7 +58,7 @@ export function runRender(
     );
   }
 
-  const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
+  const bodyText = await readInput(file);
   const { prompt, kept, dropped } = toPrompt(bodyText, values.date, environment);
 
   if (values.json) {
@@ -84,7 +84,7 @@ export function runRender(
   }
   if (values.ids) return prompt.ids.join(" ");
 
-  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
+  const coloured = values.color ?? (isTerminal() && !environment["NO_COLOR"]);
   const text = prompt.segments
     .map((segment) => show(segment, coloured ? colourOf(segment) : undefined))
     .join("");

@@ -3,6 +3,7 @@ import { SettingsError, suggest, withoutSecrets } from "../config/resolve.ts";
 import { isGgufFile } from "../config/backends.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
+import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
 import { createConsoleLog } from "./console/console-log.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { DOCTOR_USAGE } from "./doctor/usage.ts";
@@ -54,7 +55,7 @@ export interface CommandIo {
 
 const PROCESS_IO: CommandIo = {
   environment: process.env,
-  print: (text) => void process.stdout.write(`${text}\n`),
+  print: printOutput,
   printError: (text) => void process.stderr.write(`${text}\n`),
   fail(exitCode) {
     process.exitCode = exitCode;
@@ -122,9 +123,13 @@ function helpFor(args: readonly string[]): string {
 }
 
 /** Prints the result, or what is wrong with the arguments or the input. */
-function attempt(make: () => string, io: CommandIo, usage = ""): void {
+async function attempt(
+  make: () => string | Promise<string>,
+  io: CommandIo,
+  usage = "",
+): Promise<void> {
   try {
-    io.print(make());
+    io.print(await make());
   } catch (error) {
     refuse(error, io, usage);
   }
@@ -138,22 +143,18 @@ function refuse(error: unknown, io: CommandIo, usage = ""): void {
 }
 
 async function convert(args: readonly string[], io: CommandIo): Promise<void> {
-  const { stdin, stdout, stderr } = process;
-  stdout.on("error", endQuietly);
   try {
-    const { environment } = io;
     const code = await runConvert(args, {
-      stdin,
-      stdout,
-      stderr,
-      environment,
+      stdin: process.stdin,
+      stdout: commandOutput(),
+      stderr: process.stderr,
+      descriptors: { stdin: 0, stdout: 1 },
+      environment: io.environment,
       now: () => performance.now(),
     });
     if (code !== 0) io.fail(code);
   } catch (error) {
     refuse(error, io, CONVERT_USAGE);
-  } finally {
-    stdout.off("error", endQuietly);
   }
 }
 
@@ -169,7 +170,7 @@ async function replay(args: readonly string[], io: CommandIo): Promise<void> {
 
 async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
   const { environment } = io;
-  const colours = process.stdout.isTTY && !environment["NO_COLOR"];
+  const colours = isTerminal() && !environment["NO_COLOR"];
   try {
     // Loaded here: serving does without it.
     const { runDoctor } = await import("./doctor/command.ts");
@@ -178,12 +179,6 @@ async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
   } catch (error) {
     refuse(error, io, DOCTOR_USAGE);
   }
-}
-
-/** A reader such as `head` closes the pipe when it has read enough: that is no failure. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
 }
 
 async function serve(args: readonly string[], io: CommandIo): Promise<void> {

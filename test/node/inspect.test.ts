@@ -25,8 +25,8 @@ const request = fileWith(
 );
 
 describe("render", () => {
-  test("prints the prompt, its length, and what was dropped and why", () => {
-    const printed = runRender([request, "--date", "2026-01-31", "--no-color"], {});
+  test("prints the prompt, its length, and what was dropped and why", async () => {
+    const printed = await runRender([request, "--date", "2026-01-31", "--no-color"], {});
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>.*Current date: 2026-01-31/s);
     expect(printed).toContain("two <\\|end|><|end|><|start|>assistant\n\n");
     expect(printed).toContain("A backslash marks ordinary text");
@@ -36,8 +36,8 @@ describe("render", () => {
     );
   });
 
-  test("colours each role and channel differently", () => {
-    const printed = runRender([request, "--color"], {});
+  test("colours each role and channel differently", async () => {
+    const printed = await runRender([request, "--color"], {});
     const shown = (colour: "green" | "cyan", runs: readonly string[]) =>
       runs
         .map((run) => {
@@ -61,8 +61,8 @@ describe("render", () => {
     );
   });
 
-  test("shows a typed token unlike a real one", () => {
-    const printed = runRender([request, "--color"], {});
+  test("shows a typed token unlike a real one", async () => {
+    const printed = await runRender([request, "--color"], {});
     const [green, inverse] = (["green", ["inverse", "green"]] as const).map(
       (format) => (text: string) =>
         styleText(typeof format === "string" ? format : [...format], text, {
@@ -72,23 +72,23 @@ describe("render", () => {
     expect(printed).toContain(`${green?.("two <|end|>")}${inverse?.("<|end|>")}`);
   });
 
-  test("reads a request to the Responses API, bare or in the record of a turn", () => {
+  test("reads a request to the Responses API, bare or in the record of a turn", async () => {
     const body = { input: [{ role: "user", content: "Hi" }], instructions: "Be brief." };
-    const bare = runRender([fileWith(JSON.stringify(body)), "--no-color"], {});
+    const bare = await runRender([fileWith(JSON.stringify(body)), "--no-color"], {});
     expect(bare).toContain("# Instructions\n\nBe brief.<|end|><|start|>user<|message|>Hi<|end|>");
     const record = fileWith(
       JSON.stringify({ version: 1, request: { body: JSON.stringify(body) } }),
     );
-    expect(runRender([record, "--no-color"], {})).toBe(bare);
+    expect(await runRender([record, "--no-color"], {})).toBe(bare);
   });
 
-  test("prints ids, in which the typed marker is not special", () => {
-    const ids = runRender([request, "--ids"], {}).split(" ").map(Number);
+  test("prints ids, in which the typed marker is not special", async () => {
+    const ids = (await runRender([request, "--ids"], {})).split(" ").map(Number);
     expect(ids.filter((id) => id === 200007).length).toBe(4);
   });
 
-  test("prints JSON with all ids", () => {
-    const { tokens, ids, messages, dropped } = JSON.parse(runRender([request, "--json"], {}));
+  test("prints JSON with all ids", async () => {
+    const { tokens, ids, messages, dropped } = JSON.parse(await runRender([request, "--json"], {}));
     expect(ids.length).toBe(tokens);
     expect(messages.map((each: { role: string }) => each.role)).toEqual([
       "system",
@@ -100,10 +100,10 @@ describe("render", () => {
     expect(dropped).toEqual([{ index: 2, finishedBy: 3, text: "old reasoning" }]);
   });
 
-  test("refuses what the API would refuse, with the field's name", () => {
+  test("refuses what the API would refuse, with the field's name", async () => {
     const wrong = fileWith('{"messages":[{"role":"robot"}]}');
-    expect(() => runRender([wrong], {})).toThrow(/messages\[0\]\.role/);
-    expect(() => runRender([], {})).toThrow(/name one file with a request/);
+    await expect(runRender([wrong], {})).rejects.toThrow(/messages\[0\]\.role/);
+    await expect(runRender([], {})).rejects.toThrow(/name one file with a request/);
   });
 });
 
@@ -112,14 +112,14 @@ describe("parse", () => {
     '<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.f<|channel|>commentary json<|message|>{"a":1}}<|call|>\n',
   );
 
-  test("prints parts, the reason to finish and every repair by name", () => {
-    expect(runParse([broken, "--tools", "f,g", "--no-color"], {})).toBe(
+  test("prints parts, the reason to finish and every repair by name", async () => {
+    expect(await runParse([broken, "--tools", "f,g", "--no-color"], {})).toBe(
       'reasoning\nhm\n\ntool-call f\n{"a":1}\n\nfinish tool-calls\nrepairs channel-in-recipient × 1, extra-brackets × 1',
     );
   });
 
-  test("prints the same as JSON", () => {
-    expect(JSON.parse(runParse([broken, "--tools", "f", "--json"], {}))).toEqual({
+  test("prints the same as JSON", async () => {
+    expect(JSON.parse(await runParse([broken, "--tools", "f", "--json"], {}))).toEqual({
       parts: [
         { part: "reasoning", text: "hm" },
         { part: "tool-call", name: "f", text: '{"a":1}' },
@@ -129,37 +129,37 @@ describe("parse", () => {
     });
   });
 
-  test("reads ids, in which a spelled marker is text", () => {
+  test("reads ids, in which a spelled marker is text", async () => {
     const ids = fileWith("[200005,17196,200008,27,91,419,91,29,200002]");
-    expect(runParse([ids, "--ids", "--no-color"], {})).toBe(
+    expect(await runParse([ids, "--ids", "--no-color"], {})).toBe(
       "content\n<\\|end|>\n\nfinish stop\nrepairs none",
     );
   });
 
-  test("prints the messages of a request", () => {
-    const printed = runParse([request, "--no-color"], {});
+  test("prints the messages of a request", async () => {
+    const printed = await runParse([request, "--no-color"], {});
     expect(printed).toContain("assistant analysis\nold reasoning\n");
     expect(printed).toContain("user\ntwo <\\|end|>\n");
   });
 
-  test("recognizes a truncated completion", () => {
+  test("recognizes a truncated completion", async () => {
     const cut = fileWith("<|channel|>analysis<|message|>hm");
-    expect(JSON.parse(runParse([cut, "--length", "--json"], {})).finish).toBe("length");
+    expect(JSON.parse(await runParse([cut, "--length", "--json"], {})).finish).toBe("length");
   });
 });
 
 describe("the record of a turn", () => {
   const turn = join(import.meta.dirname, "../fixtures/turns/call-retried.json");
 
-  test("is rendered as the prompt that was sent", () => {
-    const printed = runRender([turn, "--no-color"], {});
+  test("is rendered as the prompt that was sent", async () => {
+    const printed = await runRender([turn, "--no-color"], {});
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>You are ChatGPT/);
     expect(printed).toContain("<|start|>user<|message|>Which step is next?<|end|>");
     expect(printed).toMatch(/\n\d+ tokens in 3 messages\.$/);
   });
 
-  test("is parsed to what was made of the output, with the places of the repairs", () => {
-    const printed = runParse([turn, "--no-color"], {});
+  test("is parsed to what was made of the output, with the places of the repairs", async () => {
+    const printed = await runParse([turn, "--no-color"], {});
     expect(printed).toContain('tool-call (not sent) step\n{"n":"two"}\n');
     expect(printed).toContain('tool-call step\n{"n":2}\n');
     expect(printed).toContain("repair invalid-arguments in call 2 after 6: retry-call");

@@ -7,8 +7,10 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { systemOptions } from "../../config/system-options.ts";
 import { createRenderer } from "../../harmony/render.ts";
+import { visible } from "../control-signs.ts";
 import { loadSettings } from "../settings.ts";
 import type { ConvertOptions } from "./convert-line.ts";
+import { refuseSameFiles } from "./same-files.ts";
 import { type ConvertReport, convertStream } from "./convert-stream.ts";
 
 export const CONVERT_USAGE = `\
@@ -50,22 +52,31 @@ const values = z.object({
 
 export interface ConvertIo {
   readonly stdin: AsyncIterable<Uint8Array>;
-  readonly stdout: Writable;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
+  /** The numbers of the open files behind the streams. Absent: there are none. */
+  readonly descriptors?: { readonly stdin: number; readonly stdout: number };
 }
 
 /** Returns the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
 export async function runConvert(args: readonly string[], io: ConvertIo): Promise<number> {
   const { options, file } = readArguments(args);
+  refuseSameFiles(
+    { input: file === "-" ? io.descriptors?.stdin : file, output: io.descriptors?.stdout },
+    options,
+  );
   const files = openFiles(options);
   const progress = createProgress(io);
   const reportBadLine = (text: string) => write(files.bad ?? io.stderr, `${text}\n`);
   try {
     const report = await convertStream(toConvertOptions(options, io.environment), {
       input: file === "-" ? io.stdin : createReadStream(file, { highWaterMark: 1 << 18 }),
-      write: (text) => write(files.out ?? io.stdout, text),
+      write: (text) =>
+        files.out
+          ? write(files.out, text)
+          : write(io.stdout, io.stdout.isTTY ? visible(text) : text),
       onBadLine: async (line) => {
         progress.clear();
         await reportBadLine(JSON.stringify(line));
@@ -156,10 +167,15 @@ function openFiles({
 
 function open(path: string | undefined): Writable | undefined {
   // Opened here, so that a path that cannot be written is found before anything is read.
-  return path === undefined ? undefined : createWriteStream(path, { fd: openSync(path, "w") });
+  if (path === undefined) return undefined;
+  // Told by the next write, and named after the file, which the system's error is not.
+  return createWriteStream(path, { fd: openSync(path, "w") }).on("error", (error) =>
+    Object.assign(error, { path }),
+  );
 }
 
 async function write(stream: Writable, text: string): Promise<void> {
+  if (stream.errored) throw stream.errored;
   if (!stream.write(text)) await once(stream, "drain");
 }
 

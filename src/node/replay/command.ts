@@ -1,11 +1,11 @@
 /** `harmony-gateway replay`: runs a recorded turn again and prints what differs. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { createFetchTransport } from "../../engines/fetch-transport.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Pool } from "../../engines/pool.ts";
 import { toModelOptions } from "../../models/backends.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { readInput } from "../command-io.ts";
 import { loadSettings } from "../settings.ts";
 import { type Comparison, compareTurns } from "./compare.ts";
 import { toFixture } from "./fixture.ts";
@@ -39,7 +39,7 @@ export async function runReplay(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ReplayOutput> {
   const { file, flags, settings } = splitArgs(args);
-  const record = readRecord(readFileSync(file === "-" ? 0 : file, "utf8"));
+  const record = readRecord(await readInput(file));
   if (record === undefined) throw new Error(`${file}: is not the record of a turn.`);
   if (flags.has("fixture")) {
     return { text: JSON.stringify(toFixture(record), undefined, 1), exitCode: 0 };

@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -434,4 +434,43 @@ test("any request is recovered from its conversation, or the loss is reported", 
     }),
     { numRuns: 300 },
   );
+});
+
+describe("S26: a file that is read is not written", () => {
+  const input = join(folder, "same.jsonl");
+  const hardLink = join(folder, "hard.jsonl");
+  const softLink = join(folder, "soft.jsonl");
+  writeFileSync(input, `${chat("a")}\n`);
+  linkSync(input, hardLink);
+  symlinkSync(input, softLink);
+  const toIds = ["--from", "chat", "--to", "ids"];
+
+  test.each([
+    ["--out", input],
+    ["--bad", input],
+    ["--losses", input],
+    ["--out", hardLink],
+    ["--out", softLink],
+  ])("%s", async (flag, path) => {
+    await expect(run([input, ...toIds, flag, path], "")).rejects.toThrow(
+      new TypeError(`${flag} ${path}: is the same file as the input.`),
+    );
+    expect(readFileSync(input, "utf8")).toBe(`${chat("a")}\n`);
+  });
+
+  test("nor are two outputs one file, also one that does not exist yet", async () => {
+    const path = join(folder, "both.jsonl");
+    await expect(run([input, ...toIds, "--out", path, "--bad", path], "")).rejects.toThrow(
+      new TypeError(`--bad ${path}: is the same file as --out.`),
+    );
+  });
+
+  test("an input that does not exist empties no output", async () => {
+    const path = join(folder, "kept.jsonl");
+    writeFileSync(path, "kept");
+    await expect(run([join(folder, "none"), ...toIds, "--out", path], "")).rejects.toThrow(
+      "ENOENT",
+    );
+    expect(readFileSync(path, "utf8")).toBe("kept");
+  });
 });

@@ -1,0 +1,67 @@
+/** What commands read and print. Input is bounded; output may be cut off by its reader, or find a full disk. */
+import { createReadStream, createWriteStream, fstatSync } from "node:fs";
+import type { Writable } from "node:stream";
+import { visible } from "./control-signs.ts";
+import { explainFile } from "./explain-file.ts";
+
+/** Enough for any record of a turn. */
+const MAX_INPUT_BYTES = 134_217_728;
+
+/**
+ * A file's text, or that of standard input for `-`. Standard input is read as a stream: reading it at once fails where
+ * a pipe has nothing yet.
+ */
+export async function readInput(
+  file: string,
+  stdin: AsyncIterable<Uint8Array> = process.stdin,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of file === "-" ? stdin : createReadStream(file)) {
+    length += chunk.length;
+    if (length > MAX_INPUT_BYTES) throw new TypeError(`${nameOf(file)}: is larger than 128 MB.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function nameOf(file: string): string {
+  return file === "-" ? "The input" : file;
+}
+
+/** Whether standard output is a terminal, which obeys what it is sent. */
+export function isTerminal(): boolean {
+  return process.stdout.isTTY;
+}
+
+let output: Writable | undefined;
+
+/**
+ * Standard output, for a command that ends. A reader such as `head`, which closes the pipe when it has read enough, ends the command
+ * quietly; any other failure ends it with a sentence.
+ */
+export function commandOutput(): Writable {
+  output ??= openOutput();
+  return output;
+}
+
+export function printOutput(text: string): void {
+  commandOutput().write(`${isTerminal() ? visible(text, { keepsColours: true }) : text}\n`);
+}
+
+function openOutput(): Writable {
+  // Node's own stream for a file takes a part that fitted on a full disk for the whole.
+  const isFile = fstatSync(1).isFile();
+  const stream = isFile ? createWriteStream("", { fd: 1, autoClose: false }) : process.stdout;
+  return stream.on("error", endCommand);
+}
+
+/** Exit code of a command that could not be run. */
+const EXIT_FAILED = 2;
+
+function endCommand(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit();
+  const sentence = explainFile(error, "The output") ?? `The output: ${error.message}.`;
+  process.stderr.write(`${sentence}\n`);
+  process.exit(EXIT_FAILED);
+}
