@@ -129,11 +129,11 @@ Reasoning that repeats itself is cut (\`repetitionGuard\`), at the same token ho
 opened. A call to a tool that was not offered is passed on by default, so that the client can report it
 (\`refuseUnofferedTools\` treats it as not allowed). gpt-oss stops after each call; \`sampleMoreCalls\` samples further ones.
 
-**Stop strings** are matched on the answer's text, however it is split. The text before the match is kept; the match is not
-returned. They are never sent to the engine. In Chat Completions, preamble and answer are one text: a match that begins in
-the preamble ends the answer before its first character. The preamble has already been sent by then, so the part of the
-match in it stays. A stop string completely inside a preamble does not end the turn, because the call after it would be
-lost. A match that begins in the answer and reaches into a following preamble ends the turn before that preamble. With a
+**Stop strings** end the answer, however its text is split: the text before the match is kept, the match is not returned. They
+are never sent to the engine. Reasoning, arguments and preambles are not searched, on any API: the call after a preamble would be
+lost. In Chat Completions, where preamble and answer are one text, a match across their boundary counts. If it begins in the
+preamble, which has been sent by then, the answer ends before its first character, and the part of the match in the preamble
+stays. If it begins in the answer, the turn ends before the preamble that follows. With a
 response format, the text before a stop string must be the whole document. It is checked like any other, so an incomplete
 document is retried once and then ends with \`finish_reason: "error"\`.
 

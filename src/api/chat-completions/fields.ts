@@ -184,7 +184,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "stop",
         treatment: "honoured",
-        note: "Up to four strings of up to 1,000 characters, matched in the answer only. The answer ends before the match.",
+        note: "Up to four strings of up to 1,000 characters, matched in the answer only: it ends before the match. A preamble is not searched, because the call after it would be lost.",
       },
       { name: "temperature", treatment: "engine", note: "0 to 2; absent: 1." },
       { name: "top_p", treatment: "engine", note: "0 to 1; absent: 1." },

@@ -41,6 +41,7 @@ import {
 import { requestedReasoning, toShownThinking } from "./thinking.ts";
 import { createEventWriter, errorFrame, PING } from "./to-events.ts";
 import { toMessage } from "./to-message.ts";
+import { withoutParts } from "./warm-up.ts";
 import { toOfferedFunctions, type ServerTools } from "./tools.ts";
 import { toTurnInSteps, type TurnContext } from "./to-turn.ts";
 
@@ -91,7 +92,8 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     };
     const abort = createAbort(c.req.raw.signal);
     const { signal } = abort;
-    const events = deps.reasoning.keep(model.run(turn, signal), {
+    const run = model.run(turn, signal);
+    const events = deps.reasoning.keep(request.max_tokens === 0 ? withoutParts(run) : run, {
       tenant: client.tenant,
       // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
       seal: options.thinking !== "none" || turn.builtins !== undefined,
