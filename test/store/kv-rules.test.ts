@@ -5,13 +5,14 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { createKvStore } from "../../src/store/kv-store.ts";
+import { sleep } from "../../src/streams/timers.ts";
 import { consume } from "../api/responses/consumer.ts";
 import { holdLoop } from "../api/responses/loops.ts";
 import { responseObject } from "../api/responses/schemas.ts";
 import { MODEL, readEvents, type ResponsesApp, responsesApp } from "../api/responses/support.ts";
 import { createTestApp } from "../helpers/app.ts";
 import { settled, useFakeTime } from "../helpers/fake-time.ts";
-import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { type Script, type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { createSimulatedKv } from "../helpers/simulated-kv.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
 
@@ -166,10 +167,21 @@ describe("does not hold:", () => {
   });
 
   test("a background response that runs for minutes within one invocation: its operations are used up", async () => {
-    const { kv, here } = twoLocations({ write: ANSWER.slice(0, 40), hang: true });
-    kv.beginInvocation();
+    const kv = createSimulatedKv();
+    const words = Array.from({ length: 6000 }, (_, n) => ` word${n % 10}`).join("");
+    const engine = scriptedEngine(() => `<|channel|>final<|message|>Here:${words}<|return|>`);
+    const slow: ScriptedEngine = {
+      ...engine,
+      async *complete(request, signal) {
+        for await (const event of engine.complete(request, signal)) {
+          await sleep(25, signal);
+          yield event;
+        }
+      },
+    };
+    const here = responsesApp({ engine: slow, store: createKvStore(kv.at("here")) });
     const { id } = await create(here, BACKGROUND);
-    await vi.advanceTimersByTimeAsync(600_000);
+    await vi.advanceTimersByTimeAsync(200_000);
     expect(kv.rejected).toContain("Too many API requests by single Worker invocation.");
     kv.beginInvocation();
     await settled(here.send("POST", `/v1/responses/${id}/cancel`));

@@ -1,5 +1,6 @@
 /**
- * Writes a background response and its events to the store while it runs: the events in pieces, and the response as it stands.
+ * Writes a background response and its events to the store while it runs: the events in pieces, a heartbeat, and the response
+ * itself, which may be long, when it has changed.
  *
  * The caller makes one write of each kind at a time, so that an older state never overwrites a newer one. What could not be
  * written is written with the next attempt.
@@ -19,7 +20,10 @@ export interface BackgroundWriter {
   accept(): Promise<void>;
   /** Writes the remaining events, then the response as ended. Rejects when the store fails. */
   end(): Promise<void>;
-  /** Aborts the response if a cancellation was requested, otherwise writes it. Rejects when the store fails. */
+  /**
+   * Aborts the response if a cancellation was requested. Otherwise writes a heartbeat, and the response if it has changed.
+   * Rejects when the store fails.
+   */
   heartbeat(abort: AbortController): Promise<void>;
 }
 
@@ -27,12 +31,14 @@ export interface BackgroundWriterDeps {
   readonly log: EventLog;
   /** Whether a cancellation was requested, at this gateway or at another one. */
   readonly isCancelled: () => Promise<boolean>;
+  /** Stores a sign of life. */
+  readonly beat: () => Promise<void>;
 }
 
 export function createBackgroundWriter(
   pending: PendingResponse,
   context: ResponsesContext,
-  { log, isCancelled }: BackgroundWriterDeps,
+  { log, isCancelled, beat }: BackgroundWriterDeps,
 ): BackgroundWriter {
   const { tenant } = pending.caller.client;
   let waiting: ResponseEvent[] = [];
@@ -40,6 +46,8 @@ export function createBackgroundWriter(
   let piece: readonly ResponseEvent[] | undefined;
   let pieces = 0;
   let written = 0;
+  /** What of the response was last written. */
+  let kept = "";
 
   async function writePiece(): Promise<void> {
     if (waiting.length === 0) return;
@@ -74,8 +82,15 @@ export function createBackgroundWriter(
         ignoreStoreFailure(error);
         return false;
       });
-      if (isStopped) abort.abort();
-      else if (isInFlight(pending.builder.response())) await keepResponse(pending, context);
+      if (isStopped) return abort.abort();
+      const { builder } = pending;
+      const { status } = builder.response();
+      if (!isInFlight({ status })) return;
+      await beat();
+      const current = `${status} ${builder.output.length}`;
+      if (current === kept) return;
+      await keepResponse(pending, context);
+      kept = current;
     },
   };
 }

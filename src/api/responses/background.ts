@@ -1,8 +1,8 @@
 /**
  * Background responses: started, polled, followed and cancelled.
  *
- * The process that runs one writes to the store while it runs: the events, and about every second the response itself as a
- * heartbeat. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
+ * The process that runs one writes to the store while it runs: the events, the response when it has changed, and every second
+ * a heartbeat. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
  * reported as failed by those who see its heartbeat stop.
  */
 import * as z from "zod";
@@ -16,7 +16,7 @@ import type { PendingResponse } from "./create-response.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createBackgroundWriter } from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
-import { createHeartbeatWatch } from "./heartbeat-watch.ts";
+import { createHeartbeatWatch, type HeartbeatWatch } from "./heartbeat-watch.ts";
 import { ignoreStoreFailure, isInFlight, type StoredResponse } from "./response-store.ts";
 import { runInBackground } from "./run-in-background.ts";
 import { withEvents } from "./stream-response.ts";
@@ -46,6 +46,7 @@ export interface Started {
   readonly ended: Promise<void>;
 }
 
+const heartbeat = z.lazy(() => z.number());
 const cancelMark = z.lazy(() => z.literal("cancelled"));
 
 /** A response in flight in this process. */
@@ -65,12 +66,15 @@ class BackgroundResponses implements Background {
   readonly #cancelled: Entries<"cancelled">;
   /** By the response's id. */
   readonly #running = new Map<string, Running>();
-  readonly #heartbeats;
+  /** The latest heartbeat of each response: apart, because the response may be long. */
+  readonly #beats: Entries<number>;
+  readonly #heartbeats: HeartbeatWatch;
 
   constructor(context: ResponsesContext) {
     this.#context = context;
     this.#log = createEventLog(context);
     this.#cancelled = createEntries("response-cancelled", cancelMark, context);
+    this.#beats = createEntries("response-heartbeat", heartbeat, context);
     this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
   }
 
@@ -80,7 +84,10 @@ class BackgroundResponses implements Background {
     const context = this.#context;
     const streamed = withEvents(pending, context);
     const isCancelled = async () => (await this.#cancelled.get(tenant, pending.id)) !== undefined;
-    const writer = createBackgroundWriter(pending, context, { log: this.#log, isCancelled });
+    const beat = async () => {
+      await this.#beats.set(context.now(), tenant, pending.id);
+    };
+    const writer = createBackgroundWriter(pending, context, { log: this.#log, isCancelled, beat });
     writer.add(streamed.writer.queue());
     const abort = new AbortController();
     const accepted = writer.accept();
@@ -103,7 +110,8 @@ class BackgroundResponses implements Background {
       this.#heartbeats.forget(id);
       return entry;
     }
-    if (!this.#heartbeats.isDead(id, entry.storedAt)) return entry;
+    const beat = (await this.#beats.get(tenant, id)) ?? entry.storedAt;
+    if (!this.#heartbeats.isDead(id, beat)) return entry;
     return this.#rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
 

@@ -81,6 +81,8 @@ async function* readEvents(
     if (events !== undefined) {
       piece += 1;
       sequence += events.length;
+      // While events come, it has not ended.
+      if (lookAt !== -Infinity) lookAt = clock() + LOOK_MS;
       yield* events;
     } else if (ended?.events !== undefined && ended.events > sequence && clock() < giveUpAt) {
       await sleep(POLL_MS, signal);

@@ -109,6 +109,7 @@ class OpenRedis implements RedisStore {
       onLost: forget,
     });
     this.#connection = opening;
+    opening.catch(forget);
     this.#openedAt = performance.now();
     return opening;
   }

@@ -87,10 +87,13 @@ describe.each([0, 5, 30, 300])("with a store that takes %i ms", (ms) => {
     expect(response.status).toBe("completed");
     expect(consume(await settled(following))).toEqual(response);
 
-    const beats = writes.filter(({ kind }) => kind === "response").map(({ at }) => at);
+    const beats = writes.filter(({ kind }) => kind === "response-heartbeat").map(({ at }) => at);
     for (const [index, at] of beats.entries()) {
       expect(at - (beats[index - 1] ?? at)).toBeLessThanOrEqual(2_000);
     }
+    expect(beats.length).toBeGreaterThan(20);
+    // Queued, in progress, ended: a long input is not written again with each heartbeat.
+    expect(writes.filter(({ kind }) => kind === "response").length).toBeLessThanOrEqual(4);
     for (const { at } of writes) {
       const within = writes.filter((each) => each.at >= at && each.at < at + 1000);
       expect(within.length).toBeLessThanOrEqual(7);
