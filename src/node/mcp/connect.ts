@@ -52,7 +52,7 @@ const START_MS = 120_000;
 /** How long a server may take to say which version of the protocol it speaks. Some never answer that. */
 const PROBE_MS = 10_000;
 /** Maximum parts in which a server may give its list of tools. */
-const MAX_PAGES = 16;
+const MAX_PAGES = 8;
 
 export function createMcpServer(options: McpServerOptions): McpServer {
   const { label, target, timeoutMs, onFailure } = options;

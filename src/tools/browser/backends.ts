@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { SearchResult } from "../builtin-tool.ts";
 import type { UserLocation } from "../toolbox.ts";
+import { MAX_URL } from "./url-policy.ts";
 import { lazy } from "../../lazy.ts";
 import { readBounded } from "../read-bounded.ts";
 import { shortList } from "../short-list.ts";
@@ -105,6 +106,7 @@ function hint(name: BackendName, status: number): string {
 function toResult({ url, title, snippet }: Found): SearchResult[] {
   const parsed = URL.parse(url ?? "");
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return [];
+  if (parsed.href.length > MAX_URL) return [];
   return [{ url: parsed.href, title: title ?? "", snippet: withoutTags(snippet ?? "") }];
 }
 

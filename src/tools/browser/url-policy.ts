@@ -44,7 +44,7 @@ export function checkUrl(text: string, policy: UrlPolicy): URL {
 }
 
 /** As long as servers accept. A redirect may name a longer one. */
-const MAX_URL = 8192;
+export const MAX_URL = 8192;
 
 /** Whether results and pages from this host may be shown. */
 export function isAllowedHost(name: string, { allow, within = [], deny }: UrlPolicy): boolean {

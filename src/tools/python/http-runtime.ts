@@ -11,6 +11,7 @@ import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { boundText, MAX_OUTPUT } from "../bounded-text.ts";
 import { readBounded } from "../read-bounded.ts";
+import { shortList } from "../short-list.ts";
 import {
   FILE_LIMITS,
   type PythonOutcome,
@@ -119,11 +120,11 @@ const answer = lazy(() =>
   z.object({
     status: z.enum(["ok", "exception", "timeout", "memory", "crash"]),
     output: z.string(),
-    files: z
-      .array(z.object({ path: z.string().max(1000), base64: z.base64() }))
-      .max(FILE_LIMITS.files)
-      .default([]),
-    withheld: z.array(z.string().max(1000)).max(100).default([]),
+    files: shortList(
+      z.object({ path: z.string().max(1000), base64: z.base64() }),
+      FILE_LIMITS.files,
+    ).default([]),
+    withheld: shortList(z.string().max(1000), 100).default([]),
     restarted: z.boolean().default(false),
   }),
 );

@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export function toDataUrl({ path, base64 }: PythonFile): string {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   const type = Object.hasOwn(TYPES, ending) ? TYPES[ending] : "application/octet-stream";
-  const name = encodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
+  const name = encodeURIComponent(path.slice(path.lastIndexOf("/") + 1).toWellFormed());
   const isImage = type?.startsWith("image/") === true;
   return isImage ? `data:${type};base64,${base64}` : `data:${type};name=${name};base64,${base64}`;
 }

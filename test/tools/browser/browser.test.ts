@@ -334,7 +334,8 @@ describe("search services", () => {
   });
 
   test("results that are not web pages are left out", async () => {
-    const results = [{ url: "javascript:x", title: "bad" }, { url: null }, found];
+    const long = { ...found, url: `https://a.example/${"x".repeat(8192)}` };
+    const results = [{ url: "javascript:x", title: "bad" }, { url: null }, long, found];
     const backend = createSearchBackend("searxng", {
       url: "http://s.example",
       fetch: answering({ results }),

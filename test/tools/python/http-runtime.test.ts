@@ -88,6 +88,13 @@ test("long output is cut", async () => {
   expect((await session.run("1", never)).output.length).toBeLessThan(20_100);
 });
 
+test("files and names beyond the limit are not looked at", async () => {
+  const withheld = [...Array.from({ length: 100 }, () => "a"), 1];
+  const { runtime } = createSandbox(() => ok({ output: "", withheld }));
+  const session = await runtime.open({ tenant: "acme" }, never);
+  expect((await session.run("1", never)).withheld).toEqual(withheld.slice(0, 100));
+});
+
 test("an abort ends the session", async () => {
   const leaving = new AbortController();
   const { runtime, requests } = createSandbox(({ method }) => {
