@@ -1,16 +1,19 @@
 /**
  * `npm run fuzz -- --minutes 5 --seed 1`: random completions through the parser, then damaged requests through the
- * application, half of the time each. `--parser N` and `--requests N` run so many instead; `--at N` runs one input.
+ * application, then random pages through the browser tool, a third of the time each. `--parser N`, `--requests N` and `--pages N`
+ * run so many instead; `--at N` runs one input.
  * `--jobs 4` uses as many cores.
  */
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { createPageInput } from "./pages.ts";
 import { createParserInput } from "./parser-input.ts";
 import { createRandom, seedOf } from "./random.ts";
 import { EPOCH, requestOf } from "./requests.ts";
 import type { WorkerMessage } from "./worker.ts";
 
-type Kind = "parser" | "requests";
+const KINDS = ["parser", "requests", "pages"] as const;
+type Kind = (typeof KINDS)[number];
 
 interface Job {
   readonly kind: Kind;
@@ -36,6 +39,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     parser: { type: "string" },
     requests: { type: "string" },
+    pages: { type: "string" },
     at: { type: "string" },
     jobs: { type: "string", default: "1" },
   },
@@ -51,8 +55,8 @@ process.exitCode = failures === 0 ? 0 : 1;
 function toJobs(): Job[] {
   const seed = Number(values.seed);
   const at = values.at === undefined ? undefined : Number(values.at);
-  const asked = (["parser", "requests"] as const).filter((kind) => values[kind] !== undefined);
-  const kinds = asked.length > 0 ? asked : (["parser", "requests"] as const);
+  const asked = KINDS.filter((kind) => values[kind] !== undefined);
+  const kinds = asked.length > 0 ? asked : KINDS;
   const minutes =
     values.minutes === undefined
       ? asked.length > 0
@@ -149,9 +153,18 @@ function runUntilStuck(job: Job, seen: Seen): Promise<number | undefined> {
 }
 
 async function describe({ kind, seed }: Job, index: number): Promise<string> {
-  const input =
-    kind === "parser"
-      ? createParserInput(createRandom(seedOf(seed, index)))
-      : await requestOf(seed, index);
-  return JSON.stringify(input);
+  return JSON.stringify(await inputOf(kind, seed, index));
+}
+
+function inputOf(kind: Kind, seed: number, index: number): unknown {
+  switch (kind) {
+    case "parser":
+      return createParserInput(createRandom(seedOf(seed, index)));
+    case "requests":
+      return requestOf(seed, index);
+    case "pages":
+      return createPageInput(createRandom(seedOf(seed, index)));
+    default:
+      return kind satisfies never;
+  }
 }

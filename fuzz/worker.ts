@@ -5,12 +5,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
 import { hashHere } from "./hash-here.ts";
+import { createPageFuzzer } from "./pages.ts";
 import { fuzzParser, shrinkParserFailure } from "./parser.ts";
 import { createRequestFuzzer, shrinkRequestFailure } from "./requests.ts";
 
 const { kind, seed, from, count, seconds, progress } = z
   .object({
-    kind: z.enum(["parser", "requests"]),
+    kind: z.enum(["parser", "requests", "pages"]),
     seed: z.int(),
     from: z.int(),
     // Infinite for a run that only time limits, which a schema of numbers refuses.
@@ -79,6 +80,19 @@ async function runRequests(): Promise<void> {
   });
 }
 
+async function runPages(): Promise<void> {
+  const fuzzer = await createPageFuzzer(seed);
+  for (let index = from; !isOver(index); index++) {
+    position[0] = index;
+    const failure = await fuzzer.run(index);
+    if (failure === undefined) continue;
+    const { problem, input } = failure;
+    report({ type: "failure", index, problem, input: toPrintable(input) });
+  }
+  await fuzzer.stop();
+  report({ type: "end", note: "" });
+}
+
 /** Writes numbers without a JSON form, and bytes, as words. */
 function toPrintable(input: unknown): string {
   return JSON.stringify(input, (_, value: unknown) => {
@@ -87,4 +101,5 @@ function toPrintable(input: unknown): string {
   });
 }
 
-await (kind === "parser" ? runParser() : runRequests());
+const RUNS = { parser: runParser, requests: runRequests, pages: runPages };
+await RUNS[kind]();
