@@ -18,6 +18,7 @@ import {
 import { clocksPhase } from "./clocks-phase.ts";
 import { framesPhase } from "./frames-phase.ts";
 import { redisLiesPhase } from "./redis-lies-phase.ts";
+import { programsPhase } from "./programs-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
 
@@ -94,6 +95,7 @@ export const PHASES: readonly Phase[] = [
   },
   framesPhase,
   leavingPhase,
+  programsPhase,
   redisPhase,
   redisLiesPhase,
   clocksPhase,

@@ -3,6 +3,7 @@ import { floodSockets } from "../../chaos/frames-phase.ts";
 import { runClocks } from "../../chaos/clocks-phase.ts";
 import { FAULTS, runRedisLies } from "../../chaos/redis-lies-phase.ts";
 import { onStage } from "../../chaos/phase.ts";
+import { runPrograms } from "../../chaos/programs-phase.ts";
 import { PHASES, UNHURRIED } from "../../chaos/phases.ts";
 import { createRandom } from "../../fuzz/random.ts";
 
@@ -37,6 +38,12 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     const jumps = [120_000, -86_400_000];
     const { violations } = await runClocks(createRandom(1), { jumps, words: 100 });
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
+  });
+
+  test("a few programs that flood and fork, and a few clients", async () => {
+    const report = await runPrograms(createRandom(1), { programs: 3, clients: 6 });
+    expect(report.violations.filter((violation) => !isTimed(violation))).toEqual([]);
+    expect(report.note).toMatch(/^9 processes, none left/);
   });
 
   test("violations are reported: a cut answer, and a wrong one", async () => {

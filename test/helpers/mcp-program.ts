@@ -3,13 +3,18 @@ import { createMcpServer } from "../../src/node/mcp/connect.ts";
 import type { McpServer } from "../../src/tools/mcp/connection.ts";
 
 /**
- * A program that speaks the protocol. `script` may replace `on[method]`, of which `call` answers calls, by functions of the
+ * The arguments of `node` for a program that speaks the protocol. `script` may replace `on[method]`, of which `call` answers calls, by functions of the
  * request's id, and may use `say(message)`, `write(text)`, `answer(id, result)` and `spawn(script)`.
  */
+export function programArguments(script: string): string[] {
+  return ["-e", PROGRAM + script];
+}
+
 export function startMcpProgram(script: string, timeoutMs = 40_000): McpServer {
+  const args = programArguments(script);
   return createMcpServer({
     label: "program",
-    target: { type: "stdio", command: process.execPath, args: ["-e", PROGRAM + script], env: {} },
+    target: { type: "stdio", command: process.execPath, args, env: {} },
     timeoutMs,
   });
 }
