@@ -92,6 +92,31 @@ export interface AppDeps {
   readonly randomId: () => string;
 }
 
+/**
+ * @example
+ * ```ts
+ * import {
+ *   createApp,
+ *   createEngine,
+ *   createLog,
+ *   createModels,
+ *   resolveSettings,
+ * } from "harmony-gateway";
+ *
+ * const randomId = () => crypto.randomUUID().replaceAll("-", "");
+ * const app = createApp({
+ *   settings: resolveSettings([], { public: false }),
+ *   models: createModels([{ id: "demo", engine: createEngine("demo", { model: "demo" }) }], {
+ *     newCallId: () => `call_${randomId()}`,
+ *   }),
+ *   log: createLog({ level: "warn", now: Date.now, write: console.error }),
+ *   now: Date.now,
+ *   randomId,
+ * });
+ * const response = await app.request("/v1/models");
+ * response.status; // => 200
+ * ```
+ */
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log, registry = createRegistry() } = deps;
   const cacheBytes = settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES;

@@ -25,7 +25,22 @@ export interface Deployment {
   readonly isDry?: boolean;
 }
 
-/** The operator's mistakes, one line each. */
+/**
+ * The operator's mistakes, one line each.
+ *
+ * @example
+ * ```ts
+ * import { resolveSettings, SettingsError } from "harmony-gateway";
+ *
+ * let problems: readonly string[] = [];
+ * try {
+ *   resolveSettings([{ name: "port", value: "http", source: "--port" }], { public: false });
+ * } catch (error) {
+ *   if (error instanceof SettingsError) problems = error.problems;
+ * }
+ * problems.length; // => 1
+ * ```
+ */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -39,6 +54,17 @@ export class SettingsError extends Error {
 /**
  * The effective settings. Of several values for one setting, the first in `given` wins.
  * @throws SettingsError
+ *
+ * @example
+ * ```ts
+ * import { resolveSettings } from "harmony-gateway";
+ *
+ * const settings = resolveSettings(
+ *   [{ name: "engine", value: "vllm", source: "my configuration" }],
+ *   { public: false },
+ * );
+ * settings.engine; // => "vllm"
+ * ```
  */
 export function resolveSettings(given: readonly SettingInput[], deployment: Deployment): Settings {
   const byName = new Map<SettingName, SettingInput>();

@@ -50,6 +50,14 @@ function isSettingName(name: string): name is SettingName {
 }
 
 // `z.lazy` keeps the schema that it parses with, and makes another one for each `unwrap`.
+/**
+ * @example
+ * ```ts
+ * import { settingsSchema } from "harmony-gateway";
+ *
+ * settingsSchema.parse({}).port; // => 8787
+ * ```
+ */
 export const settingsSchema = z.lazy(lazy(() => z.strictObject(toShape(settingsByName()))));
 
 type Shape<D extends Readonly<Record<string, Setting>>> = {

@@ -13,6 +13,14 @@ import { createSglangEngine, SGLANG_CAPABILITIES } from "./sglang.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "./trtllm.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "./vllm.ts";
 
+/**
+ * @example
+ * ```ts
+ * import { ENGINE_KINDS } from "harmony-gateway";
+ *
+ * ENGINE_KINDS.includes("vllm"); // => true
+ * ```
+ */
 export const ENGINE_KINDS = ["demo", "llama", ...SERVER_KINDS] as const;
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
@@ -98,7 +106,16 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
   },
 };
 
-/** Throws an {@link EngineError} if the URL is missing or invalid. Sends nothing yet. */
+/**
+ * Throws an {@link EngineError} if the URL is missing or invalid. Sends nothing yet.
+ *
+ * @example
+ * ```ts
+ * import { createEngine } from "harmony-gateway";
+ *
+ * createEngine("demo", { model: "demo" }).name; // => "demo"
+ * ```
+ */
 export function createEngine(kind: ConfiguredKind, options: EngineOptions): Engine {
   if (kind === "auto") {
     if (options.url === undefined) throw needsUrl(kind);

@@ -27,6 +27,20 @@ export type EngineErrorKind =
   /** The stream ended without a finish event. */
   | "closed";
 
+/**
+ * @example
+ * ```ts
+ * import { createEngine, EngineError } from "harmony-gateway";
+ *
+ * let kind;
+ * try {
+ *   createEngine("completions", { model: "gpt-oss-20b" });
+ * } catch (error) {
+ *   if (error instanceof EngineError) kind = error.kind;
+ * }
+ * kind; // => "unreachable"
+ * ```
+ */
 export class EngineError extends Error {
   readonly kind: EngineErrorKind;
   /** The HTTP status the server answered with, if it answered. */

@@ -6,6 +6,16 @@ import { toTransportError } from "./transport.ts";
  * Has no limit of its own for connecting, which `fetch` does not report.
  *
  * @param fetchFn for tests and for runtimes with a `fetch` of their own.
+ *
+ * @example
+ * ```ts
+ * import { createFetchTransport } from "harmony-gateway";
+ *
+ * const transport = createFetchTransport(async () => new Response("ok"));
+ * const signal = AbortSignal.timeout(1000);
+ * const response = await transport({ url: "http://127.0.0.1/", method: "GET", headers: {}, signal });
+ * response.status; // => 200
+ * ```
  */
 export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
   return async (request) => {

@@ -26,6 +26,19 @@ export interface DroppedMessage {
  * OpenAI's rule for implementers: drops every message on `analysis` before the last assistant message on
  * `final`, whatever its role or recipient, and keeps all others. Analysis since the last answer is therefore
  * kept while tool calls are running.
+ *
+ * @example
+ * ```ts
+ * import { dropFinishedAnalysis, type Message } from "harmony-gateway/harmony";
+ *
+ * const messages: Message[] = [
+ *   { role: "user", content: "2 + 2?" },
+ *   { role: "assistant", channel: "analysis", content: "Easy." },
+ *   { role: "assistant", channel: "final", content: "4" },
+ *   { role: "user", content: "And 3 + 3?" },
+ * ];
+ * dropFinishedAnalysis(messages).kept.length; // => 3
+ * ```
  */
 export function dropFinishedAnalysis(messages: readonly Message[]): DropResult {
   const kept: Message[] = [];
@@ -46,6 +59,17 @@ export function dropFinishedAnalysis(messages: readonly Message[]): DropResult {
 /**
  * The reference library's rule, for comparison with it: drops nothing unless the last assistant message is on
  * `final`, and then only analysis before the **first** message on `final`, of any role.
+ *
+ * @example
+ * ```ts
+ * import { dropAnalysisLikeReference, type Message } from "harmony-gateway/harmony";
+ *
+ * const messages: Message[] = [
+ *   { role: "assistant", channel: "analysis", content: "Easy." },
+ *   { role: "assistant", channel: "final", content: "4" },
+ * ];
+ * dropAnalysisLikeReference(messages).map(({ channel }) => channel); // => ["final"]
+ * ```
  */
 export function dropAnalysisLikeReference(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLast((message) => message.role === "assistant");

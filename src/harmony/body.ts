@@ -7,6 +7,14 @@ import { systemText } from "./system-message.ts";
 /**
  * Returns the whole body. `hasFunctions`: the result of {@link offersFunctions} for the conversation, which
  * the system message mentions.
+ *
+ * @example
+ * ```ts
+ * import { bodyText } from "harmony-gateway/harmony";
+ *
+ * const content = [{ type: "developer" as const, instructions: "Be brief." }];
+ * bodyText({ role: "developer", content }, false); // => "# Instructions\n\nBe brief."
+ * ```
  */
 export function bodyText(message: Message, hasFunctions: boolean): string {
   return contentParts(message)
@@ -14,7 +22,16 @@ export function bodyText(message: Message, hasFunctions: boolean): string {
     .join("");
 }
 
-/** Whether any developer content in the conversation has a function under the key `functions`. */
+/**
+ * Whether any developer content in the conversation has a function under the key `functions`.
+ *
+ * @example
+ * ```ts
+ * import { offersFunctions } from "harmony-gateway/harmony";
+ *
+ * offersFunctions([{ role: "user", content: "Hi" }]); // => false
+ * ```
+ */
 export function offersFunctions(messages: readonly Message[]): boolean {
   return messages.some(
     ({ content }) =>

@@ -7,6 +7,13 @@ import { commentLines, toolsSection } from "./tools.ts";
 /**
  * Joins the sections with a blank line. Empty instructions are a value: the heading is written. With nothing
  * set the body is empty, and such a message is better omitted.
+ *
+ * @example
+ * ```ts
+ * import { developerText } from "harmony-gateway/harmony";
+ *
+ * developerText({ type: "developer", instructions: "Be brief." }); // => "# Instructions\n\nBe brief."
+ * ```
  */
 export function developerText(content: DeveloperContent): string {
   const { instructions, namespaces = [], responseFormats = [] } = content;

@@ -37,8 +37,10 @@ export { dropAnalysisLikeReference, dropFinishedAnalysis } from "./analysis.ts";
 export type { DroppedMessage, DropResult } from "./analysis.ts";
 
 // Rendering: conversation to ids
-export { createRenderer, HarmonyRenderError } from "./render.ts";
-export type { Layout, Opening, Renderer, RendererOptions, RenderErrorCode } from "./render.ts";
+export { createRenderer } from "./render.ts";
+export type { Layout, Opening, Renderer, RendererOptions } from "./render.ts";
+export { HarmonyRenderError } from "./render-error.ts";
+export type { RenderErrorCode } from "./render-error.ts";
 export type { AppendedSegment, RenderedPrompt, RenderedSegment, Segment } from "./prompt.ts";
 export type { Piece } from "./pieces.ts";
 export { breakControlSpellings, toPromptText } from "./prompt-text.ts";

@@ -22,6 +22,14 @@ const CLOSE_BRACE = 0x7d;
  *
  * `json` must be valid JSON, which `JSON.parse` has usually verified already. Any other text gives an
  * arbitrary result but no exception.
+ *
+ * @example
+ * ```ts
+ * import { memberText } from "harmony-gateway/harmony";
+ *
+ * memberText('{"tools": [{"n": 1.0}], "n": 2}', "tools"); // => '[{"n": 1.0}]'
+ * memberText('{"a": {"b": 1e3}}', "a", "b"); // => "1e3"
+ * ```
  */
 export function memberText(json: string, ...path: readonly string[]): string | undefined {
   let value: string | undefined = json;

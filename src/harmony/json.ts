@@ -18,10 +18,34 @@ export interface JsonNumber {
   readonly number: string;
 }
 
-/** Maximum nesting of arrays and objects. The reference's reader has the same limit. */
+/**
+ * Maximum nesting of arrays and objects. The reference's reader has the same limit.
+ *
+ * @example
+ * ```ts
+ * import { MAX_JSON_DEPTH } from "harmony-gateway/harmony";
+ *
+ * MAX_JSON_DEPTH; // => 127
+ * ```
+ */
 export const MAX_JSON_DEPTH = 127;
 
-/** The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH}, or contains a number out of range. */
+/**
+ * The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH}, or contains a number out of range.
+ *
+ * @example
+ * ```ts
+ * import { JsonSyntaxError, parseJson } from "harmony-gateway/harmony";
+ *
+ * let position;
+ * try {
+ *   parseJson('{"a": oops}');
+ * } catch (error) {
+ *   if (error instanceof JsonSyntaxError) position = error.position;
+ * }
+ * position; // => 6
+ * ```
+ */
 export class JsonSyntaxError extends SyntaxError {
   /** Offset of the error in UTF-16 code units. */
   readonly position: number;
@@ -37,6 +61,13 @@ export class JsonSyntaxError extends SyntaxError {
  * Parses one JSON document. A repeated key keeps its first position and its last value. Throws a {@link
  * JsonSyntaxError}, also for what the reference rejects and `JSON.parse` accepts: numbers beyond the range of
  * a double, and strings with a lone surrogate.
+ *
+ * @example
+ * ```ts
+ * import { parseJson, toCompactJson } from "harmony-gateway/harmony";
+ *
+ * toCompactJson(parseJson('{"10": 1.0, "2": 18446744073709551615}')); // => '{"10":1.0,"2":18446744073709551615}'
+ * ```
  */
 export function parseJson(text: string): Json {
   return new Reader(text).readDocument();
@@ -46,6 +77,13 @@ export function parseJson(text: string): Json {
  * Converts a plain JavaScript value as `JSON.stringify` would write it. Integer-like keys have already lost
  * their position and `1.0` its spelling, so use {@link parseJson} if the text is available. Throws a
  * `TypeError` for values without a JSON form, and what {@link parseJson} throws.
+ *
+ * @example
+ * ```ts
+ * import { fromPlainJson } from "harmony-gateway/harmony";
+ *
+ * fromPlainJson({ type: "object" }); // => new Map([["type", "object"]])
+ * ```
  */
 export function fromPlainJson(value: unknown): Json {
   const text: string | undefined = JSON.stringify(value);
@@ -53,7 +91,16 @@ export function fromPlainJson(value: unknown): Json {
   return parseJson(text);
 }
 
-/** Prints without spaces; numbers as in `toCompactNumber`, strings as `JSON.stringify` writes them. */
+/**
+ * Prints without spaces; numbers as in `toCompactNumber`, strings as `JSON.stringify` writes them.
+ *
+ * @example
+ * ```ts
+ * import { fromPlainJson, toCompactJson } from "harmony-gateway/harmony";
+ *
+ * toCompactJson(fromPlainJson({ a: [1, true] })); // => '{"a":[1,true]}'
+ * ```
+ */
 export function toCompactJson(json: Json): string {
   if (json === null || typeof json === "boolean") return String(json);
   if (typeof json === "string") return JSON.stringify(json);
@@ -69,10 +116,28 @@ export function toCompactJson(json: Json): string {
   return toCompactNumber(json.number);
 }
 
+/**
+ * @example
+ * ```ts
+ * import { isJsonArray, parseJson } from "harmony-gateway/harmony";
+ *
+ * isJsonArray(parseJson("[1]")); // => true
+ * isJsonArray(parseJson("{}")); // => false
+ * ```
+ */
 export function isJsonArray(json: Json | undefined): json is readonly Json[] {
   return Array.isArray(json);
 }
 
+/**
+ * @example
+ * ```ts
+ * import { isJsonObject, parseJson } from "harmony-gateway/harmony";
+ *
+ * isJsonObject(parseJson("{}")); // => true
+ * isJsonObject(undefined); // => false
+ * ```
+ */
 export function isJsonObject(json: Json | undefined): json is JsonObject {
   return json instanceof Map;
 }

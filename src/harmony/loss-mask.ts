@@ -18,7 +18,23 @@ import { END } from "./tokens.ts";
  */
 export type LossMask = "all" | "last" | "final";
 
-/** Returns one number per id, in order: 1 if it counts towards the loss, else 0. */
+/**
+ * Returns one number per id, in order: 1 if it counts towards the loss, else 0.
+ *
+ * @example
+ * ```ts
+ * import { createRenderer, lossMask } from "harmony-gateway/harmony";
+ *
+ * const prompt = createRenderer().renderTraining({
+ *   messages: [
+ *     { role: "user", content: "Hi" },
+ *     { role: "assistant", channel: "final", content: "Yo" },
+ *   ],
+ * });
+ * const mask = lossMask(prompt, "all");
+ * prompt.ids.filter((_, at) => mask[at] === 1).length; // => 5
+ * ```
+ */
 export function lossMask(prompt: RenderedPrompt, which: LossMask): Uint8Array {
   const mask = new Uint8Array(prompt.length);
   let at = 0;

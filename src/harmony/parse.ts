@@ -87,7 +87,23 @@ export interface Parser {
   readonly recoveries: ReadonlyMap<Recovery, number>;
 }
 
-/** Creates a parser of a completion whose prompt ends with `<|start|>assistant`. */
+/**
+ * Creates a parser of a completion whose prompt ends with `<|start|>assistant`.
+ *
+ * @example
+ * ```ts
+ * import { createParser } from "harmony-gateway/harmony";
+ * import { o200kHarmony } from "harmony-gateway/tokenizer";
+ *
+ * const parser = createParser(o200kHarmony());
+ * const events = [
+ *   ...parser.pushText("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"),
+ *   ...parser.pushText("<|channel|>final<|message|>Hi!<|return|>"),
+ *   ...parser.end("stop"),
+ * ];
+ * events.flatMap((event) => (event.type === "part-start" ? [event.part] : [])); // => ["reasoning", "content"]
+ * ```
+ */
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
@@ -106,7 +122,16 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
   });
 }
 
-/** Converts the engine's finish reason to the turn's. `length` takes precedence over tool calls. */
+/**
+ * Converts the engine's finish reason to the turn's. `length` takes precedence over tool calls.
+ *
+ * @example
+ * ```ts
+ * import { toFinishReason } from "harmony-gateway/harmony";
+ *
+ * toFinishReason("stop", true); // => "tool-calls"
+ * ```
+ */
 export function toFinishReason(
   reason: "stop" | "length",
   hasToolCall: boolean,

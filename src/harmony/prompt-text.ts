@@ -23,7 +23,17 @@ export interface PromptTextOptions {
   readonly tokenizer?: Tokenizer;
 }
 
-/** Writes special ids by name and decodes the ids between them. */
+/**
+ * Writes special ids by name and decodes the ids between them.
+ *
+ * @example
+ * ```ts
+ * import { START, toPromptText } from "harmony-gateway/harmony";
+ * import { o200kHarmony } from "harmony-gateway/tokenizer";
+ *
+ * toPromptText([START, ...o200kHarmony().encode("user")]).text; // => "<|start|>user"
+ * ```
+ */
 export function toPromptText(
   ids: readonly TokenId[],
   { sanitize = true, tokenizer = o200kHarmony() }: PromptTextOptions = {},
@@ -39,6 +49,13 @@ const SPELLING = /<\|(?=\w+\|>)/g;
 /**
  * Inserts U+200B after the `<` of every spelled control token, so that `<|end|>` looks the same but is tokenized as
  * ordinary characters.
+ *
+ * @example
+ * ```ts
+ * import { breakControlSpellings } from "harmony-gateway/harmony";
+ *
+ * breakControlSpellings("<|end|>"); // => "<\u200B|end|>"
+ * ```
  */
 export function breakControlSpellings(text: string): string {
   return text.includes("<|") ? text.replaceAll(SPELLING, "<\u200b|") : text;

@@ -11,7 +11,17 @@ import { readResponseFormats } from "./read-formats.ts";
 import { readToolsSection } from "./read-tools.ts";
 import { systemText } from "./system-message.ts";
 
-/** Returns the messages, with parts where their text is canonical. */
+/**
+ * Returns the messages, with parts where their text is canonical.
+ *
+ * @example
+ * ```ts
+ * import { readParts } from "harmony-gateway/harmony";
+ *
+ * const [message] = readParts([{ role: "developer", content: "# Instructions\n\nBe brief." }]);
+ * message?.content; // => [{ type: "developer", instructions: "Be brief." }]
+ * ```
+ */
 export function readParts(messages: readonly Message[]): readonly Message[] {
   const developed = messages.map((message) => {
     if (message.role !== "developer" || typeof message.content !== "string") return message;
@@ -27,7 +37,17 @@ export function readParts(messages: readonly Message[]): readonly Message[] {
   return read;
 }
 
-/** Undefined if the text is not as the renderer writes it. */
+/**
+ * Undefined if the text is not as the renderer writes it.
+ *
+ * @example
+ * ```ts
+ * import { readDeveloperText } from "harmony-gateway/harmony";
+ *
+ * readDeveloperText("# Instructions\n\nBe brief."); // => { type: "developer", instructions: "Be brief." }
+ * readDeveloperText("Be brief."); // => undefined
+ * ```
+ */
 export function readDeveloperText(text: string): DeveloperContent | undefined {
   if (!/^# (?:Instructions|Tools|Response Formats)\n\n/.test(text)) return undefined;
   const formats = splitAt(text, "# Response Formats");
@@ -47,7 +67,16 @@ export function readDeveloperText(text: string): DeveloperContent | undefined {
   return developerText(content) === text ? content : undefined;
 }
 
-/** Text with neither effort nor channels is not a Harmony system message. */
+/**
+ * Text with neither effort nor channels is not a Harmony system message.
+ *
+ * @example
+ * ```ts
+ * import { readSystemText } from "harmony-gateway/harmony";
+ *
+ * readSystemText("Reasoning: high", false); // => { type: "system", effort: "high" }
+ * ```
+ */
 export function readSystemText(text: string, hasFunctions: boolean): SystemContent | undefined {
   const channelLine =
     /(?:^|\n\n)# Valid channels: ([^\n]*?)\.( Channel must be included for every message\.)?(?:\n[^\n]*)?$/.exec(

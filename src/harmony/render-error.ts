@@ -5,7 +5,22 @@ export type RenderErrorCode =
   | "misplaced-system-content"
   | "misplaced-developer-content";
 
-/** The conversation cannot be written in the format. The reference rejects the same conversations. */
+/**
+ * The conversation cannot be written in the format. The reference rejects the same conversations.
+ *
+ * @example
+ * ```ts
+ * import { createRenderer, HarmonyRenderError } from "harmony-gateway/harmony";
+ *
+ * let code;
+ * try {
+ *   createRenderer().renderMessage({ role: "tool", content: "A tool without a name" });
+ * } catch (error) {
+ *   if (error instanceof HarmonyRenderError) code = error.code;
+ * }
+ * code; // => "tool-without-name"
+ * ```
+ */
 export class HarmonyRenderError extends Error {
   readonly code: RenderErrorCode;
 

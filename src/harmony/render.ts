@@ -99,7 +99,18 @@ const PIECES = {
   return: specialPiece(RETURN),
 };
 
-/** Renders the same conversation to the same ids, with or without its cache. */
+/**
+ * Renders the same conversation to the same ids, with or without its cache.
+ *
+ * @example
+ * ```ts
+ * import { createRenderer } from "harmony-gateway/harmony";
+ *
+ * const prompt = createRenderer().renderCompletion({ messages: [{ role: "user", content: "Hi" }] });
+ * prompt.text(); // => "<|start|>user<|message|>Hi<|end|><|start|>assistant"
+ * prompt.ids; // => [200006, 1428, 200008, 12194, 200007, 200006, 173781]
+ * ```
+ */
 export function createRenderer({
   tokenizer = o200kHarmony(),
   layout = "reference",

@@ -8,6 +8,13 @@ import { toolsSection } from "./tools.ts";
  *
  * `hasFunctions`: a developer message in the conversation offers functions. The channel section then names the channel
  * of calls. Functions in the system content itself do not count.
+ *
+ * @example
+ * ```ts
+ * import { systemText } from "harmony-gateway/harmony";
+ *
+ * systemText({ type: "system", identity: "You are a parrot.", effort: "low" }, false); // => "You are a parrot.\n\nReasoning: low"
+ * ```
  */
 export function systemText(content: SystemContent, hasFunctions: boolean): string {
   const { identity, knowledgeCutoff, date, effort, namespaces = [] } = content;

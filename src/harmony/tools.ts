@@ -12,6 +12,14 @@ import type { Json, JsonObject } from "./json.ts";
 /**
  * Returns the section without a newline at its end. Namespaces are sorted by their keys in byte order. Of namespaces
  * with the same key the last counts.
+ *
+ * @example
+ * ```ts
+ * import { toolsSection } from "harmony-gateway/harmony";
+ *
+ * const now = { name: "now", description: "The time." };
+ * toolsSection([{ key: "functions", name: "functions", functions: [now] }]).split("\n")[6]; // => "// The time."
+ * ```
  */
 export function toolsSection(namespaces: readonly ToolNamespace[]): string {
   const byKey = new Map(namespaces.map((namespace) => [namespace.key, namespace]));

@@ -7,6 +7,14 @@ import { fromPlainJson } from "./json.ts";
 
 const unset = { type: "number", default: -1 };
 
+/**
+ * @example
+ * ```ts
+ * import { BROWSER_NAMESPACE } from "harmony-gateway/harmony";
+ *
+ * BROWSER_NAMESPACE.functions.map(({ name }) => name); // => ["search", "open", "find"]
+ * ```
+ */
 export const BROWSER_NAMESPACE: ToolNamespace = {
   key: "browser",
   name: "browser",
@@ -67,7 +75,16 @@ export const BROWSER_NAMESPACE: ToolNamespace = {
   ],
 };
 
-/** Descriptions of `python`: from the harmony library (`stateful`, the tool of training), and from gpt-oss's Docker tool (`stateless`). */
+/**
+ * Descriptions of `python`: from the harmony library (`stateful`, the tool of training), and from gpt-oss's Docker tool (`stateless`).
+ *
+ * @example
+ * ```ts
+ * import { PYTHON_DESCRIPTIONS } from "harmony-gateway/harmony";
+ *
+ * Object.keys(PYTHON_DESCRIPTIONS); // => ["stateful", "stateless"]
+ * ```
+ */
 export const PYTHON_DESCRIPTIONS = {
   stateful: `\
 Use this tool to execute Python code in your chain of thought. The code will not be shown to the user. This tool should be used for internal reasoning, but not for code that is intended to be visible to the user (e.g. when creating plots, tables, or files).
@@ -80,7 +97,16 @@ When you send a message containing python code to python, it will be executed in
 IMPORTANT: Your python environment is not shared between calls. You will have to pass your entire code each time.`,
 } as const;
 
-/** Without functions: the model sends bare code to `python`. */
+/**
+ * Without functions: the model sends bare code to `python`.
+ *
+ * @example
+ * ```ts
+ * import { PYTHON_NAMESPACE, systemText } from "harmony-gateway/harmony";
+ *
+ * systemText({ type: "system", namespaces: [PYTHON_NAMESPACE] }, false).includes("## python"); // => true
+ * ```
+ */
 export const PYTHON_NAMESPACE: ToolNamespace = {
   key: "python",
   name: "python",
@@ -88,12 +114,30 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
   functions: [],
 };
 
-/** A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments. */
+/**
+ * A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments.
+ *
+ * @example
+ * ```ts
+ * import { createRenderer, trainedCallMessage } from "harmony-gateway/harmony";
+ *
+ * createRenderer().renderMessage(trainedCallMessage("python", "1 + 1")).text(); // => "<|start|>assistant to=python<|channel|>analysis code<|message|>1 + 1<|call|>"
+ * ```
+ */
 export function trainedCallMessage(recipient: string, body: string): Message {
   return { role: "assistant", recipient, channel: "analysis", contentType: "code", content: body };
 }
 
-/** The result of a call to this recipient. */
+/**
+ * The result of a call to this recipient.
+ *
+ * @example
+ * ```ts
+ * import { createRenderer, trainedResultMessage } from "harmony-gateway/harmony";
+ *
+ * createRenderer().renderMessage(trainedResultMessage("python", "2")).text(); // => "<|start|>python to=assistant<|channel|>analysis<|message|>2<|end|>"
+ * ```
+ */
 export function trainedResultMessage(recipient: string, output: string): Message {
   return {
     role: "tool",

@@ -4,7 +4,22 @@ import type { HeaderErrorCode } from "./transcript-header.ts";
 
 export type TranscriptErrorCode = HeaderErrorCode | "unexpected_token" | "eos_in_header";
 
-/** The transcript cannot be parsed further. */
+/**
+ * The transcript cannot be parsed further.
+ *
+ * @example
+ * ```ts
+ * import { parseConversation, TranscriptError } from "harmony-gateway/harmony";
+ *
+ * let code;
+ * try {
+ *   parseConversation("<|start|>user");
+ * } catch (error) {
+ *   if (error instanceof TranscriptError) code = error.code;
+ * }
+ * code; // => "eos_in_header"
+ * ```
+ */
 export class TranscriptError extends Error {
   readonly code: TranscriptErrorCode;
   /** Index of the token, or of the UTF-16 code unit in text. At the end of the input: its length. */

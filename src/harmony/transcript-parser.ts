@@ -59,6 +59,16 @@ export interface TranscriptParser {
   readonly opened: Role | undefined;
 }
 
+/**
+ * @example
+ * ```ts
+ * import { createTranscriptParser } from "harmony-gateway/harmony";
+ *
+ * const parser = createTranscriptParser({ mode: "lenient" });
+ * parser.pushText("<|start|>user<|mess"); // => []
+ * parser.pushText("age|>Hi<|end|>"); // => [{ message: { role: "user", content: "Hi" }, end: "end" }]
+ * ```
+ */
 export function createTranscriptParser(options: TranscriptOptions = {}): TranscriptParser {
   return new Reader(options);
 }

@@ -23,6 +23,14 @@ export interface ParsedConversation {
 /**
  * Parses a whole transcript. In text every spelled marker is a marker; in ids only special ids are. Throws a
  * {@link TranscriptError} in strict and lax mode.
+ *
+ * @example
+ * ```ts
+ * import { parseConversation } from "harmony-gateway/harmony";
+ *
+ * const { messages } = parseConversation("<|start|>user<|message|>Hi<|end|>", { mode: "lenient" });
+ * messages; // => [{ role: "user", content: "Hi" }]
+ * ```
  */
 export function parseConversation(
   transcript: string | readonly TokenId[],

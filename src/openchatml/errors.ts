@@ -21,7 +21,22 @@ export interface ErrorPlace {
   readonly messageIndex?: number;
 }
 
-/** The document cannot be read or written. */
+/**
+ * The document cannot be read or written.
+ *
+ * @example
+ * ```ts
+ * import { OpenChatMLError, parseOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * let code;
+ * try {
+ *   parseOpenChatML("<|start|>user<|message|>Hi");
+ * } catch (error) {
+ *   if (error instanceof OpenChatMLError) code = error.code;
+ * }
+ * code; // => "E-STREAM-TRUNCATED"
+ * ```
+ */
 export class OpenChatMLError extends Error {
   readonly code: ErrorCode;
   readonly offset: number | undefined;

@@ -27,7 +27,17 @@ const HARMONY_HEADER: DocumentHeader = {
   profiles: { harmony: { enabled: true } },
 };
 
-/** Throws an `OpenChatMLError` for what the format cannot express. */
+/**
+ * Throws an `OpenChatMLError` for what the format cannot express.
+ *
+ * @example
+ * ```ts
+ * import { fromHarmony, renderOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * const { document } = fromHarmony([{ role: "user", content: "Hi" }], { header: null });
+ * renderOpenChatML(document); // => "<|start|>user<|message|>Hi<|end|>"
+ * ```
+ */
 export function fromHarmony(
   messages: readonly HarmonyMessage[],
   { header = HARMONY_HEADER, lenient = false, callIds = [] }: FromHarmonyOptions = {},

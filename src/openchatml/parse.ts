@@ -15,7 +15,18 @@ export interface ParseOptions {
   readonly toolSchemas?: ToolSchemas;
 }
 
-/** Throws an `OpenChatMLError` with reason and position, and a `TypeError` for a tool's schema that is not valid. */
+/**
+ * Throws an `OpenChatMLError` with reason and position, and a `TypeError` for a tool's schema that is not valid.
+ *
+ * @example
+ * ```ts
+ * import { parseOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * const { messages, warnings } = parseOpenChatML("<|start|>user<|message|>Hi<|end|>");
+ * messages.map(({ role, content }) => [role, content]); // => [["user", "Hi"]]
+ * warnings.map((each) => each.code); // => ["W-NO-HEADER"]
+ * ```
+ */
 export function parseOpenChatML(text: string, options: ParseOptions = {}): ParsedDocument {
   if (isChatML(text)) return readChatML(text, options.requireHeader ?? false);
   const { document, reader } = read(text, options, new Set());

@@ -20,6 +20,14 @@ export interface JsonMessage {
   };
 }
 
+/**
+ * @example
+ * ```ts
+ * import { parseOpenChatML, toJsonMessages } from "harmony-gateway/openchatml";
+ *
+ * toJsonMessages(parseOpenChatML("<|start|>user<|message|>Hi<|end|>")); // => [{ role: "user", channel: "final", content: "Hi" }]
+ * ```
+ */
 export function toJsonMessages({ messages }: Document): JsonMessage[] {
   const projected: JsonMessage[] = [];
   let analysis: Message[] = [];
@@ -92,7 +100,16 @@ export interface ChatAssistantMessage {
   }[];
 }
 
-/** Hidden commentary is omitted: a chat client would show it. */
+/**
+ * Hidden commentary is omitted: a chat client would show it.
+ *
+ * @example
+ * ```ts
+ * import { parseOpenChatML, toChatMessages } from "harmony-gateway/openchatml";
+ *
+ * toChatMessages(parseOpenChatML("<|start|>user<|message|>Hi<|end|>")); // => [{ role: "user", content: "Hi" }]
+ * ```
+ */
 export function toChatMessages({ messages }: Document): ChatMessage[] {
   const chat: ChatMessage[] = [];
   let open: ChatAssistantMessage | undefined;
@@ -146,7 +163,16 @@ export interface ToolReply {
   readonly provenance?: unknown;
 }
 
-/** Reads the recommended envelope `{ok, content, error, provenance}`. A body without a boolean `ok` is plain content. */
+/**
+ * Reads the recommended envelope `{ok, content, error, provenance}`. A body without a boolean `ok` is plain content.
+ *
+ * @example
+ * ```ts
+ * import { readToolReply } from "harmony-gateway/openchatml";
+ *
+ * readToolReply('{"ok": false, "error": "E-TOOL-TIMEOUT"}'); // => { ok: false, code: "E-TOOL-TIMEOUT", content: null }
+ * ```
+ */
 export function readToolReply(body: string): ToolReply {
   let value: unknown;
   try {

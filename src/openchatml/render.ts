@@ -20,7 +20,18 @@ export interface RenderOptions {
   readonly toolSchemas?: ToolSchemas;
 }
 
-/** Throws an `OpenChatMLError` for a document that the format cannot express. */
+/**
+ * Throws an `OpenChatMLError` for a document that the format cannot express.
+ *
+ * @example
+ * ```ts
+ * import { renderOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * const message = { role: "user", channel: "final", implicitChannel: true } as const;
+ * const messages = [{ ...message, content: "<|end|>", end: "end" as const }];
+ * renderOpenChatML({ header: null, messages }); // => "<|start|>user<|message|><<|end|><|end|>"
+ * ```
+ */
 export function renderOpenChatML(
   document: Document,
   { mode, toolSchemas }: RenderOptions = {},

@@ -46,6 +46,16 @@ export interface OpenChatMLStream {
   readonly warnings: readonly Warning[];
 }
 
+/**
+ * @example
+ * ```ts
+ * import { createOpenChatMLStream } from "harmony-gateway/openchatml";
+ *
+ * const stream = createOpenChatMLStream({ prefill: "assistant" });
+ * stream.push("<|channel|>final<|message|>Hi").at(-1); // => { type: "response.delta", text: "Hi" }
+ * stream.push("<|return|>"); // => [{ type: "message.done", end: "return" }]
+ * ```
+ */
 export function createOpenChatMLStream(options: StreamOptions = {}): OpenChatMLStream {
   const sink = new EventSink();
   const reader = new Reader(toReaderOptions(options, new Set()), sink);

@@ -26,6 +26,16 @@ export interface HarmonyResult {
   readonly lossy: readonly string[];
 }
 
+/**
+ * @example
+ * ```ts
+ * import { parseOpenChatML, toHarmony } from "harmony-gateway/openchatml";
+ *
+ * const document = parseOpenChatML("<|start|>assistant<|message|>Hi<|return|>");
+ * toHarmony(document).messages; // => [{ role: "assistant", channel: "final", content: "Hi" }]
+ * toHarmony(document).lossy; // => ["return"]
+ * ```
+ */
 export function toHarmony(
   { header, messages }: Document,
   { mode = "verbatim" }: ToHarmonyOptions = {},

@@ -10,7 +10,19 @@ export interface ViewOptions {
   readonly channels?: readonly Channel[];
 }
 
-/** The messages an end user may see. Requesting analysis without `debug` is an error. */
+/**
+ * The messages an end user may see. Requesting analysis without `debug` is an error.
+ *
+ * @example
+ * ```ts
+ * import { parseOpenChatML, viewOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * const document = parseOpenChatML(
+ *   "<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>Hi<|end|>",
+ * );
+ * viewOpenChatML(document).map(({ content }) => content); // => ["Hi"]
+ * ```
+ */
 export function viewOpenChatML(
   { messages }: Document,
   { debug = false, channels }: ViewOptions = {},
@@ -39,6 +51,16 @@ export interface SamplingOptions {
 /**
  * Indexes of the messages that the next prompt keeps: all except analysis before the last final message.
  * Analysis that led to an unanswered call is kept.
+ *
+ * @example
+ * ```ts
+ * import { keptForSampling, parseOpenChatML } from "harmony-gateway/openchatml";
+ *
+ * const document = parseOpenChatML(
+ *   "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>4<|end|>",
+ * );
+ * keptForSampling(document); // => [1]
+ * ```
  */
 export function keptForSampling(
   { messages }: Document,

@@ -29,6 +29,21 @@ const SHORTEST_TTL_SECONDS = 60;
 /** Each location caches what it has read, misses included. */
 const CACHE_MS = 60_000;
 
+/**
+ * @example
+ * ```ts
+ * import { createKvStore } from "harmony-gateway";
+ *
+ * const values = new Map<string, string>();
+ * const store = createKvStore({
+ *   get: async (key) => values.get(key) ?? null,
+ *   put: async (key, value) => void values.set(key, value),
+ *   delete: async (key) => void values.delete(key),
+ * });
+ * await store.set("key", "value", 60, "alice");
+ * await store.get("key"); // => "value"
+ * ```
+ */
 export function createKvStore(namespace: KvNamespace): Store {
   return {
     staleMs: CACHE_MS,

@@ -38,6 +38,16 @@ interface Owner {
   bytes: number;
 }
 
+/**
+ * @example
+ * ```ts
+ * import { createMemoryStore } from "harmony-gateway";
+ *
+ * const store = createMemoryStore({ maxEntries: 100, maxBytes: 1_000_000, now: Date.now });
+ * await store.set("key", "value", 60, "alice");
+ * await store.get("key"); // => "value"
+ * ```
+ */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   const memory = new Memory(options);
   return {

@@ -25,12 +25,36 @@ const O200K_HARMONY: Tokenizer = {
   createDecoder,
 };
 
-/** The tokenizer of gpt-oss. Returns the same instance for the whole process. */
+/**
+ * The tokenizer of gpt-oss. Returns the same instance for the whole process.
+ *
+ * @example
+ * ```ts
+ * import { o200kHarmony } from "harmony-gateway/tokenizer";
+ *
+ * o200kHarmony().encode("Hello, world!"); // => [13225, 11, 2375, 0]
+ * o200kHarmony().decode([13225, 11, 2375, 0]); // => "Hello, world!"
+ * ```
+ */
 export function o200kHarmony(): Tokenizer {
   return O200K_HARMONY;
 }
 
-/** A decoder for ids that arrive one by one: `o200kHarmony().createDecoder()`. */
+/**
+ * A decoder for ids that arrive one by one: `o200kHarmony().createDecoder()`.
+ *
+ * @example
+ * ```ts
+ * import { createDecoder, o200kHarmony } from "harmony-gateway/tokenizer";
+ *
+ * const decoder = createDecoder();
+ * const texts = o200kHarmony()
+ *   .encode("\u{1F9FF}")
+ *   .map((id) => decoder.push(id));
+ * texts.join(""); // => "\u{1F9FF}"
+ * texts[0]; // => ""
+ * ```
+ */
 export function createDecoder(): StreamingDecoder {
   return new Decoder(tokens(), texts());
 }
@@ -41,6 +65,13 @@ export function createDecoder(): StreamingDecoder {
  * decoder.
  *
  * The same id always returns the same string object, at the cost of two array accesses.
+ *
+ * @example
+ * ```ts
+ * import { tokenText } from "harmony-gateway/tokenizer";
+ *
+ * tokenText(13225); // => "Hello"
+ * ```
  */
 export function tokenText(id: TokenId): string | undefined {
   return texts().textOf(id);
@@ -49,6 +80,13 @@ export function tokenText(id: TokenId): string | undefined {
 /**
  * A copy of the bytes of one ordinary id, even if they are not whole characters. `undefined` for special ids
  * and ids outside the vocabulary.
+ *
+ * @example
+ * ```ts
+ * import { tokenBytes } from "harmony-gateway/tokenizer";
+ *
+ * tokenBytes(13225); // => new TextEncoder().encode("Hello")
+ * ```
  */
 export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {
   const bytes = bytesOf(tokens(), id);
