@@ -4,11 +4,18 @@
  * quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
  */
 
-import type { Units } from "./character-units.ts";
 import type { Ranks } from "./ranks.ts";
 import { NO_RANK } from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 import { TournamentTree } from "./tournament-tree.ts";
+
+/** Adjacent units. Unit `i` has the id `ids[i]` and spans `starts[i]` to `starts[i + 1]`. */
+export interface Units {
+  readonly starts: Int32Array;
+  readonly ids: Int32Array;
+  /** The rank of a unit joined with the next one. */
+  readonly ranks: Int32Array;
+}
 
 /** Merges `count` units and appends the resulting ids. Overwrites the ids of the units. */
 export type LongMerger = (out: TokenId[], view: DataView, units: Units, count: number) => void;

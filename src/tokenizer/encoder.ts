@@ -32,8 +32,8 @@ const LETTER = /[^\0-\u00ff\u2000-\u2fff\ud800-\udfff\uf000-\uffff]/;
 
 export function createEncoder(tokens: TokenBytes): Encoder {
   const { find, rankOf, addOthers } = createRanks(tokens);
-  const merger = createPieceMerger(tokens, rankOf);
-  const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
+  const merge = createPieceMerger(rankOf);
+  const mergeInChunks = createChunkMerger(tokens, merge);
   const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
   const { pieceEnd, addUnicode } = createScanner();
   // Bound here for the reason given at `createRanks`.
@@ -60,7 +60,6 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     if (LETTER.test(text)) {
       isCommon = false;
       addOthers();
-      merger.addOthers();
     }
     return isFirst || !isCommon;
   }
@@ -93,8 +92,6 @@ export function createEncoder(tokens: TokenBytes): Encoder {
         const next = encodePieces(ids, window, at, until, scopeOf(scope));
         if (next === at) {
           const longEnd = pieceEnd(window, at);
-          merger.prepare(window.view, at, longEnd);
-          yield ids.length;
           for (const _ of mergeInChunks(ids, window.view, at, longEnd)) yield ids.length;
           at = longEnd;
         } else {
@@ -143,7 +140,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   ): void {
     const id = find(view, start, length, hash);
     if (id >= 0) ids.push(id);
-    else merger.appendTo(ids, view, start, start + length, true);
+    else merge(ids, view, start, start + length);
   }
 
   return { encode, encodeInSteps };

@@ -15,9 +15,6 @@ import { SLACK } from "./byte-words.ts";
 import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Merges the bytes `view[start … end)` without regard to their surroundings, see `PieceMerger` in `bpe.ts`. */
-export type Merge = PieceMerger["appendTo"];
-
 /** Appends the ids of the piece `view[start … end)`; yields after each chunk. */
 export type ChunkMerger = (
   out: TokenId[],
@@ -33,7 +30,7 @@ const DROPPED_TOKENS = 16;
 
 export function createChunkMerger(
   { view: tokenView, places }: TokenBytes,
-  merge: Merge,
+  merge: PieceMerger,
 ): ChunkMerger {
   const pair = new DataView(new ArrayBuffer(2 * MAX_TOKEN_BYTES + SLACK));
 
@@ -47,11 +44,10 @@ export function createChunkMerger(
     let from = start;
     let length = CHUNK_BYTES;
     let dropped = DROPPED_TOKENS;
-    let maySearch = true;
     while (from < end) {
       const to = characterStart(view, from + length, end);
       const next: TokenId[] = [];
-      maySearch = merge(next, view, from, to, maySearch);
+      merge(next, view, from, to);
       if (out.length === first || mayFollow(out.at(-1)!, next[0]!)) {
         for (const id of next) out.push(id);
         from = to;
@@ -85,7 +81,7 @@ export function createChunkMerger(
       for (let at = start; at < end; at++) pair.setUint8(length++, tokenView.getUint8(at));
     }
     const ids: TokenId[] = [];
-    merge(ids, pair, 0, length, false);
+    merge(ids, pair, 0, length);
     return ids.length === 2 && ids[0] === left && ids[1] === right;
   }
 

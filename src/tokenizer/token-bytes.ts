@@ -47,11 +47,6 @@ export interface TokenBytes {
   readonly commonIds: Int32Array;
   /** The other tokens, unpacked by the first call. */
   readonly otherIds: () => Int32Array;
-  /**
-   * Writes the two tokens that are merged to `id`, at `2 * id` and after it, and those of ids near it. Adds one to each, so
-   * that 0 says that they have not been read.
-   */
-  readonly readHalves: (halves: Int32Array, id: TokenId) => void;
 }
 
 type Unpacked = Pick<TokenBytes, "view" | "places" | "tables">;
@@ -78,8 +73,6 @@ const LENGTH_BITS = 8;
 const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 /** Tokens per call of `unpackPart`. */
 const PART = 128;
-/** Ids whose halves are read at a time. */
-const HALVES = 64;
 const DIGIT_VALUES = base64Values();
 
 /** Unpacks the common tokens and builds their tables. Takes 15 ms. */
@@ -112,12 +105,7 @@ export function unpackTokenBytes(): TokenBytes {
     }
     return others;
   };
-  const readHalves = (halves: Int32Array, id: TokenId) => {
-    const from = id - (id % HALVES);
-    readColumns(halves, merged, from, text, BIT_DIGITS);
-    if (others !== undefined) readColumns(halves, others, from, text, columnsEnd);
-  };
-  return { bytes, view, places, tables, commonIds, otherIds, readHalves };
+  return { bytes, view, places, tables, commonIds, otherIds };
 }
 
 /** The offset of a token's first byte, by its entry in {@link TokenBytes.places}. */
@@ -221,37 +209,6 @@ function unpackPart(
     seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
   }
   return end;
-}
-
-/** Writes the halves of the ids from `from` on that are in this list, whose columns begin at `columns`. */
-function readColumns(
-  halves: Int32Array,
-  ids: Int32Array,
-  from: TokenId,
-  text: string,
-  columns: number,
-): void {
-  const count = ids.length;
-  for (let at = firstNotBelow(ids, from); at < count && ids[at]! < from + HALVES; at++) {
-    for (let side = 0; side < 2; side++) {
-      const digit = columns + at + 3 * count * side;
-      const high = DIGIT_VALUES[text.charCodeAt(digit)]!;
-      const middle = DIGIT_VALUES[text.charCodeAt(digit + count)]!;
-      const low = DIGIT_VALUES[text.charCodeAt(digit + 2 * count)]!;
-      halves[2 * ids[at]! + side] = ((high << 12) | (middle << 6) | low) + 1;
-    }
-  }
-}
-
-function firstNotBelow(ids: Int32Array, id: TokenId): number {
-  let low = 0;
-  let high = ids.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ids[middle]! < id) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** A view of a token's bytes; do not write to it. Empty if `id` is not an ordinary token. */

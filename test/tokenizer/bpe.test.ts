@@ -12,19 +12,18 @@ import { createRandom } from "../helpers/random-numbers.ts";
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const merger = createPieceMerger(tokens, ranks.rankOf);
+const mergePiece = createPieceMerger(ranks.rankOf);
 
-/** Starting from bytes, and without the search for very long pieces: see `character-units.test.ts` and `bpe-backtracking.test.ts`. */
-function merge(text: string, of = merger): TokenId[] {
+function merge(text: string, by = mergePiece): TokenId[] {
   const bytes = new TextBytes(text.length);
   bytes.write(text);
   const ids: TokenId[] = [];
-  of.appendTo(ids, bytes.view, 0, bytes.length, false);
+  by(ids, bytes.view, 0, bytes.length);
   return ids;
 }
 
 function referenceIds(text: string): TokenId[] {
-  return referenceMerge(new TextEncoder().encode(text)).ids;
+  return referenceMerge(new TextEncoder().encode(text));
 }
 
 /** Characters of the tokens that contain an incomplete character as well. */
@@ -99,7 +98,7 @@ describe("the work for a long piece", () => {
     };
     let ids: TokenId[];
     try {
-      ids = merge(text, createPieceMerger(tokens, counting.rankOf));
+      ids = merge(text, createPieceMerger(counting.rankOf));
     } finally {
       Math.min = min;
     }

@@ -11,8 +11,7 @@ import { toBytes } from "../helpers/text-bytes.ts";
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const merger = createPieceMerger(tokens, ranks.rankOf);
-merger.addOthers();
+const mergePiece = createPieceMerger(ranks.rankOf);
 
 interface Merged {
   readonly ids: TokenId[];
@@ -24,9 +23,9 @@ interface Merged {
 function mergeInChunks(text: string): Merged {
   const { view, length } = toBytes(text);
   let work = 0;
-  const merge = createChunkMerger(tokens, (out, bytes, start, end, maySearch) => {
+  const merge = createChunkMerger(tokens, (out, bytes, start, end) => {
     work += end - start;
-    return merger.appendTo(out, bytes, start, end, maySearch);
+    mergePiece(out, bytes, start, end);
   });
   const ids: TokenId[] = [];
   let steps = 0;
@@ -37,7 +36,7 @@ function mergeInChunks(text: string): Merged {
 function mergeWhole(text: string): TokenId[] {
   const { view, length } = toBytes(text);
   const ids: TokenId[] = [];
-  merger.appendTo(ids, view, 0, length, false);
+  mergePiece(ids, view, 0, length);
   return ids;
 }
 

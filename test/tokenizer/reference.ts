@@ -36,10 +36,9 @@ export function referencePieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** The units that merging ends with, each with its id, or `undefined` for bytes that are no token. */
-export function referenceMerge(bytes: Uint8Array): { ids: TokenId[]; ranks: TokenId[] } {
+/** The ids of the units that merging ends with; -1 for bytes that are no token. */
+export function referenceMerge(bytes: Uint8Array): TokenId[] {
   const units = Array.from(bytes, (byte) => String.fromCharCode(byte));
-  const ranks: TokenId[] = [];
   for (;;) {
     let lowest = Infinity;
     let at = -1;
@@ -48,8 +47,7 @@ export function referenceMerge(bytes: Uint8Array): { ids: TokenId[]; ranks: Toke
       if (rank < lowest) [lowest, at] = [rank, i];
     }
     if (at < 0) break;
-    ranks.push(lowest);
     units.splice(at, 2, `${units[at]}${units[at + 1]}`);
   }
-  return { ids: units.map((unit) => ID_BY_BYTES.get(unit) ?? -1), ranks };
+  return units.map((unit) => ID_BY_BYTES.get(unit) ?? -1);
 }

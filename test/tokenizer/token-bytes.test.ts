@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
 import { packVocabulary, readTokens } from "../../scripts/pack-vocabulary.ts";
-import {
-  BYTE_COUNT,
-  bytesOf,
-  ORDINARY_COUNT,
-  unpackTokenBytes,
-} from "../../src/tokenizer/token-bytes.ts";
+import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import { vocabulary } from "../../src/tokenizer/vocabulary.ts";
 
 test("the packed vocabulary is the one the script writes", () => {
@@ -22,19 +17,4 @@ test("every token has the bytes js-tiktoken gives it", () => {
 
 test.each([ORDINARY_COUNT, -1, 0.5])("id %d has no bytes", (id) => {
   expect(bytesOf(unpackTokenBytes(), id)).toEqual(new Uint8Array());
-});
-
-test("every merged token consists of its halves", () => {
-  const tokens = unpackTokenBytes();
-  tokens.otherIds();
-  const halves = new Int32Array(2 * ORDINARY_COUNT);
-  const textOf = (id: number) => String.fromCharCode(...bytesOf(tokens, id));
-  const wrong: number[] = [];
-  for (let id = BYTE_COUNT; id < ORDINARY_COUNT; id++) {
-    if (halves[2 * id] === 0) tokens.readHalves(halves, id);
-    const left = textOf(halves[2 * id]! - 1);
-    const right = textOf(halves[2 * id + 1]! - 1);
-    if (left === "" || right === "" || left + right !== textOf(id)) wrong.push(id);
-  }
-  expect(wrong).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashOf, SLACK } from "../../src/tokenizer/byte-words.ts";
-import { createCharacterSeams, pairHash, seamIndex } from "../../src/tokenizer/character-seams.ts";
 import { createRanks } from "../../src/tokenizer/ranks.ts";
 import {
   bytesOf,
@@ -37,12 +36,11 @@ describe("the tokens' bytes", () => {
     expect(bytesOf(tokens, id)).toHaveLength(0);
   });
 
-  test("give themselves when merged, through tokens of rising rank", () => {
-    // So a merge may begin with whole characters. See character-seams.ts.
+  test("give themselves when merged", () => {
+    // `piece-chunks.ts` relies on it.
     const wrong = allIds.filter((id) => {
-      const merged = referenceMerge(bytesOf(tokens, id));
-      const isRising = merged.ranks.every((rank, i) => rank >= (merged.ranks[i - 1] ?? 0));
-      return merged.ids.length !== 1 || merged.ids[0] !== id || !isRising;
+      const ids = referenceMerge(bytesOf(tokens, id));
+      return ids.length !== 1 || ids[0] !== id;
     });
     expect(wrong).toEqual([]);
   });
@@ -117,84 +115,5 @@ describe("ranks", () => {
       ),
       { numRuns: 2000 },
     );
-  });
-});
-
-describe("seams", () => {
-  const { groups, beginInside, endInside, pairs, characters } = createCharacterSeams(tokens);
-  const isContinuation = (byte = 0) => byte >= 0x80 && byte < 0xc0;
-  const widthOf = (lead = 0) => [0x80, 0xe0, 0xf0].filter((bound) => lead >= bound).length + 1;
-
-  /** The offsets in a token where characters begin, and the bytes that the last one lacks. */
-  function shapeOf(token: Uint8Array): { starts: number[]; missing: number } {
-    const starts = Array.from(token.keys()).filter((at) => !isContinuation(token[at]));
-    const last = starts.at(-1) ?? 0;
-    return { starts, missing: starts.length > 0 ? last + widthOf(token[last]) - token.length : 0 };
-  }
-
-  test("have the lowest ranks of tokens that begin or end inside a character", () => {
-    const expected = new Map<string, number>();
-    const note = (kind: string, token: Uint8Array, seam: number, id: number) => {
-      const [before = 0, after = 0, second] = token.subarray(seam - 1, seam + 2);
-      const isOpen = after < 0x80 || second === undefined;
-      for (const each of isOpen ? Array.from({ length: 64 }, (_, i) => 0x80 + i) : [second]) {
-        const key = [kind, before, after, each].join();
-        expected.set(key, Math.min(expected.get(key) ?? NO_RANK, id));
-      }
-    };
-    for (const id of allIds) {
-      const token = bytesOf(tokens, id);
-      const { starts, missing } = shapeOf(token);
-      if (starts.length > 0 && starts[0] !== 0) note("begin", token, starts[0]!, id);
-      if (missing > 0 && starts.at(-1) !== 0) note("end", token, starts.at(-1)!, id);
-    }
-    let found = 0;
-    for (const [key, group] of groups.entries()) {
-      if (group === 0) continue;
-      for (let second = 0x80; second < 0xc0; second++) {
-        const at = [key >> 8, key & 0xff, second].join();
-        const begins = beginInside[seamIndex(group, second)]!;
-        const ends = endInside[seamIndex(group, second)]!;
-        expect([at, begins]).toEqual([at, expected.get(`begin,${at}`) ?? NO_RANK]);
-        expect([at, ends]).toEqual([at, expected.get(`end,${at}`) ?? NO_RANK]);
-        found += Number(begins !== NO_RANK) + Number(ends !== NO_RANK);
-      }
-    }
-    expect(found).toBe(expected.size);
-    expect(new Set(groups).size).toBe(167);
-  });
-
-  test("have all characters of other letters that are tokens, and all pairs of adjacent ones", () => {
-    const isOther = (character: string) =>
-      /[^\0-\u00ff\u2000-\u2fff\u{f000}-\u{10ffff}]/u.test(character);
-    const expected = new Int32Array(0x10000);
-    const missed: string[] = [];
-    for (const id of allIds) {
-      const token = bytesOf(tokens, id);
-      const { starts, missing } = shapeOf(token);
-      const whole = token.subarray(
-        starts[0] ?? token.length,
-        missing > 0 ? starts.at(-1) : undefined,
-      );
-      const text = Array.from(Buffer.from(whole).toString("utf8"));
-      if (text.length === 1 && whole.length === token.length && isOther(text[0]!)) {
-        expected[text[0]!.codePointAt(0)!] = id + 1;
-      }
-      for (let at = 0; at + 1 < text.length; at++) {
-        const pair = [text[at]!, text[at + 1]!] as const;
-        const hash = pairHash(pair[0].codePointAt(0)!, pair[1].codePointAt(0)!);
-        const isIn = (pairs[hash >>> 5]! & (1 << hash)) !== 0;
-        if (pair.some(isOther) && !isIn) missed.push(pair.join(""));
-      }
-    }
-    expect(missed).toEqual([]);
-    expect(characters.filter((each, at) => each !== expected[at])).toHaveLength(0);
-    expect(expected.filter((each) => each > 0).length).toBeGreaterThan(4000);
-    // Few others, or the filter would not help.
-    const bits = pairs.reduce(
-      (sum, word) => sum + word.toString(2).replaceAll(/[^1]/g, "").length,
-      0,
-    );
-    expect(bits / (32 * pairs.length)).toBeLessThan(0.06);
   });
 });
