@@ -70,6 +70,8 @@ function refuse(finding: Promise<Engine>): AsyncIterable<EngineEvent> {
   return { [Symbol.asyncIterator]: () => ({ next: () => refusal }) };
 }
 
+const MAX_NAME_CHARS = 200;
+
 /**
  * The name the server has for the model: the configured one, or, for OpenAI's own name, that of the only gpt-oss it
  * offers. Ollama, for one, calls it `gpt-oss:20b`.
@@ -78,6 +80,9 @@ export function chooseModel(wanted: string, { models }: FoundServer): string {
   if (models.includes(wanted) || !wanted.startsWith("openai/gpt-oss")) return wanted;
   const size = /\d+b$/.exec(wanted)?.[0] ?? "";
   const similar = new RegExp(`gpt-?oss\\D*${size}`, "i");
-  const [only = wanted, ...others] = models.filter((name) => similar.test(name));
+  // In a long name, the pattern would begin again at each `gptoss`.
+  const [only = wanted, ...others] = models.filter(
+    (name) => name.length <= MAX_NAME_CHARS && similar.test(name),
+  );
   return others.length > 0 ? wanted : only;
 }

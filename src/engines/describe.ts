@@ -14,7 +14,14 @@ export async function describe(
   signal: AbortSignal,
 ): Promise<string> {
   const found = answer.safeParse(await askOptional(server, path, signal));
-  return found.success ? `${name} ${found.data.version}` : name;
+  return withVersion(name, found.data?.version);
+}
+
+/** The version is the server's word, for the log. */
+const MAX_VERSION_CHARS = 100;
+
+export function withVersion(name: string, version: string | null | undefined): string {
+  return version == null ? name : `${name} ${version.slice(0, MAX_VERSION_CHARS)}`;
 }
 
 /** The JSON answer to an optional query. Undefined if the server refuses or fails. */

@@ -18,8 +18,8 @@ export interface Engine {
    */
   probe(signal: AbortSignal): Promise<EngineProbe>;
   /**
-   * Health check: cheap, nothing is sampled. Throws an {@link EngineError} if the server is unhealthy. Absent if it
-   * has no health endpoint; its health is then judged by its requests alone.
+   * Health check: cheap, nothing is sampled. Throws an {@link EngineError} if the server is unhealthy; `not-found` if it has no
+   * health endpoint after all. Absent if its kind has none. Without one, its health is judged by its requests alone.
    */
   check?(signal: AbortSignal): Promise<void>;
   /**
@@ -211,5 +211,7 @@ export interface EngineProbe {
   readonly contextLength?: number;
   /** Models the server offers, when it says so. */
   readonly models?: readonly string[];
+  /** What the operator should know, for the log: sentences about something that was ignored or is missing. */
+  readonly warnings?: readonly string[];
   readonly capabilities: Capabilities;
 }

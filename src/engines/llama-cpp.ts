@@ -9,7 +9,8 @@ import * as z from "zod";
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { askOptional } from "./describe.ts";
+import { readContextLength } from "./context-length.ts";
+import { askOptional, withVersion } from "./describe.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import {
@@ -54,7 +55,7 @@ export const LLAMA_CPP_CAPABILITIES: Capabilities = {
 const props = z.lazy(() =>
   z.object({
     build_info: z.string().nullish(),
-    default_generation_settings: z.object({ n_ctx: z.number().nullish() }).nullish(),
+    default_generation_settings: z.object({ n_ctx: z.unknown().optional() }).nullish(),
   }),
 );
 
@@ -71,13 +72,10 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
         if (offer === undefined && !found.success) throw notLlamaCpp(server);
         const build = found.data?.build_info;
         // The context of one slot: with several slots it is smaller than the model's.
-        const contextLength =
-          found.data?.default_generation_settings?.n_ctx ?? offer?.contextLength;
-        return {
-          description: build == null ? "llama-cpp" : `llama-cpp ${build}`,
-          ...(offer !== undefined && { models: offer.models }),
-          ...(contextLength !== undefined && { contextLength }),
-        };
+        const ofSlot = readContextLength([
+          ["n_ctx in /props", found.data?.default_generation_settings?.n_ctx],
+        ]);
+        return { description: withVersion("llama-cpp", build), ...offer, ...ofSlot };
       },
       toCall: (request, server) => ({
         path: "/completion",

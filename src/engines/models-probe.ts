@@ -1,8 +1,11 @@
 /** Reads `GET /v1/models`: the models that a server offers and their context lengths. */
 import * as z from "zod";
 
+import { readContextLength } from "./context-length.ts";
 import { EngineError } from "./engine-error.ts";
+import type { EngineProbe } from "./engine.ts";
 import type { Server } from "./server.ts";
+import { asObject } from "./untyped-json.ts";
 
 const modelList = z.lazy(() =>
   z.object({
@@ -10,20 +13,19 @@ const modelList = z.lazy(() =>
       z.object({
         id: z.string(),
         /** vLLM, SGLang. */
-        max_model_len: z.number().nullish(),
+        max_model_len: z.unknown().optional(),
         /** llama-server. */
-        meta: z.object({ n_ctx: z.number().nullish() }).nullish(),
+        meta: z.unknown().optional(),
         /** Fireworks, Together. */
-        context_length: z.number().nullish(),
+        context_length: z.unknown().optional(),
       }),
     ),
   }),
 );
 
-export interface ModelsProbe {
+/** The context length is that of the requested model, or of the only one if the server has a single model. */
+export interface ModelsProbe extends Pick<EngineProbe, "contextLength" | "warnings"> {
   readonly models: readonly string[];
-  /** In tokens, of the requested model, or of the only one if the server has a single model. */
-  readonly contextLength?: number;
 }
 
 /** Undefined if the server has no such list. Throws an {@link EngineError} if it cannot be reached or refuses the key. */
@@ -37,19 +39,32 @@ export async function probeModels(
   if (!answer.success) return undefined;
   const { data } = answer.data;
   const ours = data.find(({ id }) => id === model) ?? (data.length === 1 ? data[0] : undefined);
-  const contextLength = ours?.max_model_len ?? ours?.meta?.n_ctx ?? ours?.context_length;
   return {
     models: data.map(({ id }) => id),
-    ...(contextLength != null && { contextLength }),
+    ...readContextLength([
+      ["max_model_len", ours?.max_model_len],
+      ["meta.n_ctx", asObject(ours?.meta)["n_ctx"]],
+      ["context_length", ours?.context_length],
+    ]),
   };
 }
 
 /** Throws an {@link EngineError} (`not-found`) unless the server offers `model`. */
 export function expectModel(server: Server, model: string, models: readonly string[]): void {
   if (models.includes(model)) return;
-  const offer = models.length === 0 ? "no model" : models.map((each) => `"${each}"`).join(", ");
+  const offer = models.length === 0 ? "no model" : listModels(models);
   throw new EngineError(
     "not-found",
     `${server.name} offers ${offer}, not "${model}". Set the model to a name that the server offers.`,
   );
+}
+
+/** Most names in a message, and most characters of one. */
+const MAX_NAMES = 10;
+const MAX_NAME_CHARS = 100;
+
+function listModels(models: readonly string[]): string {
+  const names = models.slice(0, MAX_NAMES).map((name) => `"${name.slice(0, MAX_NAME_CHARS)}"`);
+  const more = models.length - names.length;
+  return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

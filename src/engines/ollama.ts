@@ -8,6 +8,7 @@ import * as z from "zod";
 
 import type { CompletionReader } from "./completion-decoder.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
+import { readContextLength } from "./context-length.ts";
 import { describe } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
 import {
@@ -70,11 +71,16 @@ export function createOllamaEngine(options: OllamaOptions): Engine {
       async probe(server, signal) {
         const models = await readModels(server, signal);
         expectModel(server, withTag(options.model), models);
-        const longest = await readContextLength(server, options.model, signal);
+        const { contextLength = numCtx, ...rest } = await askContextLength(
+          server,
+          options.model,
+          signal,
+        );
         return {
           description: await describe(server, "ollama", "/api/version", signal),
           models,
-          contextLength: Math.min(numCtx, longest ?? numCtx),
+          contextLength: Math.min(numCtx, contextLength),
+          ...rest,
         };
       },
       toCall: (request, server) => ({
@@ -102,18 +108,20 @@ function withTag(model: string): string {
   return /:[^/]*$/.test(model) ? model : `${model}:latest`;
 }
 
+const CONTEXT_KEY = ".context_length";
+
 /** The model's own context length, in tokens. The key begins with the architecture: `gptoss.context_length`. */
-async function readContextLength(
+async function askContextLength(
   server: Server,
   model: string,
   signal: AbortSignal,
-): Promise<number | undefined> {
+): Promise<ReturnType<typeof readContextLength>> {
   const found = details.safeParse(
     await server.post("/api/show", JSON.stringify({ model }), signal),
   );
   const entries = Object.entries(found.data?.model_info ?? {});
-  const length = entries.find(([key]) => key.endsWith(".context_length"))?.[1];
-  return typeof length === "number" ? length : undefined;
+  const length = entries.find(([key]) => key.endsWith(CONTEXT_KEY))?.[1];
+  return readContextLength([[`${CONTEXT_KEY} of the model`, length]]);
 }
 
 function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptions): string {

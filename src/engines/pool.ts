@@ -26,7 +26,7 @@ import {
   type PoolCounts,
 } from "./pool/counts.ts";
 import { describeKind } from "./pool/judge.ts";
-import { monitorBackends } from "./pool/monitor.ts";
+import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
 import { RetryBudget } from "./pool/retry-budget.ts";
 
 export interface PoolOptions {
@@ -59,13 +59,9 @@ export interface Pool extends Engine {
    * Checks all backends periodically until the signal aborts, and probes those that are down or have never answered a
    * probe. Resolves when the signal aborts.
    *
-   * @param onChange called when a check finds that the health of a backend has changed.
+   * @param onChange called when a check finds that the health of a backend has changed, or that it has no health check.
    */
-  watch(
-    everyMs: number,
-    signal: AbortSignal,
-    onChange?: (state: BackendState) => void,
-  ): Promise<void>;
+  watch(everyMs: number, signal: AbortSignal, onChange?: OnBackendChange): Promise<void>;
 }
 
 export interface PoolState {

@@ -69,6 +69,7 @@ export function createServerEngine(
       return send(server, call, signal);
     },
   };
+
   return engine;
 }
 

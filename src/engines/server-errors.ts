@@ -64,13 +64,23 @@ export function toEngineError(
   });
 }
 
-/** Seconds of a `Retry-After` header: a number, or a date relative to the response's `Date` header. */
+/** A client that is told to wait longer would rather ask again. */
+const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/** Seconds of a `Retry-After` header: a number, or a date relative to the response's `Date` header. Anything else is ignored. */
 export function readRetryAfter(headers: { get(name: string): string | null }): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
-  const seconds = (Date.parse(value) - Date.parse(headers.get("date") ?? "")) / 1000;
-  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(value)
+    ? Number(value)
+    : (parseHttpDate(value) - parseHttpDate(headers.get("date") ?? "")) / 1000;
+  if (Number.isNaN(seconds)) return undefined;
+  return Math.min(Math.max(0, seconds), MAX_RETRY_AFTER_SECONDS);
+}
+
+/** `Date.parse` alone would make a date of nearly any text: of `-5`, for one. */
+function parseHttpDate(text: string): number {
+  return /^[A-Z][a-z]{2}, \d\d /.test(text) ? Date.parse(text) : NaN;
 }
 
 const VERBS: Readonly<Record<EngineErrorKind, string>> = {
@@ -165,11 +175,20 @@ function toWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Shortens a message, which may be a proxy's HTML page, to one line of at most 500 characters. */
+/** Most characters of a server's text that are looked at. The title of a page is among them. */
+const MAX_TEXT_CHARS = 4096;
+const MAX_MESSAGE_CHARS = 500;
+
+/**
+ * Shortens a message, which may be a proxy's HTML page, to one line. No pattern reads beyond the next `<`: clients reach this text if
+ * a server quotes their grammar, so that a pattern must not begin again at each of its characters.
+ */
 function toPlainText(text: string): string {
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1];
-  const plain = (title ?? text.replace(/<[a-z/!][^>]*>/gi, " ")).replace(/\s+/g, " ").trim();
-  return plain.length > 500 ? `${plain.slice(0, 500)}…` : plain;
+  const beginning = text.slice(0, MAX_TEXT_CHARS);
+  const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(beginning)?.[1];
+  const plain = (title ?? beginning.replace(/<[a-z/!][^<>]*>/gi, " ")).replace(/\s+/g, " ").trim();
+  const isWhole = text.length <= MAX_TEXT_CHARS && plain.length <= MAX_MESSAGE_CHARS;
+  return isWhole ? plain : `${plain.slice(0, MAX_MESSAGE_CHARS)}…`;
 }
 
 function withStop(sentence: string): string {

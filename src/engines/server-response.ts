@@ -10,7 +10,7 @@ import {
 } from "./server-errors.ts";
 import { toPublicUrl } from "./server-url.ts";
 import type { TransportResponse } from "./transport.ts";
-import { parseJson } from "./untyped-json.ts";
+import { parseJson, parsePythonJson } from "./untyped-json.ts";
 
 /** The server as errors describe it, and what they must not contain. */
 export interface ServerIdentity {
@@ -48,9 +48,9 @@ export async function readAnswer(
   response: TransportResponse,
 ): Promise<unknown> {
   const body = await readText(response);
-  if (response.status === 404 || response.status === 405) return undefined;
+  if (NO_SUCH_PATH.has(response.status)) return undefined;
   if (response.status < 200 || response.status > 299) throw toHttpError(identity, response, body);
-  const answer = parseJson(body);
+  const answer = parsePythonJson(body);
   if (answer !== undefined) return answer;
   throw toUnexpectedAnswer(identity, "something that is not JSON", response, body);
 }
@@ -58,11 +58,19 @@ export async function readAnswer(
 /** Throws an {@link EngineError} if the status is 400 or above. The body is read and ignored otherwise. */
 export async function expectHealthy(
   identity: ServerIdentity,
+  path: string,
   response: TransportResponse,
 ): Promise<void> {
+  const { status } = response;
   const body = await readText(response);
-  if (response.status >= 400) throw toHttpError(identity, response, body);
+  if (NO_SUCH_PATH.has(status)) {
+    const message = `${identity.name} has no health check at ${path} (${status}): its health is judged by its requests.`;
+    throw new EngineError("not-found", message, { status });
+  }
+  if (status >= 400) throw toHttpError(identity, response, body);
 }
+
+const NO_SUCH_PATH: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /**
  * An error that the server reported, without our secrets.
@@ -87,7 +95,7 @@ function toUnexpectedAnswer(
 ): EngineError {
   return new EngineError(
     "server-error",
-    `${name} answered with ${what}. Is this the URL of an inference server?`,
+    `${name} answered with ${what.slice(0, MAX_HEADER_CHARS)}. Is this the URL of an inference server?`,
     { status, serverMessage: redact(readServerError(body, status).message, secrets) },
   );
 }
@@ -105,9 +113,13 @@ function toHttpError(
   return toServerError(identity, serverError, status, readRetryAfter(headers));
 }
 
+/** Of a server's header in a message. */
+const MAX_HEADER_CHARS = 200;
+
 /** A `Location` header may be relative. */
 function toPublicLocation(location: string): string {
-  return URL.canParse(location) ? toPublicUrl(location) : location;
+  const shown = URL.canParse(location) ? toPublicUrl(location) : location;
+  return shown.slice(0, MAX_HEADER_CHARS);
 }
 
 /** Reads a body as text and closes the response. What exceeds `maxBytes` is left unread. */

@@ -54,7 +54,10 @@ export interface Server {
   get(path: string, signal: AbortSignal): Promise<unknown>;
   /** As {@link get}, with a JSON body. */
   post(path: string, body: string, signal: AbortSignal): Promise<unknown>;
-  /** Health check. Throws an {@link EngineError} if the server cannot be reached or answers with an error. */
+  /**
+   * Health check. Throws an {@link EngineError} if the server cannot be reached or answers with an error; `not-found` if it does not
+   * know the path.
+   */
   check(path: string, signal: AbortSignal): Promise<void>;
   /** Runs one completion; see {@link Engine.complete} for its events and for when the connection closes. */
   complete(call: CompletionCall, signal: AbortSignal): PushStream<EngineEvent>;
@@ -136,7 +139,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     post: (path, body, signal) =>
       query(async (limited) => readAnswer(identity, await post(path, body, limited)), signal),
     check: (path, signal) =>
-      query(async (limited) => expectHealthy(identity, await get(path, limited)), signal),
+      query(async (limited) => expectHealthy(identity, path, await get(path, limited)), signal),
     complete({ path, body, headers: more, ...reading }, signal) {
       // Forgotten once it is sent: the body of a long prompt would be held as long as the answer lasts.
       let unsent: RequestBody = body;

@@ -11,6 +11,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * As {@link parseJson}, and for text that is JSON but for the numbers that Python writes into it, `NaN` and `Infinity`: they are
+ * null then.
+ */
+export function parsePythonJson(text: string): unknown {
+  return parseJson(text) ?? parseJson(text.replace(NO_NUMBERS, "null"));
+}
+
+/** Within a string they would not be between these, unless the string is JSON itself. */
+const NO_NUMBERS = /(?<=[:[,] ?)(?:NaN|-?Infinity)(?= ?[,}\]])/g;
+
 export function isObject(value: unknown): value is UntypedObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 /** The models being served: a name clients use, and the engine that answers for it. */
-import type { BackendState } from "../engines/pool/backend.ts";
+import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
@@ -61,11 +61,7 @@ export interface Model {
   /** Asks the engine for its version and capabilities. Never rejects: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
   /** Runs health checks until the signal aborts. Resolves immediately if there is no pool. */
-  watch(
-    everyMs: number,
-    signal: AbortSignal,
-    onChange: (backend: BackendState) => void,
-  ): Promise<void>;
+  watch(everyMs: number, signal: AbortSignal, onChange: OnBackendChange): Promise<void>;
   /**
    * Counts the tokens of a conversation as this model's prompt, without asking the engine. Rejects with a `TurnError` when
    * the prompt is so far over the context length that counting stops early.

@@ -1,5 +1,5 @@
 /** Probes each engine until it is ready, then runs its health checks. */
-import type { BackendState } from "../engines/pool/backend.ts";
+import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
 import { sleep } from "../streams/timers.ts";
 
@@ -13,18 +13,18 @@ export interface MonitorOptions {
   readonly healthIntervalMs: number;
   /** Called after the first probe of each model, and whenever the kind of result changes. */
   readonly onStatus: (model: Model, status: ModelStatus) => void;
-  /** Called when a backend of a ready model goes down or comes back. */
-  readonly onHealth: (model: Model, backend: BackendState) => void;
+  /** Called when a backend of a ready model goes down or comes back, or has no health check. */
+  readonly onBackend: (model: Model, ...change: Parameters<OnBackendChange>) => void;
   readonly signal: AbortSignal;
 }
 
 /** Resolves when the signal is aborted, or when nothing is left to monitor. */
 export async function monitorModels(models: Models, options: MonitorOptions): Promise<void> {
-  const { healthIntervalMs, onHealth, signal } = options;
+  const { healthIntervalMs, onBackend, signal } = options;
   await Promise.all(
     models.all.map(async (model) => {
       await probeModel(model, options);
-      await model.watch(healthIntervalMs, signal, (backend) => onHealth(model, backend));
+      await model.watch(healthIntervalMs, signal, (...change) => onBackend(model, ...change));
     }),
   );
 }

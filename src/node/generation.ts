@@ -24,7 +24,7 @@ import type { FetchHandler } from "./direct-sse.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import type { Inspector } from "./inspect/open-inspector.ts";
 import { randomId } from "./random-id.ts";
-import { reportHealth, reportStatus } from "./report.ts";
+import { reportHealth, reportMissingCheck, reportStatus } from "./report.ts";
 
 /** What all generations share. */
 export interface Shared {
@@ -110,7 +110,10 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
         longestWaitMs: LONGEST_WAIT_MS,
         healthIntervalMs: settings.healthIntervalMs,
         onStatus: (model, status) => reportStatus(model, status, log),
-        onHealth: (model, backend) => reportHealth(model, backend, log),
+        onBackend: (model, backend, what) =>
+          what === "health"
+            ? reportHealth(model, backend, log)
+            : reportMissingCheck(model, backend, log),
         signal: stop.signal,
       });
     },

@@ -7,7 +7,7 @@ import type { Log } from "../telemetry/log.ts";
 export function reportStatus(model: Model, status: ModelStatus, log: Log): void {
   switch (status.state) {
     case "ready": {
-      const { description, capabilities } = status.probe;
+      const { description, capabilities, warnings = [] } = status.probe;
       log.info("engine ready", {
         model: model.id,
         description,
@@ -16,6 +16,7 @@ export function reportStatus(model: Model, status: ModelStatus, log: Log): void 
       if (capabilities.idsOut === "unmarked") {
         log.warn("engine hides control tokens", { model: model.id });
       }
+      for (const message of warnings) log.warn("engine warning", { model: model.id, message });
       return;
     }
     case "unavailable":
@@ -46,4 +47,14 @@ export function reportHealth(model: Model, { id, health, reason }: BackendState,
     default:
       health satisfies never;
   }
+}
+
+/** Once there is a check after all, there is nothing to say. */
+export function reportMissingCheck(
+  model: Model,
+  { id, missingCheck }: BackendState,
+  log: Log,
+): void {
+  if (missingCheck === undefined) return;
+  log.warn("no health check", { model: model.id, backend: id, reason: missingCheck });
 }

@@ -46,7 +46,9 @@ describe("the message of a server's error", () => {
     ["plain text", "  upstream \n timed out ", "upstream timed out"],
     ["a comparison, which is no markup", "n_ctx < 8 and > 2", "n_ctx < 8 and > 2"],
     ["nothing", "", "HTTP 500 without a message"],
+    ["a tag that another one begins in", "<p class=<b>Bad</b> Gateway", "<p class= Bad Gateway"],
     ["too much", "x".repeat(600), `${"x".repeat(500)}…`],
+    ["much more than is looked at", `${"<br>".repeat(1_024)}Bad Gateway`, "…"],
     ["JSON of no known shape", "[1]", "[1]"],
   ])("is found in a body: %s", (_, body, message) => {
     expect(readServerError(body, 500).message).toBe(message);

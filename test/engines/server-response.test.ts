@@ -103,11 +103,33 @@ describe("an answer", () => {
   });
 });
 
+test.each([404, 405, 501])(
+  "a path that the server answers with %i is no health check",
+  async (status) => {
+    await expect(
+      expectHealthy(SERVER, "/health", respond(status, "Not Found")),
+    ).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${SERVER.name} has no health check at /health (${status}): its health is judged by its requests.`,
+    });
+  },
+);
+
+test("numbers that only Python writes are null in the answer to a query", async () => {
+  const body = '{"a":NaN,"b":[-Infinity, Infinity],"c":"NaN","d": NaN}';
+  expect(await readAnswer(SERVER, respond(200, body))).toEqual({
+    a: null,
+    b: [null, null],
+    c: "NaN",
+    d: null,
+  });
+});
+
 test("a server is healthy unless it answers with an error", async () => {
-  await expectHealthy(SERVER, respond(204, ""));
-  await expectHealthy(SERVER, respond(302, ""));
+  await expectHealthy(SERVER, "/health", respond(204, ""));
+  await expectHealthy(SERVER, "/health", respond(302, ""));
   const response = respond(503, "loading", { headers: { "retry-after": "5" } });
-  await expect(expectHealthy(SERVER, response)).rejects.toMatchObject({
+  await expect(expectHealthy(SERVER, "/health", response)).rejects.toMatchObject({
     kind: "overloaded",
     retryAfter: 5,
   });

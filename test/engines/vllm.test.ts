@@ -558,6 +558,13 @@ describe("refusals", () => {
     [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT", date: "Sat, 21 Nov 2026 10:00:00 GMT" }, 0],
     [{ "retry-after": "Sat, 21 Nov 2026 10:00:30 GMT" }, undefined],
     [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "99999999999999999999" }, 3600],
+    [{ "retry-after": "1e20" }, undefined],
+    [{ "retry-after": "-5", date: "Sat, 21 Nov 2026 10:00:00 GMT" }, undefined],
+    [
+      { "retry-after": "Sat, 21 Nov 9999 10:00:00 GMT", date: "Sat, 21 Nov 2026 10:00:00 GMT" },
+      3600,
+    ],
     [{}, undefined],
   ])("says when to come back: %j", async (headers, retryAfter) => {
     const { engine } = engineOf({ status: 429, headers, pieces: [] });

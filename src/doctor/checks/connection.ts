@@ -164,9 +164,17 @@ const HEALTH: Check = {
   means: "The gateway takes the server for down and sends its requests elsewhere.",
   async run({ engine }, signal) {
     if (engine.check === undefined) {
-      return notApplicable("This kind has no such path: its requests tell.");
+      return notApplicable(
+        "This engine has no health endpoint; its health is judged by its requests.",
+      );
     }
-    await engine.check(signal);
+    try {
+      await engine.check(signal);
+    } catch (error) {
+      const isMissing = error instanceof EngineError && error.kind === "not-found";
+      if (isMissing) return notApplicable(printable(error.message));
+      throw error;
+    }
     return ok("It is healthy.");
   },
 };

@@ -40,6 +40,8 @@ export interface BackendState {
   /** How often its circuit breaker has opened. */
   readonly ejections: number;
   readonly contextLength?: number;
+  /** Set if the server does not know the path of its health check: a sentence for the operator that names it. */
+  readonly missingCheck?: string;
 }
 
 /** `internal`: a failure of the gateway, not of the engine. */
@@ -79,6 +81,7 @@ export class Backend {
   #heardAt = 0;
   #failedChecks = 0;
   #checkFailure: string | undefined;
+  #missingCheck: string | undefined;
   /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
   #isMisconfigured = false;
   #reason: FailureKind | undefined;
@@ -186,6 +189,7 @@ export class Backend {
       failed: this.#counts.failed,
       ejections: this.#breaker.ejections,
       ...(contextLength !== undefined && { contextLength }),
+      ...(this.#missingCheck !== undefined && { missingCheck: this.#missingCheck }),
     };
   }
 
@@ -263,11 +267,17 @@ export class Backend {
       const ask = async (limited: AbortSignal) => engine.check?.(limited);
       await withTimeout(ask, this.#within(CHECK_TIMEOUT_MS), signal);
     } catch (error) {
+      // A proxy may forward other paths only. Nothing is known of the server then: requests decide.
+      if (isMissing(error)) {
+        this.#missingCheck = error.message;
+        return;
+      }
       // A loaded server may be slow to answer the check. Requests answered meanwhile are better evidence.
       const isOnlySlow = isTimeout(error) && this.#heardAt > askedAt;
       if (!signal.aborted && !isOnlySlow) this.#failCheck(error);
       return;
     }
+    this.#missingCheck = undefined;
     // The server is reachable again, so it is no longer down. That it completes requests, a trial must prove.
     if (this.isDown) this.#breaker.close();
     this.#failedChecks = 0;
@@ -342,6 +352,10 @@ function toRestMs(error: unknown): number {
 
 function toFailureKind(error: unknown): FailureKind {
   return error instanceof EngineError ? error.kind : "internal";
+}
+
+function isMissing(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.kind === "not-found";
 }
 
 function isTimeout(error: unknown): boolean {

@@ -36,11 +36,13 @@ export function mergeProbes(
   const failure = results.find((each) => each.status === "rejected");
   if (probes.length === 0 && failure !== undefined) throw failure.reason;
   const contextLength = shortestContext(backends);
+  const warnings = [...new Set(probes.flatMap((each) => each.warnings ?? []))];
   const models = new Set(probes.flatMap((each) => each.models ?? []));
   return {
     description: [...new Set(probes.map(({ description }) => description))].join(", "),
     ...(contextLength !== undefined && { contextLength }),
     ...(models.size > 0 && { models: [...models] }),
+    ...(warnings.length > 0 && { warnings }),
     capabilities: commonCapabilities(backends),
   };
 }

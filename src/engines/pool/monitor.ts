@@ -2,13 +2,16 @@
 import type { Clock } from "../clock.ts";
 import type { Backend, BackendState } from "./backend.ts";
 
+/** @param what `missing-check`: there turns out to be no health check, or one after all. */
+export type OnBackendChange = (state: BackendState, what: "health" | "missing-check") => void;
+
 export interface MonitorOptions {
   readonly everyMs: number;
   readonly clock: Clock;
   /** Called after each check, whatever its result. */
   readonly onChecked: () => void;
   /** Called when the health differs from that after the check before. */
-  readonly onChange: (state: BackendState) => void;
+  readonly onChange: OnBackendChange;
 }
 
 /** Resolves when the signal aborts. */
@@ -29,14 +32,15 @@ async function monitor(
   { everyMs, clock, onChecked, onChange }: MonitorOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let { health } = backend.state;
+  let { health, missingCheck } = backend.state;
   while (!signal.aborted) {
     await ask(backend, signal);
     if (signal.aborted) return;
     onChecked();
     const { state } = backend;
-    if (state.health !== health) onChange(state);
-    ({ health } = state);
+    if (state.health !== health) onChange(state, "health");
+    if (state.missingCheck !== missingCheck) onChange(state, "missing-check");
+    ({ health, missingCheck } = state);
     const isInDoubt = backend.hasFailedCheck && !backend.isDown;
     await pause(clock, isInDoubt ? Math.min(everyMs, RECHECK_MS) : everyMs, signal);
   }

@@ -139,6 +139,10 @@ function toSentence({ level, event, fields }: LogEntry, painted: Paint): string 
       const state = painted("red", event.replace("backend ", ""));
       return `${state}  ${say("model")}: backend ${say("backend")}: ${say("reason")}`;
     }
+    case "no health check":
+      return `${painted("yellow", "warning")}  ${say("model")}: ${say("reason")}`;
+    case "engine warning":
+      return `${painted("yellow", "warning")}  ${say("model")}: ${say("message")}`;
     case "download":
       return `${say("model")}: ${say("progress")}`;
     case "loading":

@@ -1,7 +1,7 @@
 /** The health of backends, from requests and health checks, and its effect on requests. */
 import { describe, expect, test } from "vitest";
 
-import type { EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import type { Pool } from "../../../src/engines/pool.ts";
 import { complete, requestOf } from "../support.ts";
@@ -315,6 +315,27 @@ describe("health checks", () => {
     const pool = poolOf([engine]);
     await pool.check(new AbortController().signal);
     expect(pool.state.backends[0]?.health).toBe("unknown");
+  });
+
+  test("a backend that does not know the path of its health check stays as its requests found it", async () => {
+    const engine = createScriptedEngine();
+    const missing = new EngineError("not-found", "no health check at /health (404)");
+    const pool = poolOf([engine]);
+    await complete(pool);
+    engine.check = async () => Promise.reject(missing);
+    const changes: string[] = [];
+    const abort = new AbortController();
+    const watching = pool.watch(5_000, abort.signal, (state, what) =>
+      changes.push(`${what}: ${state.missingCheck}`),
+    );
+    for (let checks = 0; checks < 4; checks++) {
+      await settle();
+      pool.clock.advance(5_000);
+    }
+    expect(healthOf(pool)).toEqual(["up"]);
+    expect(changes).toEqual(["missing-check: no health check at /health (404)"]);
+    abort.abort();
+    await watching;
   });
 
   test("monitoring checks at once and then every interval, until it is stopped", async () => {
