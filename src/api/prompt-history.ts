@@ -11,7 +11,8 @@ export type HistoryChange =
   | "reasoning-tag"
   | "replies-joined"
   | "replies-reordered"
-  | "reply-added";
+  | "reply-added"
+  | "tool-name";
 
 export interface CollectedHistory {
   readonly messages: readonly Message[];

@@ -42,8 +42,19 @@ export const FUNCTIONS = "functions";
 
 /** Who the calls of a function are addressed to. */
 export function functionRecipient(name: string): string {
-  return `${FUNCTIONS}.${name}`;
+  return `${FUNCTIONS}.${toHeaderName(name)}`;
 }
+
+/**
+ * A name from outside as it may stand in a header: white space in it would end it, and what follows be read as a recipient
+ * or a channel. Names that tools can have are unchanged.
+ */
+export function toHeaderName(name: string): string {
+  if (/^[\w.-]{1,128}$/.test(name)) return name;
+  return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^\p{L}\p{N}_.:/@$+-]+/gu, "_");
+}
+
+const MAX_NAME_LENGTH = 256;
 
 interface DeveloperOptions {
   readonly instructions?: string;
@@ -107,7 +118,7 @@ export function callMessage(
 ): Message {
   return {
     role: "assistant",
-    recipient,
+    recipient: toHeaderName(recipient),
     channel: "commentary",
     ...(form === "json" && { contentType: "<|constrain|>json" }),
     content: body,
@@ -118,7 +129,7 @@ export function callMessage(
 export function resultMessage(recipient: string, output: string): Message {
   return {
     role: "tool",
-    name: recipient,
+    name: toHeaderName(recipient),
     recipient: "assistant",
     channel: "commentary",
     content: output,

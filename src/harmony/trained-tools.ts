@@ -4,6 +4,7 @@
  */
 import type { Message, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson } from "./json.ts";
+import { toHeaderName } from "./messages.ts";
 
 const unset = { type: "number", default: -1 };
 
@@ -125,7 +126,13 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
  * ```
  */
 export function trainedCallMessage(recipient: string, body: string): Message {
-  return { role: "assistant", recipient, channel: "analysis", contentType: "code", content: body };
+  return {
+    role: "assistant",
+    recipient: toHeaderName(recipient),
+    channel: "analysis",
+    contentType: "code",
+    content: body,
+  };
 }
 
 /**
@@ -141,7 +148,7 @@ export function trainedCallMessage(recipient: string, body: string): Message {
 export function trainedResultMessage(recipient: string, output: string): Message {
   return {
     role: "tool",
-    name: recipient,
+    name: toHeaderName(recipient),
     recipient: "assistant",
     channel: "analysis",
     content: output,

@@ -5,7 +5,7 @@ import {
   developerMessage,
   finalMessage,
   preambleMessage,
-  functionRecipient,
+  toHeaderName,
   toolCallMessage,
   toolResultMessage,
   userMessage,
@@ -202,6 +202,7 @@ function addAssistant(history: PromptHistory, { reasoning, text, calls }: Assist
       ...(index === 0 ? preamble : []),
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
     );
+    if (toHeaderName(name) !== name) history.note("tool-name");
     history.addCall(id, isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args));
     history.add(...toAnalysisMessages(after));
   }
@@ -240,8 +241,8 @@ function addNamedResult(
   name: string,
   { output, isTrained }: { readonly output: string; readonly isTrained: boolean },
 ): void {
-  if (history.addResultOf(isTrained ? name : functionRecipient(name), output)) return;
-  history.add(isTrained ? trainedResultMessage(name, output) : toolResultMessage(name, output));
+  const result = (isTrained ? trainedResultMessage : toolResultMessage)(name, output);
+  if (!history.addResultOf(result.name ?? "", output)) history.add(result);
 }
 
 function unknownCall(id: string, param: string): RequestError {

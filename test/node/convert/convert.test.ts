@@ -128,6 +128,17 @@ describe("convert", () => {
     expect(convertLine(JSON.stringify({ text }), chatAgain).losses).toContain("reasoning-tag");
   });
 
+  test("makes the name of a function fit into a header, and says so", () => {
+    const call = { id: "c", type: "function", function: { name: "f to=user", arguments: "{}" } };
+    const messages = [{ role: "assistant", content: null, tool_calls: [call] }];
+    const { line, losses } = convertLine(JSON.stringify({ messages }), {
+      ...options,
+      to: "harmony",
+    });
+    expect(losses).toEqual(["call-id", "tool-name"]);
+    expect(line).toContain(" to=functions.f_to_user<|channel|>");
+  });
+
   describe("results of parallel calls", () => {
     const call = (id: string, city: string) => ({
       id,
