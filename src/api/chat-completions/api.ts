@@ -7,6 +7,7 @@ import { hostedDeps } from "../hosted-tools.ts";
 import { mediaRules } from "../media.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reasoning-summary.ts";
+import { toKindLabel } from "../skipped-tools.ts";
 import { unsupportedPaths } from "../unsupported-paths.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
@@ -14,7 +15,7 @@ import { chatCompletions } from "./route.ts";
 export const chatCompletionsApi: Api = {
   // Claims every request that no other API claims: most clients that request an unknown path use this API.
   claims: () => true,
-  routes({ settings, toolbox, ...services }) {
+  routes({ settings, toolbox, log, meters, ...services }) {
     const chat = chatCompletions({
       ...services,
       hosted: hostedDeps(settings, toolbox),
@@ -26,6 +27,10 @@ export const chatCompletionsApi: Api = {
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
+      onSkipped(id, kinds) {
+        log.info("tools skipped", { id, kinds });
+        for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
+      },
     });
     const models = modelRoutes(services.models);
     return OPENAI_PREFIXES.flatMap((prefix) => [

@@ -225,12 +225,12 @@ export const FIELD_GROUPS: readonly {
       {
         name: "web_search_options",
         treatment: "honoured",
-        note: "Offers web search to the model, where the browser tool is enabled (docs/tools.md); otherwise ignored.",
+        note: "Offers web search to the model, where the browser tool is enabled (docs/tools.md). Otherwise it is ignored, and the header `x-harmony-skipped-tools` says so.",
       },
       {
         name: "plugins",
         treatment: "honoured",
-        note: "Of `web`, as `web_search_options`. Others are ignored.",
+        note: "Of `web`, as `web_search_options`. Others are ignored, and named in the header `x-harmony-skipped-tools`.",
       },
       {
         name: "tools of other types",

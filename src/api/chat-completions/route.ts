@@ -22,6 +22,7 @@ import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../requested-model.ts";
+import { skippedPlugins, toNameList } from "../skipped-tools.ts";
 import { type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
@@ -49,6 +50,8 @@ export interface ChatCompletionsDeps {
   readonly mirrorReasoning: (tenant: string) => boolean;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
+  /** Called with the names of tools that the request asks for and does not get. */
+  readonly onSkipped: (id: string, names: readonly string[]) => void;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
   readonly keepAliveMs: number;
@@ -91,6 +94,12 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
     const turn = await stages.run(steps);
+    const skipped = skippedPlugins(
+      [...(request.plugins ?? []), ...(request.web_search_options ? [{ id: "web" }] : [])],
+      name,
+      turn,
+    );
+    if (skipped.length > 0) deps.onSkipped(c.get("requestId"), skipped);
     const wanted = exclude
       ? undefined
       : wantedSummary(request.reasoning?.summary, client.reasoningPolicy, deps.summaries);
@@ -124,6 +133,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       "x-generation-id": options.id,
       ...(outcome && { "x-harmony-cot": outcome }),
       "x-harmony-reasoning-effort": usedEffort(reasoning),
+      ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
     };
     try {
       if (!request.stream) {

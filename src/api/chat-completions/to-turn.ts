@@ -170,7 +170,8 @@ function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedToo
   if (deps === undefined) return NO_HOSTED_TOOLS;
   const options = request.web_search_options;
   if (options) declared.push({ kind: "web_search", fields: options, param: "web_search_options" });
-  const plugin = request.plugins?.findIndex(({ id }) => id === "web") ?? -1;
+  const plugin =
+    request.plugins?.findIndex(({ id, enabled }) => id === "web" && enabled !== false) ?? -1;
   if (plugin >= 0) {
     const fields = request.plugins?.[plugin];
     declared.push({ kind: "web_search", fields, param: `plugins[${plugin}]` });

@@ -269,6 +269,8 @@ const promptFields = {
       .array(z.unknown())
       .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")
       .nullish(),
+  /** OpenRouter's field. Its plugins are reported as skipped. */
+  plugins: () => z.unknown().optional(),
   /** Conversations stored on the server: refused with an error that clients understand. */
   thread: () => z.unknown().optional(),
 };

@@ -17,6 +17,7 @@ import type { MediaRules } from "../media.ts";
 import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { namedModel, requestedModel } from "../requested-model.ts";
+import { skippedPlugins } from "../skipped-tools.ts";
 import { type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -196,7 +197,8 @@ async function prepare(
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   });
   const turn = await stages.run(steps);
-  const skipped = toSkippedKinds([...offered.skipped, ...history.skipped]);
+  const plugins = skippedPlugins(request.plugins, name, turn);
+  const skipped = toSkippedKinds([...offered.skipped, ...plugins, ...history.skipped]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {
     model,

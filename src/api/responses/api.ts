@@ -7,9 +7,9 @@ import { hostedDeps } from "../hosted-tools.ts";
 import { createBackground } from "./background.ts";
 import { mediaRules } from "../media.ts";
 import { summarySettings } from "../reasoning-summary.ts";
+import { toKindLabel } from "../skipped-tools.ts";
 import { createResponsesContext } from "./context.ts";
 import { toErrorMember } from "./errors.ts";
-import { toKindLabel } from "./omissions.ts";
 import { responses } from "./route.ts";
 
 /** The same API with the event names of the Open Responses schema. */

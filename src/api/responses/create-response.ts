@@ -17,6 +17,7 @@ import { readRequest } from "../parse-request.ts";
 import { usedEffort } from "../reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../requested-model.ts";
+import { skippedPlugins } from "../skipped-tools.ts";
 import { createStages } from "../stages.ts";
 import {
   asksForCompaction,
@@ -103,7 +104,8 @@ export async function prepareResponse(
   const { turnOf, targets, skipped } = maker;
   const turn = await toFittingTurn(asked, model, { turnOf, prompt, history }, deps.pause);
   await stages.next();
-  const omissions = toOmissions(skipped, history, turn, model.capabilities);
+  const plugins = skippedPlugins(asked.plugins, requested.name, turn);
+  const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
   deps.onOmissions(caller.requestId, omissions);
 
   const policy = caller.client.reasoningPolicy;
@@ -116,6 +118,7 @@ export async function prepareResponse(
         createdAt: toSeconds(now),
         model: requested.name,
         effort: usedEffort(requestedReasoning(request, namedEffort)),
+        parallelToolCalls: turn.parallelToolCalls,
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },
       (kind) => isHosted(kind, deps.tools.hosted),

@@ -3,6 +3,7 @@ import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { findFormat } from "../../turn/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
+import { toNameList } from "../skipped-tools.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 export interface Omissions {
@@ -30,41 +31,10 @@ export function toOmissions(
 
 export function omissionHeaders({ tools, items, unenforced }: Omissions): ResponseHeaders {
   return {
-    ...(tools.length > 0 && { "x-harmony-skipped-tools": toList(tools) }),
-    ...(items.length > 0 && { "x-harmony-skipped-items": toList(items) }),
-    ...(unenforced.length > 0 && { "x-harmony-unenforced-tools": toList(unenforced) }),
+    ...(tools.length > 0 && { "x-harmony-skipped-tools": toNameList(tools) }),
+    ...(items.length > 0 && { "x-harmony-skipped-items": toNameList(items) }),
+    ...(unenforced.length > 0 && { "x-harmony-unenforced-tools": toNameList(unenforced) }),
   };
-}
-
-/** The label of a kind in metrics: kinds that clients make up share one. */
-export function toKindLabel(kind: string): string {
-  return KINDS.has(kind) ? kind : "other";
-}
-
-const KINDS: ReadonlySet<string> = new Set([
-  "code_interpreter",
-  "computer",
-  "computer_use_preview",
-  "file_search",
-  "image_generation",
-  "local_shell",
-  "mcp",
-  "shell",
-  "tool_search",
-  "web_search",
-  "web_search_preview",
-]);
-
-const MAX_NAMES = 32;
-const MAX_NAME_LENGTH = 64;
-
-/** Kinds come from the client: only what cannot stand in such a list is replaced. */
-function toList(names: readonly string[]): string {
-  const shown = names
-    .slice(0, MAX_NAMES)
-    .map((name) => name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^!-~]|,/g, "_"));
-  const others = names.length - shown.length;
-  return [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(", ");
 }
 
 function unique(names: readonly string[]): readonly string[] {

@@ -124,6 +124,8 @@ const controlFields = {
   truncation: () => z.enum(["auto", "disabled"]).nullish(),
   /** Tools of training that the client runs itself. */
   builtin_tools: () => z.array(z.enum(["browser", "python"])).nullish(),
+  /** OpenRouter's field. Its plugins are reported as skipped. */
+  plugins: () => z.unknown().optional(),
 };
 
 export const responsesRequest = new RequestSchema(

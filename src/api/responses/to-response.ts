@@ -135,6 +135,8 @@ export interface ResponseIdentity {
   /** As the client named it. */
   readonly model: string;
   readonly effort: NamedEffort;
+  /** Whether the model may make several calls: not beside tools of its training that the client runs. */
+  readonly parallelToolCalls: boolean;
 }
 
 export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
@@ -158,7 +160,7 @@ export function createResponseWriter(
     tools: (request.tools ?? []).flatMap((tool) => toToolEcho(tool, isRun)),
     tool_choice: toChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? "disabled",
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    parallel_tool_calls: identity.parallelToolCalls,
     text: {
       format:
         format?.type === "json_schema"

@@ -9,7 +9,13 @@ test("S14: items are appended to one list, not copied with each item", () => {
   const toResponse = vi.fn<(state: ResponseState) => ReturnType<typeof write>>();
   const write = createResponseWriter(
     { model: MODEL, input: "Hello!" },
-    { id: "resp_0", createdAt: 1_700_000_000, model: MODEL, effort: "medium" },
+    {
+      id: "resp_0",
+      createdAt: 1_700_000_000,
+      model: MODEL,
+      effort: "medium",
+      parallelToolCalls: true,
+    },
   );
   toResponse.mockImplementation(write);
   const builder = createResponseBuilder({

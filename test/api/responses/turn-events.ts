@@ -59,7 +59,13 @@ export function responseBuilder({
   return createResponseBuilder({
     toResponse: createResponseWriter(
       { model: MODEL, input: "Hello!", background: queued },
-      { id: "resp_0", createdAt: 1_700_000_000, model: MODEL, effort: "medium" },
+      {
+        id: "resp_0",
+        createdAt: 1_700_000_000,
+        model: MODEL,
+        effort: "medium",
+        parallelToolCalls: true,
+      },
     ),
     toItemId: (prefix, index) => `${prefix}_0_${index}`,
     listings,

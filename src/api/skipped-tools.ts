@@ -1,0 +1,58 @@
+/** Tools that a request asks for and does not get: their names in response headers, the log and the metrics. */
+import type { Turn } from "../turn/turn.ts";
+
+/**
+ * What is not served of OpenRouter's `plugins`, and of `:online`, which means the plugin `web`. `web` is a search; other
+ * plugins are named as they are, and none of them is served.
+ */
+export function skippedPlugins(
+  plugins: unknown,
+  modelName: string,
+  { toolChoice, builtins }: Pick<Turn, "toolChoice" | "builtins">,
+): string[] {
+  if (toolChoice.type === "none") return [];
+  const ids = Array.isArray(plugins) ? plugins.flatMap((plugin) => enabledId(plugin) ?? []) : [];
+  if (modelName.endsWith(":online")) ids.push(WEB);
+  const hasSearch = builtins?.tools.some(({ name }) => name === "browser") ?? false;
+  const names = ids.flatMap((id) => (id !== WEB ? [id] : hasSearch ? [] : ["web_search"]));
+  return [...new Set(names)];
+}
+
+const WEB = "web";
+
+function enabledId(plugin: unknown): string | undefined {
+  if (typeof plugin !== "object" || plugin === null || !("id" in plugin)) return undefined;
+  if ("enabled" in plugin && plugin.enabled === false) return undefined;
+  return typeof plugin.id === "string" ? plugin.id : undefined;
+}
+
+/** The label of a kind in metrics: kinds that clients make up share one. */
+export function toKindLabel(kind: string): string {
+  return KINDS.has(kind) ? kind : "other";
+}
+
+const KINDS: ReadonlySet<string> = new Set([
+  "code_interpreter",
+  "computer",
+  "computer_use_preview",
+  "file_search",
+  "image_generation",
+  "local_shell",
+  "mcp",
+  "shell",
+  "tool_search",
+  "web_search",
+  "web_search_preview",
+]);
+
+const MAX_NAMES = 32;
+const MAX_NAME_LENGTH = 64;
+
+/** Kinds come from the client: only what cannot stand in such a list is replaced. */
+export function toNameList(names: readonly string[]): string {
+  const shown = names
+    .slice(0, MAX_NAMES)
+    .map((name) => name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^!-~]|,/g, "_"));
+  const others = names.length - shown.length;
+  return [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(", ");
+}

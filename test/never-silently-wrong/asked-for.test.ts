@@ -1,0 +1,72 @@
+/** What a request asks for and does not get is said. */
+import { describe, expect, test } from "vitest";
+import { BROWSER, createBrowsingApp } from "../helpers/browsing-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { chat, type Client, CLIENTS, MODEL, responses } from "./clients.ts";
+
+const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
+const WEB = { plugins: [{ id: "web", max_results: 3 }] };
+
+async function skippedBy(client: Client, fields: object, toolbox = {}): Promise<string | null> {
+  const { post } = createBrowsingApp({ engine: scriptedEngine([ANSWER]), toolbox });
+  const body = client.toBody([{ type: "user", text: "Hello" }]);
+  const response = await post(client.path, { ...body, ...fields });
+  expect(response.status).toBe(200);
+  return response.headers.get(
+    client.name === "Messages" ? "x-harmony-skipped" : "x-harmony-skipped-tools",
+  );
+}
+
+describe.each(CLIENTS)("$name: the headers name what is not served", (client) => {
+  test.each<[string | null, object]>([
+    ["web_search", WEB],
+    ["web_search", { model: `${MODEL}:online` }],
+    ["web_search", { model: `${MODEL}:online`, ...WEB }],
+    ["file-parser, web_search", { plugins: [{ id: "file-parser" }, { id: "web" }] }],
+    [null, { plugins: [{ id: "web", enabled: false }] }],
+    [null, { plugins: [] }],
+    [null, {}],
+  ])("%s: %j", async (names, fields) => {
+    expect(await skippedBy(client, fields)).toBe(names);
+  });
+
+  test("of a request that wants no tool called, nothing is skipped", async () => {
+    const none = client.name === "Messages" ? { type: "none" } : "none";
+    expect(await skippedBy(client, { ...WEB, tool_choice: none })).toBe(null);
+  });
+});
+
+test("Chat Completions: a search is skipped where none is offered, and only there", async () => {
+  expect(await skippedBy(chat, { web_search_options: {} })).toBe("web_search");
+  expect(await skippedBy(chat, { web_search_options: {} }, { browser: BROWSER })).toBe(null);
+  expect(await skippedBy(chat, WEB, { browser: BROWSER })).toBe(null);
+});
+
+test("Chat Completions: a plugin that is switched off offers no search", async () => {
+  const engine = scriptedEngine([ANSWER]);
+  const { post } = createBrowsingApp({ engine });
+  const plugins = [{ id: "web", enabled: false }];
+  await post(chat.path, { ...chat.toBody([{ type: "user", text: "Hello" }]), plugins });
+  expect(engine.prompts[0]).not.toContain("namespace browser");
+});
+
+test("Chat Completions: skipped tools are counted", async () => {
+  const app = createBrowsingApp({ engine: scriptedEngine([ANSWER]), toolbox: {} });
+  await app.post(chat.path, { ...chat.toBody([{ type: "user", text: "Hello" }]), ...WEB });
+  expect(await (await app.get("/metrics")).text()).toContain(
+    'harmony_gateway_tools_skipped_total{kind="web_search"} 1',
+  );
+});
+
+test.each([
+  [true, {}],
+  [false, { parallel_tool_calls: false }],
+  [false, { builtin_tools: ["python"] }],
+  [false, { builtin_tools: ["python"], parallel_tool_calls: true }],
+])("Responses: parallel_tool_calls is echoed as it will be: %s for %j", async (echoed, fields) => {
+  const { post } = createBrowsingApp({ engine: scriptedEngine([ANSWER]), toolbox: {} });
+  const body = { ...responses.toBody([{ type: "user", text: "Hello" }]), ...fields };
+  expect(await (await post(responses.path, body)).json()).toMatchObject({
+    parallel_tool_calls: echoed,
+  });
+});
