@@ -3,6 +3,11 @@
 /** A piece costs memory and time of its own: it counts as at least so many bytes. */
 const LEAST_PIECE = 64;
 
+/** The bytes as which a piece counts. */
+export function weigh(piece: Uint8Array): number {
+  return Math.max(piece.length, LEAST_PIECE);
+}
+
 /** Undefined: the body is larger. The rest of it is not read. */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,
@@ -13,7 +18,7 @@ export async function readBounded(
   let counted = 0;
   for await (const piece of body ?? []) {
     length += piece.length;
-    counted += Math.max(piece.length, LEAST_PIECE);
+    counted += weigh(piece);
     if (counted > maxBytes) return undefined;
     pieces.push(piece);
   }

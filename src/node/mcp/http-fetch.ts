@@ -3,6 +3,7 @@
  * may be sent.
  */
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
+import { weigh } from "../../tools/read-bounded.ts";
 import { Allowance } from "./allowance.ts";
 
 /** Maximum bytes of one response. */
@@ -69,7 +70,7 @@ function limitBody(response: Response, maxBytes: number): Response {
   let lines = 0;
   const limit = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      bytes += chunk.length;
+      bytes += weigh(chunk);
       if (isStream) lines += countLines(chunk);
       if (bytes > maxBytes || lines > MAX_LINES) {
         controller.error(new McpUnavailable("It answered too much."));
