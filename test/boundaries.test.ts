@@ -91,6 +91,20 @@ test("only the Node entry imports Node modules", () => {
   expect(wrong).toEqual([]);
 });
 
+test.each(["harmony", "json-schema", "openchatml", "tokenizer"])(
+  "%s has no dependencies",
+  (folder) => {
+    const packages = [...IMPORTS.keys()]
+      .filter((path) => folderOf(path) === folder)
+      .flatMap((path) => {
+        const text = readFileSync(join(SOURCES, path), "utf8");
+        return [...text.matchAll(/^(?:import|export|\}) .*from "([^."][^"]*)"/gm)];
+      })
+      .map(([, name]) => name);
+    expect(packages).toEqual([]);
+  },
+);
+
 test("only telemetry knows OpenTelemetry's API, and only Node its SDK", () => {
   const users = [...IMPORTS.keys()].filter((path) =>
     readFileSync(join(SOURCES, path), "utf8").includes('"@opentelemetry/'),
