@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { type Pause, runInSlices, type SliceOptions } from "../../streams/slices.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type {
   BuiltinCall,
@@ -20,14 +20,12 @@ import type {
 } from "../builtin-tool.ts";
 import type { BrowserOptions } from "../toolbox.ts";
 import type { SearchBackend } from "./backends.ts";
-import { type FetchPage, MAX_PAGE_LENGTH } from "./fetch-page.ts";
-import { htmlToText, inert } from "./html-to-text.ts";
+import type { FetchPage } from "./fetch-page.ts";
 import { BROWSER_NAMESPACE } from "../../harmony/trained-tools.ts";
 import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
-import { toPageText } from "./page-text.ts";
 import { toSearchPage } from "./search-page.ts";
+import { sizeOf, toPage } from "./to-page.ts";
 import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
-import { wrapInSteps } from "./wrap-lines.ts";
 
 export interface BrowserDeps {
   readonly backend: SearchBackend;
@@ -311,40 +309,6 @@ const EMPTY_PAGE: Page = { url: "", title: "", lines: [""], links: [] };
 const MAX_SNIPPET = 500;
 const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
-
-async function toPage(
-  { url, contentType, body }: Awaited<ReturnType<FetchPage>>,
-  slices: SliceOptions,
-): Promise<Page> {
-  const written = body.slice(0, MAX_PAGE_LENGTH);
-  const { title, text, links } = /html/i.test(contentType)
-    ? await htmlToText(written, url, slices)
-    : { title: toTitle(written), text: inert(written), links: [] };
-  const lines = await runInSlices(wrapInSteps(toPageText(url, text)), slices);
-  return { url, title: title === "" ? toName(url) : title, lines, links };
-}
-
-/** The heading of a page in Markdown, if it stands near the start. */
-function toTitle(written: string): string {
-  const heading = /^# +(\S.{0,199})$/m.exec(written.slice(0, TITLE_WITHIN))?.[1];
-  return inert(heading ?? "");
-}
-
-const TITLE_WITHIN = 4096;
-
-/** About the characters that a page holds: the shortest line takes more memory than its text. */
-function sizeOf({ lines, links }: Page): number {
-  let length = 0;
-  for (const line of lines) length += line.length + LINE_OVERHEAD;
-  for (const link of links) length += link.length;
-  return length;
-}
-
-const LINE_OVERHEAD = 16;
-
-function toName(url: string): string {
-  return URL.parse(url)?.hostname ?? url;
-}
 
 /** A link's number that was sent as a string, or an address. */
 function toTarget(id: string): string | number {
