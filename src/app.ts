@@ -16,6 +16,7 @@ import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
+import { UploadBudget } from "./api/upload-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/resolve.ts";
 import { createKeySetting } from "./config/key-setting.ts";
@@ -182,6 +183,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     store,
     onCorrupt: reportCorrupt(watching),
     shutdown,
+    uploads: new UploadBudget(settings.maxBodyBytes),
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
       now: clock,

@@ -17,6 +17,7 @@ import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./client.ts";
 import type { ErrorDescription } from "./errors.ts";
+import type { UploadBudget } from "./upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {
@@ -83,6 +84,8 @@ export interface ApiServices {
   /** Reports a stored entry of this kind that could not be read. */
   readonly onCorrupt: (kind: string) => void;
   readonly shutdown: Shutdown;
+  /** For all that clients send. */
+  readonly uploads: UploadBudget;
   /** Tools that are run for the model. */
   readonly toolbox: Toolbox;
   /** Absent: this runtime has no WebSockets. */

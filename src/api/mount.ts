@@ -50,7 +50,10 @@ export function mountApis(
   services: ApiServices,
 ): void {
   const bodyLimits = new Map(
-    apis.map((api) => [api, limitBody(api.limits(services.settings).maxBodyBytes)]),
+    apis.map((api) => [
+      api,
+      limitBody(api.limits(services.settings).maxBodyBytes, services.uploads),
+    ]),
   );
   const mounts = apis.flatMap((api) => api.routes(services));
   for (const prefix of new Set(mounts.map((each) => each.prefix))) {

@@ -61,6 +61,8 @@ interface SseContext {
 export interface SseBindings {
   /** Writes this response's frames directly, faster than a web stream. */
   takeFrames?: (source: SseSource) => void;
+  /** With an upgrade: calls the listener with the number of bytes whenever some have arrived on its socket. */
+  watchBytes?: (listener: (bytes: number) => void) => void;
 }
 
 /** The default keep-alive frame, for APIs without an event for it. */

@@ -2,6 +2,7 @@
 import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import type { SseBindings } from "../api/sse.ts";
 import type { Shutdown } from "../models/shutdown.ts";
 import { ClientRequest } from "./client-request.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
@@ -66,11 +67,14 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   const direct = writeFramesDirectly(refuseDotSegments(handler));
   const server = createAdaptorServer({
     fetch: (request, env) => {
-      const response = direct(request, env);
-      if (env.outgoing !== undefined) return response;
+      if (env.outgoing !== undefined) return direct(request, env);
       // An upgrade has no response object: from here on the connection belongs to the WebSocket.
-      connections.leaveTo(env.incoming.socket);
-      return closeIfRefused(response, env.incoming.socket);
+      const { socket } = env.incoming;
+      connections.leaveTo(socket);
+      return closeIfRefused(
+        direct(request, Object.assign(env, { watchBytes: watchBytes(socket) })),
+        socket,
+      );
     },
     createServer,
     serverOptions: {
@@ -110,6 +114,11 @@ async function closeIfRefused<R>(response: R, socket: Socket): Promise<Awaited<R
   const isAccepted = answer instanceof Response && answer.ok;
   if (!isAccepted) socket.once("finish", () => socket.destroy());
   return answer;
+}
+
+/** Not before the WebSocket listens itself: with the first listener the bytes begin to flow. */
+function watchBytes(socket: Socket): Required<SseBindings>["watchBytes"] {
+  return (listener) => void socket.on("data", (bytes: Buffer) => listener(bytes.length));
 }
 
 interface Connections {

@@ -13,6 +13,9 @@ export interface WebSockets {
   cut(): void;
 }
 
+/** How long a client may take to complete the closing handshake. What it has sent of a message is held as long. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
 /** Of a message, each in a buffer of its own until the last one has arrived. Clients that fragment use 16 KB or more. */
 const MAX_FRAGMENTS = 4096;
 
@@ -23,15 +26,17 @@ const MAX_FRAGMENTS = 4096;
 export async function openWebSockets(maxMessageBytes: number): Promise<WebSockets | undefined> {
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
-  const server = new ws.WebSocketServer({
+  const options = {
     noServer: true,
     maxPayload: maxMessageBytes,
     maxFragments: MAX_FRAGMENTS,
+    closeTimeout: CLOSE_TIMEOUT_MS,
     // One read may hold 9,000 messages: each gets a turn of the event loop.
     allowSynchronousEvents: false,
     // `ws` would queue a pong for each ping, also for a client that reads none.
     autoPong: false,
-  });
+  };
+  const server = new ws.WebSocketServer(options);
   server.on("connection", answerPings);
   if (!isDetached(server)) throw new TypeError("ws has opened its own server");
   return {

@@ -10,6 +10,7 @@ import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../client.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
+import type { UploadBudget } from "../upload-budget.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
@@ -45,6 +46,8 @@ export interface ResponsesDeps extends EntryDeps {
   /** Most open WebSockets of one tenant. */
   readonly maxSocketsOf: (tenant: string) => number;
   readonly shutdown: Shutdown;
+  /** For the messages of WebSockets; bodies of requests are received before they get here. */
+  readonly uploads: UploadBudget;
   /** Records what comes and goes on WebSockets; middleware does it for requests. Absent: nothing is recorded. */
   readonly recorder?: Recorder | undefined;
   /** Milliseconds since 1970. */

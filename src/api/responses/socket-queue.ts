@@ -10,7 +10,6 @@ export class SocketQueue {
   readonly #port: Pick<SocketPort, "pause" | "resume">;
   readonly #maxBytes: number;
   #messages: string[] = [];
-  /** Characters of all queued messages. */
   #size = 0;
   #isPaused = false;
 
@@ -18,6 +17,11 @@ export class SocketQueue {
   constructor(port: Pick<SocketPort, "pause" | "resume">, maxBytes: number) {
     this.#port = port;
     this.#maxBytes = maxBytes;
+  }
+
+  /** Characters of all queued messages. */
+  get size(): number {
+    return this.#size;
   }
 
   hasRoomFor(message: string): boolean {

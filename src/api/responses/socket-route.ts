@@ -29,11 +29,19 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       const fromCodex = isCodex((name) => c.req.header(name));
       const caller = { client, requestId, isCodex: fromCodex, headers };
       const waitUntil = getWaitUntil(c);
+      // `env` is undefined where a test or a runtime passes none.
+      const bindings: ApiEnv["Bindings"] | undefined = c.env;
       let connection: Connection | undefined;
       // Not before the socket is open: nobody would release what a failed handshake leaves behind. Some runtimes have no
       // open event: there the first message opens the connection.
-      const open = (socket: WSContext) =>
-        (connection ??= openConnection(socket, caller, context, closing));
+      const open = (socket: WSContext) => {
+        if (connection === undefined) {
+          const opened = openConnection(socket, caller, context, closing);
+          bindings?.watchBytes?.((bytes) => opened.session.noteBytes(bytes));
+          connection = opened;
+        }
+        return connection;
+      };
       const leave = () => connection?.leave();
       return {
         onOpen: (_, socket) => void open(socket),

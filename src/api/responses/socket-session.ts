@@ -7,6 +7,7 @@ import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { readWhole } from "../body-memory.ts";
 import { describeError, RequestError } from "../errors.ts";
+import { UNCOUNTED_BYTES, type UploadLease } from "../upload-budget.ts";
 import { untilBegun } from "../until-begun.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -25,6 +26,8 @@ export interface SocketSession {
    * Never rejects.
    */
   receive(message: string | undefined): Promise<void>;
+  /** Bytes of a message have arrived. Not called on runtimes that do not report it. */
+  noteBytes(bytes: number): void;
   /** The client has disconnected: stops the in-flight response. */
   leave(): void;
   /** Closes the connection as soon as no response is in flight, after an error if one is given. */
@@ -37,6 +40,7 @@ const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exc
 const NORMAL = 1000;
 const UNSUPPORTED_DATA = 1003;
 const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
 
 /** Messages in a row that are refused because they cannot be read, or too many are waiting. The next one ends the connection. */
 const MAX_REFUSED = 32;
@@ -73,7 +77,11 @@ class Session implements SocketSession {
   readonly #context: ResponsesContext;
   readonly #responses: ConnectionStore;
   readonly #queue: SocketQueue;
+  /** For the messages that are being received or waiting. */
+  readonly #lease: UploadLease;
   readonly #abort = new AbortController();
+  /** Bytes that have arrived since the last message. */
+  #arriving = 0;
   /** Requests read so far, for their ids. */
   #requests = 0;
   #isBusy = false;
@@ -91,9 +99,16 @@ class Session implements SocketSession {
     this.#context = context;
     this.#responses = createConnectionStore(context.responses);
     this.#queue = new SocketQueue(port, context.maxBodyBytes);
+    this.#lease = context.uploads.open(caller.client.tenant);
+  }
+
+  noteBytes(bytes: number): void {
+    this.#arriving += bytes;
+    if (this.#arriving > UNCOUNTED_BYTES) this.#hold();
   }
 
   async receive(message: string | undefined): Promise<void> {
+    this.#arriving = 0;
     if (this.#isClosed) return this.#ignoreLate();
     if (this.#ending !== undefined || this.#abort.signal.aborted) return;
     if (message === undefined) {
@@ -103,13 +118,14 @@ class Session implements SocketSession {
       await this.#refuseMessage(new RequestError(problem, BUSY));
     } else {
       this.#queue.add(message);
+      this.#hold();
       await this.#work();
     }
   }
 
   leave(): void {
-    this.#queue.clear();
-    this.#abort.abort();
+    this.#stop();
+    this.#lease.release();
   }
 
   finish(reason: string, error?: RequestError): void {
@@ -138,8 +154,26 @@ class Session implements SocketSession {
 
   /** Closes the connection without an answer to what has been requested. */
   #drop(code: number, reason: string): void {
-    this.leave();
+    this.#stop();
     this.#close(code, reason);
+  }
+
+  #stop(): void {
+    this.#queue.clear();
+    this.#abort.abort();
+  }
+
+  /** What has been received of a message is held until the socket has closed, so no more of it is read. */
+  #hold(): void {
+    if (this.#isClosed || this.#abort.signal.aborted) return;
+    const bytes = this.#arriving + this.#queue.size;
+    try {
+      this.#lease.resize(bytes > UNCOUNTED_BYTES ? bytes : 0);
+    } catch (error) {
+      void this.#refuse(error);
+      this.#drop(TRY_AGAIN_LATER, "Too many bytes are being received.");
+      this.#port.pause();
+    }
   }
 
   /** Answers queued requests one after the other, unless that is already going on. */
@@ -150,6 +184,7 @@ class Session implements SocketSession {
     }
     this.#isBusy = true;
     for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
+      this.#hold();
       this.#queue.pauseWhenFull();
       await this.#answer(next);
     }

@@ -7,7 +7,9 @@ export function limitSettings() {
   return {
     maxBodyBytes: setting("limits", bytes, {
       default: 33_554_432,
-      description: "Maximum bytes of a request body.",
+      description:
+        "Maximum bytes of a request body, and of all bodies and WebSocket messages of a key that are being received at a " +
+        "time; of all keys four times as many. Bodies that find no room wait ten seconds, then 429, or 503 if other keys take it.",
     }),
     maxMessages: setting("limits", count, {
       default: 10_000,

@@ -61,11 +61,14 @@ async function open(
     now: () => Date.now(),
     randomId: () => "0",
   });
-  await app.request("/v1/responses");
+  let noteBytes: (bytes: number) => void = () => {};
+  const watchBytes = (listener: typeof noteBytes) => void (noteBytes = listener);
+  await app.request("/v1/responses", {}, { watchBytes });
   if (isOpened) events.onOpen?.(new Event("open"), socket);
   return {
     raw,
     logged,
+    noteBytes: (bytes: number) => noteBytes(bytes),
     sent,
     closed,
     message: (data: string | ArrayBuffer) =>
@@ -289,6 +292,32 @@ describe("a connection", () => {
       status: 429,
       error: { code: "rate_limit_exceeded" },
     });
+  });
+
+  test("that is sending more bytes of a message than its key may is closed, and not read further", async () => {
+    const { raw, sent, closed, noteBytes } = await open(scriptedEngine([]), undefined, {
+      maxBodyBytes: 100_000,
+    });
+    noteBytes(60_000);
+    noteBytes(40_000);
+    expect(closed).toEqual([]);
+    expect(raw.isPaused).toBe(false);
+    noteBytes(1);
+    expect(sent.map((each) => JSON.parse(each))).toEqual([
+      {
+        type: "error",
+        status: 429,
+        error: {
+          type: "too_many_requests",
+          code: "rate_limit_exceeded",
+          message:
+            "Requests of this key that are being received have more than 100000 bytes together. Send fewer at a time. Please try again in 1s.",
+          param: null,
+        },
+      },
+    ]);
+    expect(closed).toEqual([[1013, "Too many bytes are being received."]]);
+    expect(raw.isPaused).toBe(true);
   });
 
   test("rejects requests beyond a limit if reading cannot be paused", async () => {

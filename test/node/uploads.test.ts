@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { eventually } from "../helpers/eventually.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+
+const MAX = 1_000_000;
+
+/** A request whose body is sent without its last byte. Whatever comes back is added to `answers`. */
+function upload(origin: string, length: number, head: string, answers: string[]): Socket {
+  const { port, hostname } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.on("data", (data) => answers.push(String(data)));
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n${head}\r\n\r\n`);
+  socket.write(Buffer.alloc(length, " "));
+  return socket;
+}
+
+test("unfinished bodies without a length are refused where there is no room; what is ended frees it", async () => {
+  const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });
+  const chunk = 600_000;
+  const head = `Transfer-Encoding: chunked\r\n\r\n${(chunk + 2).toString(16)}`;
+  const answers: string[] = [];
+  const sockets = [upload(gateway.origin, chunk, head, answers)];
+  try {
+    const body = JSON.stringify({
+      messages: [{ role: "user", content: "Hi" }],
+      pad: "x".repeat(chunk),
+    });
+    const post = () =>
+      fetch(`${gateway.baseURL}/chat/completions`, {
+        method: "POST",
+        body: new Blob([body]).stream(),
+        duplex: "half",
+      } as RequestInit);
+    await eventually(async () => {
+      const refused = await post();
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      expect(await refused.json()).toMatchObject({
+        error: {
+          message:
+            "Requests of this key that are being received have more than 1000000 bytes together. Send fewer at a time.",
+        },
+      });
+    });
+    // A small request needs no room.
+    const small = await fetch(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hi" }] }),
+    });
+    expect(small.status).toBe(200);
+    sockets[0]?.destroy();
+    await eventually(async () => expect((await post()).status).toBe(200));
+    expect(answers).toEqual([]);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await gateway.close();
+  }
+});
+
+test("a large body waits for one that is being received, and is served when that has ended", async () => {
+  const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });
+  const answers: string[] = [];
+  const socket = upload(gateway.origin, 700_000, "Content-Length: 900000", answers);
+  try {
+    const content = "x".repeat(200_000);
+    const waiting = fetch(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content }], max_tokens: 1 }),
+    });
+    let isAnswered = false;
+    void waiting.then(() => (isAnswered = true));
+    // The first request has arrived before the second, so it holds its share.
+    for (let n = 0; n < 20; n++) expect((await fetch(`${gateway.origin}/health`)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    socket.destroy();
+    expect((await waiting).status).toBeLessThan(429);
+  } finally {
+    socket.destroy();
+    await gateway.close();
+  }
+});
+
+test("unfinished messages of WebSockets are bounded together", async () => {
+  const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });
+  const sockets: WebSocket[] = [];
+  const open = async () => {
+    const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
+    sockets.push(socket);
+    await once(socket, "open");
+    return socket;
+  };
+  try {
+    const [first, second] = [await open(), await open()];
+    const closed = Promise.race([first, second].map((socket) => once(socket, "close")));
+    for (const socket of [first, second]) socket.send("x".repeat(600_000), { fin: false });
+    const [code, reason] = await closed;
+    expect([code, String(reason)]).toEqual([1013, "Too many bytes are being received."]);
+  } finally {
+    for (const socket of sockets) socket.terminate();
+    await gateway.close();
+  }
+});
