@@ -34,7 +34,7 @@ test("unfinished bodies without a length are refused where there is no room; wha
         method: "POST",
         body: new Blob([body]).stream(),
         duplex: "half",
-      } as RequestInit);
+      });
     await eventually(async () => {
       const refused = await post();
       expect(refused.status).toBe(429);

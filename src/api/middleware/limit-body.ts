@@ -1,5 +1,5 @@
 /** Receives request bodies, and refuses those that are too large or for which there is no room. */
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler, Next } from "hono";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { UNCOUNTED_BYTES, type UploadBudget, type UploadLease } from "../upload-budget.ts";
@@ -12,24 +12,27 @@ export function limitBody(maxBytes: number, uploads: UploadBudget): MiddlewareHa
   return (c, next) => {
     const announced = c.req.header("content-length");
     if (announced === undefined || c.req.header("transfer-encoding") !== undefined) {
-      return receiveUnannounced(c).then(next);
+      return receiveUnannounced(c, next);
     }
     const length = Number(announced);
     if (length > maxBytes) throw tooLarge(maxBytes);
-    return length > UNCOUNTED_BYTES ? receiveLarge(c, length).then(next) : next();
+    return length > UNCOUNTED_BYTES ? receiveLarge(c, length, next) : next();
   };
 
-  async function receiveLarge(c: Context<ApiEnv>, length: number): Promise<void> {
+  async function receiveLarge(c: Context<ApiEnv>, length: number, next: Next): Promise<void> {
     const lease = await uploads.reserve(c.get("client").tenant, length, c.req.raw);
     // Hono keeps it for the route.
     await receive(lease, () => c.req.arrayBuffer());
+    await next();
   }
 
-  async function receiveUnannounced(c: Context<ApiEnv>): Promise<void> {
+  async function receiveUnannounced(c: Context<ApiEnv>, next: Next): Promise<void> {
     const { body } = c.req.raw;
-    if (body === null) return;
-    const lease = uploads.open(c.get("client").tenant);
-    await receive(lease, () => readUnannounced(c, body, lease, maxBytes));
+    if (body !== null) {
+      const lease = uploads.open(c.get("client").tenant);
+      await receive(lease, () => readUnannounced(c, body, lease, maxBytes));
+    }
+    await next();
   }
 }
 
@@ -62,7 +65,8 @@ async function readUnannounced(
     }
     buffer.set(part, start);
   }
-  c.req.raw = new Request(c.req.raw, { body: buffer.subarray(0, length) });
+  const { method, raw } = c.req;
+  c.req.raw = new Request(raw, { method, body: buffer.subarray(0, length) });
 }
 
 function tooLarge(maxBytes: number): RequestError {
