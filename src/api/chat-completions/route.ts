@@ -127,7 +127,8 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       });
       if (wanted === undefined) return kept;
       const system = deps.system(now);
-      return withSummaries(kept, { ...wanted, model, turn, system, signal: abort.signal });
+      const { pause } = deps;
+      return withSummaries(kept, { ...wanted, model, turn, system, signal: abort.signal, pause });
     });
     const headers: ResponseHeaders = {
       "x-generation-id": options.id,

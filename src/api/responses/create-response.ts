@@ -160,7 +160,9 @@ export function runPending(
   const asked = reasoning?.summary ?? reasoning?.generate_summary;
   const wanted = wantedSummary(asked, caller.client.reasoningPolicy, deps.summaries);
   if (wanted === undefined) return kept;
-  return withSummaries(kept, { ...wanted, model, turn, signal, system: deps.system(deps.now()) });
+  const { pause } = deps;
+  const system = deps.system(deps.now());
+  return withSummaries(kept, { ...wanted, model, turn, signal, system, pause });
 }
 
 /** Runs it without events. Rejects with the turn's error, or when the response cannot be stored. */
