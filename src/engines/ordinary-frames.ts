@@ -1,5 +1,5 @@
 /**
- * The short way of ordinary frames: server-sent events that differ from an earlier one of the same stream only in their
+ * The fast path for ordinary frames: server-sent events that differ from an earlier one of the same stream only in their
  * text and their ids.
  *
  *     data: {"id":"cmpl-1",…,"choices":[{"index":0,"text":" word","logprobs":null,…,"token_ids":[1234]}]}↵↵
@@ -36,7 +36,7 @@ const ANY_TEXT = "any text";
 const ANY_IDS: readonly TokenId[] = [7, 200_005, 11];
 
 export class OrdinaryFrames {
-  /** What all frames of a stream have in common. No object of its own, which would be another line of the cache. */
+  /** The constant parts of a stream's frames. Fields, because an object of their own would be another line of the cache. */
   #head: ByteString | undefined;
   #middle: ByteString | undefined;
   #tail: ByteString | undefined;

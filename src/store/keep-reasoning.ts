@@ -1,6 +1,5 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
-import { GrowingText } from "../turn/growing-text.ts";
 import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
@@ -40,7 +39,7 @@ export class TurnReasoning {
   readonly #deps: KeepDeps;
   #part: Part | undefined;
   /** Text of the open reasoning part. */
-  readonly #text = new GrowingText();
+  #text = "";
   /** Analysis messages since the last text for the user, or the last call. */
   #analysis: string[] = [];
   /** The lists before earlier texts for the user, since the last call. */
@@ -71,7 +70,7 @@ export class TurnReasoning {
       case "part-start":
         return this.#startPart(event);
       case "part-delta":
-        if (this.#part?.kind === "reasoning") this.#text.push(event.text);
+        if (this.#part?.kind === "reasoning") this.#text += event.text;
         return event;
       case "part-end":
         if (this.#part?.kind === "tool-call") return this.#writing?.then(() => event) ?? event;
@@ -90,7 +89,7 @@ export class TurnReasoning {
   #startPart(event: Start): TurnEvent | Promise<TurnEvent> {
     const { part } = event;
     this.#part = part;
-    this.#text.clear();
+    this.#text = "";
     if (part.kind === "preamble" || part.kind === "content") {
       this.#beforeTexts.push(this.#analysis);
       this.#analysis = [];
@@ -104,8 +103,8 @@ export class TurnReasoning {
   }
 
   #endReasoning(event: End): TurnEvent | Promise<TurnEvent> {
-    if (this.#text.isEmpty) return event;
-    const text = this.#text.toString();
+    const text = this.#text;
+    if (text === "") return event;
     this.#analysis.push(text);
     return this.#options.seal ? this.#sealInto(event, text) : event;
   }

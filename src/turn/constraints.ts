@@ -19,7 +19,7 @@ export function toArgumentsConstraint(
   state: TurnState,
   part: Part | undefined,
 ): Constraint | undefined {
-  if (part?.kind !== "tool-call" || state.emitter.hasText) return undefined;
+  if (part?.kind !== "tool-call" || state.emitter.text !== "") return undefined;
   const text = state.turn.tools.find(({ name }) => name === part.name)?.text;
   if (text !== undefined) return findFormat(state.engine.capabilities, text.formats);
   const tool = toCheckedTool(state.turn, part);

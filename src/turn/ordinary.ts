@@ -38,16 +38,14 @@ export interface OrdinaryOptions {
 
 /** The ordinary reads of one engine call. */
 export class OrdinaryReads {
-  /** The first `#length` are deferred, or were. */
-  readonly #ids = Array<TokenId>(MOST_DEFERRED).fill(0);
-  #length = 0;
-  /** The length up to which ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
+  /** The deferred ids, and their text, which has been passed on. */
+  #deferred: TokenId[] = [];
+  #text = "";
+  /** How many ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
   // Of the state, which need not be touched for a deferred id.
   readonly #output: TurnOutput;
   readonly #onFact: OnFact | undefined;
-  /** Index of the first id that is still to be read. */
-  #unread = 0;
   readonly #state: TurnState;
   readonly #isEnough: () => boolean;
   readonly #idsUntilCut: () => number;
@@ -72,38 +70,40 @@ export class OrdinaryReads {
   pass(tokens: EngineTokens): Demand | undefined {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return undefined;
     const { ids } = tokens;
-    if (ids.length > this.#room - this.#length && this.#room > 0) this.#readDeferred();
+    if (this.#room > 0 && !this.#hasRoomFor(ids)) this.#readDeferred();
     const text = this.#defer(ids);
     if (text === "") return this.#read(tokens);
     if (this.#onFact !== undefined) this.#report(tokens, ids);
     const demand = this.#output.emitDelta({ type: "part-delta", text });
-    if (this.#length === this.#room) this.#readDeferred();
+    if (this.#deferred.length === this.#room) this.#readDeferred();
     return demand;
   }
 
   /** Reads what is deferred. To be called before anything else reads or changes the turn. */
   settle(): void {
     this.#room = 0;
-    const from = this.#unread;
-    if (from === this.#length) return;
-    this.#unread = this.#length;
-    const ids = this.#ids.slice(from, this.#length);
+    const ids = this.#deferred;
+    if (ids.length === 0) return;
     const { parser, emitter, transcript } = this.#state;
     this.#count(ids, 0, ids.length);
     parser.countBody(ids.length);
-    emitter.addEmitted(ids);
+    emitter.addEmitted(this.#text);
     transcript.appendIds(ids);
+    this.#deferred = [];
+    this.#text = "";
   }
 
   /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. */
   #defer(ids: readonly TokenId[]): string {
-    const length = this.#length + ids.length;
-    if (length > this.#room || ids.length === 0) return "";
-    const text = ownText(ids) ?? "";
+    const text = this.#hasRoomFor(ids) ? (ownText(ids) ?? "") : "";
     if (text === "") return "";
-    for (let at = 0; at < ids.length; at++) this.#ids[this.#length + at] = ids[at] ?? 0;
-    this.#length = length;
+    for (const id of ids) this.#deferred.push(id);
+    this.#text += text;
     return text;
+  }
+
+  #hasRoomFor(ids: readonly TokenId[]): boolean {
+    return this.#deferred.length + ids.length <= this.#room;
   }
 
   /** Reads all that are deferred: that may be enough, or there is no room for more. */
@@ -161,7 +161,6 @@ export class OrdinaryReads {
 
   /** Nothing is deferred. */
   #makeRoom(): void {
-    this.#length = this.#unread = 0;
     this.#room = Math.min(MOST_DEFERRED, this.#idsUntilCheck());
   }
 

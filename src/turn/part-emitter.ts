@@ -5,9 +5,8 @@
  */
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { ParseEvent } from "../harmony/parse.ts";
-import { FIRST_SPECIAL_ID, type TokenId } from "../tokenizer/index.ts";
+import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
 import { type CitationFilter, type CitedText, createCitationFilter } from "./citations.ts";
-import { GrowingText } from "./growing-text.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
 import { type EmittedBuiltins, OpenCall, toBuiltinPart, type WrittenCall } from "./open-call.ts";
 import { PartStops } from "./part-stops.ts";
@@ -24,8 +23,8 @@ export interface PartEmitter {
    * {@link push} it.
    */
   continuePart(text: string): TurnEvent | undefined;
-  /** Ids that only continue the open part, where {@link continuePart} has made an event before, and whose text has been emitted. */
-  addEmitted(ids: readonly TokenId[]): void;
+  /** Adds text that only continues the open part and has been emitted, where {@link continuePart} has made an event before. */
+  addEmitted(text: string): void;
   /** Holds further parts of these kinds, and no others. Parts already held stay held. */
   setHeld(kinds: readonly PartKind[]): void;
   /** Returns all held events and stops holding. */
@@ -52,8 +51,6 @@ export interface PartEmitter {
   readonly last: Part | undefined;
   /** Text of `last` so far, emitted or held. */
   readonly text: string;
-  /** Whether there is any. Cheaper than to ask for it. */
-  readonly hasText: boolean;
   /** Text of the open answer part, or else the last one. */
   readonly answerText: string;
   /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */
@@ -93,7 +90,7 @@ class Emitter implements PartEmitter {
   stopSequence: string | undefined;
   approved: ApprovedCall | undefined;
   readonly #options: PartEmitterOptions;
-  readonly #text = new GrowingText();
+  text = "";
   readonly #counts: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
@@ -168,12 +165,12 @@ class Emitter implements PartEmitter {
       !this.#stops.isWatching &&
       !this.#isHeld(part);
     if (!isPlain) return undefined;
-    this.#text.push(text);
+    this.text += text;
     return { type: "part-delta", text };
   }
 
-  addEmitted(ids: readonly TokenId[]): void {
-    this.#text.pushIds(ids);
+  addEmitted(text: string): void {
+    this.text += text;
   }
 
   setHeld(kinds: readonly PartKind[]): void {
@@ -205,14 +202,6 @@ class Emitter implements PartEmitter {
     }
   }
 
-  get text(): string {
-    return this.#text.toString();
-  }
-
-  get hasText(): boolean {
-    return !this.#text.isEmpty;
-  }
-
   get answerText(): string {
     return this.last?.kind === "content" ? this.text : this.#answerBefore;
   }
@@ -241,7 +230,7 @@ class Emitter implements PartEmitter {
     this.#answerBefore = this.answerText;
     this.part = part;
     this.last = part;
-    this.#text.clear();
+    this.text = "";
     this.#counts[part.kind]++;
     this.#stops.start(part.kind, this.#counts.content > 0);
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
@@ -313,7 +302,7 @@ class Emitter implements PartEmitter {
     // A message without text, such as an empty analysis message or a call cut before its arguments, is nothing to show.
     if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
     this.#started = true;
-    this.#text.push(text);
+    this.text += text;
     this.#emit(
       { type: "part-delta", text, ...this.#drainLogprobs(), ...this.#takeCitations() },
       out,

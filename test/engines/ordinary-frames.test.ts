@@ -1,4 +1,4 @@
-/** The short way of ordinary frames gives what the long way gives: on every recorded stream, wherever it is cut. */
+/** The fast path for ordinary frames gives what the general path gives: on every recorded stream, wherever it is cut. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -28,7 +28,7 @@ const server = connectServer("vllm", { url: "http://engine:8000", model: "gpt-os
 /** Recorded streams are short: what the gateway learns later is learned from their second frame. */
 const EARLY = 2;
 
-/** A decoder, and how many frames it has read the short way. */
+/** A decoder, and how many frames it has read on the fast path. */
 function decoderOf(isShort: boolean, firstLearned?: number) {
   const reader = createCompletionReader(server, undefined, firstLearned);
   let count = 0;
@@ -46,7 +46,7 @@ function decoderOf(isShort: boolean, firstLearned?: number) {
   return { decoder, count: () => count };
 }
 
-/** What reading these pieces gives, and how many frames were read the short way. */
+/** What reading these pieces gives, and how many frames were read on the fast path. */
 function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: number) {
   const { decoder, count } = decoderOf(isShort, firstLearned);
   const events = [];
@@ -63,13 +63,13 @@ function differenceIn(pieces: readonly Uint8Array[]) {
   return isDeepStrictEqual(short, long) ? undefined : { short, long };
 }
 
-describe("the same as the long way, cut anywhere", () => {
+describe("the same as on the general path, cut anywhere", () => {
   test.each(streams)("%s", (_, stream) => {
     for (const pieces of cuts(stream)) expect(differenceIn(pieces)).toBeUndefined();
   });
 });
 
-test("most frames of a long answer are read the short way", () => {
+test("most frames of a long answer are read on the fast path", () => {
   const stream = new TextEncoder().encode(sent(" a", 1) + sent(" b", 2).repeat(100) + DONE);
   expect(decode([stream], true, EARLY).count).toBe(99);
   expect(decode([stream], true).count).toBe(85);
