@@ -47,7 +47,7 @@ const ownUrls: Plugin = {
 const { metafile } = await build({
   ...COMMAND_BUNDLE,
   absWorkingDir: ROOT,
-  entryPoints: [join(SOURCES, "node/main.ts")],
+  entryPoints: [join(SOURCES, "node/cli/main.ts")],
   outdir: join(ROOT, "dist", FOLDER),
   plugins: [ownUrls],
   legalComments: "none",
@@ -118,7 +118,7 @@ writeFileSync(
 );
 
 const command = join(ROOT, "dist/node.js");
-const MODULES = '"./node/main.js"';
+const MODULES = '"./node/cli/main.js"';
 const parts = readFileSync(command, "utf8").split(MODULES);
 if (parts.length !== 2) throw new Error(`dist/node.js imports ${MODULES} in another way`);
 const isOther = '"bun" in process.versions || "deno" in process.versions';

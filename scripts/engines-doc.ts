@@ -280,7 +280,7 @@ Real servers, but no weights of gpt-oss:
 
 Recordings are in \`test/fixtures/recorded\`, byte for byte as the servers sent them, and replayed by the tests. For all
 engines \`test/fixtures/engines\` has responses written field by field from the servers' sources and documentation, which
-the tests split at every byte. [real/README.md](../real/README.md) has the set-up scripts, what the contract found, and
+the tests split at every byte. [proof/real/README.md](../proof/real/README.md) has the set-up scripts, what the contract found, and
 how the recordings differ from those responses: in nothing that an adapter reads. The command lines above are the vendors'.
 
 Two hundred streams over three simulated servers, one of them killed, hung, slowed down or sending garbage, are in

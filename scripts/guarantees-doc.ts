@@ -1,5 +1,5 @@
 /** `docs/guarantees.md`: what a request can demand and how each engine enforces it, generated from the capabilities. */
-import { FAULTS } from "../fuzz/turns/faults.ts";
+import { FAULTS } from "../proof/fuzz/turns/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
 import { formatNames } from "../src/json-schema/formats.ts";
@@ -104,7 +104,7 @@ other tools are only shown to the model: their schemas are never rejected, and n
 tags: vLLM, SGLang; token grammars: llama.cpp) get one constraint for the whole turn, with free reasoning. Both of the above
 then take one engine call. With a server that ignores the constraint, the result is checked and steered as without it. In
 llama.cpp the larger grammar made no measurable difference per token (14.2 against 14.6 ms,
-\`node bench/single-call-constraint.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real
+\`node proof/bench/single-call-constraint.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real
 vLLM, which is one reason why it is off by default.
 
 **Reasoning and answer** are distinguished by the model's control tokens. A text engine that hides them is rejected with

@@ -4,19 +4,19 @@ import { TrieRouter } from "hono/router/trie-router";
 import { type Api, type ApiServices, BEARER, type ErrorEnvelope } from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
-import type { ApiEnv } from "./api/client.ts";
+import type { ApiEnv } from "./api/request/client.ts";
 import { describeError } from "./api/errors.ts";
 import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
 import { identify } from "./api/middleware/identify.ts";
-import { CLIENT_LEFT, record } from "./api/middleware/record.ts";
+import { CLIENT_LEFT, logRequests } from "./api/middleware/log-requests.ts";
 import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
-import { UploadBudget } from "./api/upload-budget.ts";
+import { UploadBudget } from "./api/request/upload-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/resolve.ts";
 import { createKeySetting } from "./config/key-setting.ts";
@@ -41,7 +41,7 @@ import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./streams/slices.ts";
-import { BODY_BUDGET, DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/text-budget.ts";
+import { BODY_BUDGET, DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/prompt/text-budget.ts";
 
 /** The first API that claims a request handles it. The last one claims every request. */
 const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
@@ -130,7 +130,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   // default would try it in the first request of every Worker.
   const app = new Hono<ApiEnv>({ router: new TrieRouter() });
 
-  app.use(identify(deps.randomId), traced(), record({ ...services, now: services.clock }));
+  app.use(identify(deps.randomId), traced(), logRequests({ ...services, now: services.clock }));
   app.use(checkHost(settings, deps.host), webPages(settings));
   refuseUnknown(app, toErrorResponse);
 

@@ -23,7 +23,7 @@ export { type SettingInput, resolveSettings, SettingsError } from "./config/reso
 
 // Models.
 export { toModelOptions, type BackendDeps } from "./models/backends.ts";
-export { createCacheSalts, type CacheSalts } from "./turn/cache-salt.ts";
+export { createCacheSalts, type CacheSalts } from "./turn/prompt/cache-salt.ts";
 export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
 
 // Engines: the built-in ones, and the interface for your own.

@@ -17,7 +17,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
     const cache = new URL("../node_modules/.cache/harmony-gateway", import.meta.url);
     process.getBuiltinModule("node:module").enableCompileCache(fileURLToPath(cache));
   }
-  import("./node/main.ts")
+  import("./node/cli/main.ts")
     .then(({ main }) => main(process.argv.slice(2)))
     .catch((error) => {
       console.error(error);

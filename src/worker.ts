@@ -22,7 +22,7 @@ import { openBrowser } from "./tools/browser/open-browser.ts";
 import { createHttpPython } from "./tools/python/http-runtime.ts";
 import { createPythonTool } from "./tools/python/tool.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
-import { createCacheSalts } from "./turn/cache-salt.ts";
+import { createCacheSalts } from "./turn/prompt/cache-salt.ts";
 import { createModels, type Models } from "./models/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;

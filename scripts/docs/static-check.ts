@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { readDoctorFlags } from "../../src/node/doctor/options.ts";
-import { main } from "../../src/node/main.ts";
+import { readDoctorFlags } from "../../src/node/cli/doctor/options.ts";
+import { main } from "../../src/node/cli/main.ts";
 import { readCommand } from "./read-command.ts";
 
 /** The problem of a command; undefined if there is none. */

@@ -15,9 +15,9 @@ import type { Meters } from "../telemetry/observe-models.ts";
 import type { ResponseHeaders } from "../telemetry/response-headers.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";
-import type { ApiEnv } from "./client.ts";
+import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
-import type { UploadBudget } from "./upload-budget.ts";
+import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {

@@ -4,7 +4,7 @@
  */
 import type { HonoRequest } from "hono";
 import type { Authentication } from "./api.ts";
-import type { Client } from "./client.ts";
+import type { Client } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
 
 export interface ClientKey {

@@ -10,8 +10,8 @@ import { Hono } from "hono";
 import type { BackendState } from "../engines/pool/backend.ts";
 import type { PoolState } from "../engines/pool.ts";
 import type { Model, Models } from "../models/models.ts";
-import type { ApiEnv } from "./client.ts";
-import type { Readiness } from "./reply-schema.ts";
+import type { ApiEnv } from "./request/client.ts";
+import type { Readiness } from "./reply/reply-schema.ts";
 
 export interface HealthOptions {
   /** Engines are probed from the start, so an engine without a result is not ready yet. */

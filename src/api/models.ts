@@ -6,11 +6,11 @@ import { Hono } from "hono";
 import type { Capabilities, Sampling } from "../engines/engine.ts";
 import type { NamedEffort } from "../models/model-name.ts";
 import type { Model, Models } from "../models/models.ts";
-import type { ApiEnv } from "./client.ts";
+import type { ApiEnv } from "./request/client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
-import type { ModelEndpoints, ModelEntry } from "./reply-schema.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "./unknown-model.ts";
+import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "./request/unknown-model.ts";
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;

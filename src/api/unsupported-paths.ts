@@ -1,6 +1,6 @@
 /** Paths of OpenAI's API that other servers have: the 404 names the alternatives. */
 import { Hono } from "hono";
-import type { ApiEnv } from "./client.ts";
+import type { ApiEnv } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
 
 export function unsupportedPaths(): Hono<ApiEnv> {

@@ -3,7 +3,7 @@
  * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
  * to its group in `settings/` and read it where it is needed.
  *
- * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
+ * `node/cli/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";

@@ -1,7 +1,7 @@
 /**
  * The HTTP interface that engines use: one request, one streamed response.
  *
- * Two implementations: `fetch-transport.ts` for any runtime, and `node/undici-transport.ts` for Node, where `fetch` and web
+ * Two implementations: `fetch-transport.ts` for any runtime, and `node/engine-http/undici-transport.ts` for Node, where `fetch` and web
  * streams are a third of the cost of a streamed token.
  */
 import type { Consumer } from "../streams/push-stream.ts";

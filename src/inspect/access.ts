@@ -7,7 +7,7 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { sha256Hex } from "../api/auth.ts";
-import type { ApiEnv } from "../api/client.ts";
+import type { ApiEnv } from "../api/request/client.ts";
 import { isLoopback } from "../config/resolve.ts";
 
 export interface AccessOptions {

@@ -3,11 +3,11 @@
  * holds was written by users, models and tools: it leaves only as JSON, and the page shows it only as text.
  */
 import { type Context, Hono } from "hono";
-import type { ApiEnv } from "../api/client.ts";
+import type { ApiEnv } from "../api/request/client.ts";
 import type { Models } from "../models/models.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
-import { runSliced, stringifyInChunks } from "../telemetry/record/slices.ts";
+import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
 import type { Assets } from "./assets.ts";
 import { streamChanges } from "./changes.ts";

@@ -1,6 +1,6 @@
 /** The texts of all tokens in a record, so that the page needs no vocabulary. */
 import { isSpecial, specialTokenName, tokenBytes, type TokenId } from "../tokenizer/index.ts";
-import { SLICE, type Sliced } from "../telemetry/record/slices.ts";
+import { SLICE, type Sliced } from "../telemetry/record/build-slices.ts";
 import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 
 /** By id: the text of a token, or an array of its bytes where they are only part of a character. */

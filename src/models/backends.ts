@@ -9,7 +9,7 @@ import type { TenantLimits } from "../engines/pool/admission.ts";
 import { createPoolCounts, getOrCreate, type PoolCounts } from "../engines/pool/counts.ts";
 import { DEFAULT_BREAKER } from "../engines/pool/breaker.ts";
 import type { Transport } from "../engines/transport.ts";
-import { limitTokens, type TokenLimits } from "../turn/token-limits.ts";
+import { limitTokens, type TokenLimits } from "../turn/sampling/token-limits.ts";
 import type { ModelOptions } from "./models.ts";
 
 export interface BackendDeps {

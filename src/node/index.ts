@@ -4,10 +4,10 @@
  */
 
 // The whole server: application, HTTP listener and monitored engines.
-export { startGateway, type Gateway, type ServeOptions } from "./serve.ts";
-export { ListenError } from "./listen-error.ts";
-export { loadSettings, type LoadedSettings } from "./settings.ts";
+export { startGateway, type Gateway, type ServeOptions } from "./server/serve.ts";
+export { ListenError } from "./server/listen-error.ts";
+export { loadSettings, type LoadedSettings } from "./cli/settings.ts";
 
 // Parts, for an application on your own server.
 export { openStore, type OpenStore } from "./open-store.ts";
-export { createUndiciTransport, type UndiciTransport } from "./undici-transport.ts";
+export { createUndiciTransport, type UndiciTransport } from "./engine-http/undici-transport.ts";

@@ -1,7 +1,7 @@
 /**
  * The interface of a tool that the gateway runs for the model.
  *
- * A tool knows Harmony and no API. The turn's loop (`turn/builtin-call.ts`) opens one run per turn, passes it the
+ * A tool knows Harmony and no API. The turn's loop (`turn/builtin-calls/builtin-call.ts`) opens one run per turn, passes it the
  * model's calls one after the other, and appends each result to the transcript.
  */
 import type { ToolNamespace } from "../harmony/conversation.ts";

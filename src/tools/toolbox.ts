@@ -1,5 +1,5 @@
 /**
- * The tools of a deployment. The entry of each runtime creates it (`node/serve.ts`, `worker.ts`), because tools need
+ * The tools of a deployment. The entry of each runtime creates it (`node/server/serve.ts`, `worker.ts`), because tools need
  * different things on different runtimes; the APIs take from it the tools that a request asks for. An absent tool
  * cannot be run here, and requests for it are handled like requests for any other unsupported tool.
  */

@@ -1,7 +1,7 @@
 /** Collects a turn's events into its parts and its end, for replies that are not streamed. */
 import { consume } from "../streams/push-stream.ts";
 import type { TokenLogprob } from "../engines/engine.ts";
-import type { Citation } from "./citations.ts";
+import type { Citation } from "./output/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 
 export type FinishedPart = Part & {

@@ -11,8 +11,8 @@ import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/render.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
-import type { Decision, Outcome, Stage } from "./next-step.ts";
-import type { Steering } from "./steering.ts";
+import type { Decision, Outcome, Stage } from "./steering/next-step.ts";
+import type { Steering } from "./steering/settings.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */

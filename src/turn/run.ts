@@ -7,25 +7,31 @@ import type { RenderedPrompt } from "../harmony/prompt.ts";
 import { isBuiltInTool } from "../harmony/recipient.ts";
 import type { Layout } from "../harmony/render.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
-import { toAffinity } from "./affinity.ts";
-import type { CacheSalts } from "./cache-salt.ts";
-import { type BuiltinRuns, createBuiltinRuns } from "./builtin-runs.ts";
-import { findCheckedTool } from "./checks.ts";
+import { toAffinity } from "./prompt/affinity.ts";
+import type { CacheSalts } from "./prompt/cache-salt.ts";
+import { type BuiltinRuns, createBuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import { findCheckedTool } from "./steering/checks.ts";
 import type { OnFact, ParsingOptions } from "./facts.ts";
-import type { Conclusion } from "./next-step.ts";
-import type { EmittedBuiltins } from "./open-call.ts";
-import { createPartEmitter } from "./part-emitter.ts";
-import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
-import { createRepetitionGuard } from "./repetition.ts";
-import { toSingleCallConstraint } from "./single-call-constraint.ts";
+import type { Conclusion } from "./steering/next-step.ts";
+import type { EmittedBuiltins } from "./steering/open-call.ts";
+import { createPartEmitter } from "./output/part-emitter.ts";
+import {
+  encodeText,
+  type PromptOptions,
+  rendererFor,
+  sharePrompt,
+  tooLong,
+} from "./prompt/prompt.ts";
+import { createRepetitionGuard } from "./reading/repetition.ts";
+import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
 import type { Pause } from "../streams/slices.ts";
-import { steer } from "./steer.ts";
-import type { Steering } from "./steering.ts";
-import { createTranscript, sentLength } from "./transcript.ts";
+import { steer } from "./steering/steer.ts";
+import type { Steering } from "./steering/settings.ts";
+import { createTranscript, sentLength } from "./prompt/transcript.ts";
 import { TurnError } from "./turn-error.ts";
-import { toMarkerReading } from "./shown-markers.ts";
-import { createTurnParser } from "./turn-parser.ts";
-import { TurnOutput } from "./turn-output.ts";
+import { toMarkerReading } from "./reading/shown-markers.ts";
+import { createTurnParser } from "./reading/turn-parser.ts";
+import { TurnOutput } from "./output/turn-output.ts";
 import { countRepair, type TurnState } from "./turn-state.ts";
 import type {
   FinishReason,
@@ -36,7 +42,7 @@ import type {
   TurnEvent,
   TurnUsage,
 } from "./turn.ts";
-import { createUsageCounter } from "./usage-counter.ts";
+import { createUsageCounter } from "./reading/usage-counter.ts";
 
 export interface RunDeps {
   readonly engine: Engine;

@@ -7,17 +7,17 @@ import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { OnFact } from "./facts.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
-import type { BuiltinRuns } from "./builtin-runs.ts";
-import type { Stage } from "./next-step.ts";
-import type { PartEmitter } from "./part-emitter.ts";
-import type { RepetitionGuard } from "./repetition.ts";
+import type { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import type { Stage } from "./steering/next-step.ts";
+import type { PartEmitter } from "./output/part-emitter.ts";
+import type { RepetitionGuard } from "./reading/repetition.ts";
 import type { Pause } from "../streams/slices.ts";
-import type { Steering } from "./steering.ts";
-import type { Transcript } from "./transcript.ts";
+import type { Steering } from "./steering/settings.ts";
+import type { Transcript } from "./prompt/transcript.ts";
 import type { Turn } from "./turn.ts";
-import type { TurnOutput } from "./turn-output.ts";
-import type { TurnParser } from "./turn-parser.ts";
-import type { UsageCounter } from "./usage-counter.ts";
+import type { TurnOutput } from "./output/turn-output.ts";
+import type { TurnParser } from "./reading/turn-parser.ts";
+import type { UsageCounter } from "./reading/usage-counter.ts";
 
 export interface TurnState {
   readonly turn: Turn;

@@ -10,7 +10,7 @@ import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
-import type { Citation, CitationMode } from "./citations.ts";
+import type { Citation, CitationMode } from "./output/citations.ts";
 
 export interface Turn {
   /** Appears in logs, and is sent as the request id to engines that accept one. */

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { type Authentication, BEARER } from "../../src/api/api.ts";
 import { type AuthOptions, createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
-import type { ApiEnv } from "../../src/api/client.ts";
+import type { ApiEnv } from "../../src/api/request/client.ts";
 import { describeError } from "../../src/api/errors.ts";
 
 const ALICE = "hg-alice";

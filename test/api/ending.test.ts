@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SseSource } from "../../src/api/sse.ts";
+import type { SseSource } from "../../src/api/reply/event-stream.ts";
 import { createApp } from "../../src/app.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { createModels } from "../../src/models/models.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type * as z from "zod";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
-import { toErrorResponse } from "../../src/api/error-response.ts";
+import { toErrorResponse } from "../../src/api/reply/error-response.ts";
 import type { Capabilities } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { Api, ApiServices } from "../../src/api/api.ts";
 import { createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
-import type { ApiEnv } from "../../src/api/client.ts";
+import type { ApiEnv } from "../../src/api/request/client.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";

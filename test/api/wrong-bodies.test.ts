@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { chatRequest } from "../../src/api/chat-completions/request.ts";
 import { RequestError } from "../../src/api/errors.ts";
-import { parseWith } from "../../src/api/parse-request.ts";
+import { parseWith } from "../../src/api/request/parse-request.ts";
 import { responsesRequest } from "../../src/api/responses/request.ts";
 
 function refusalOf(parse: () => unknown): { param: string | null; message: string } {

@@ -1,9 +1,9 @@
 /** The rig of the streaming bench, with real processes. Nothing here is about how long anything takes. */
 import { expect, test } from "vitest";
-import { CONTENDERS, startContender } from "../../bench/streaming/contenders.ts";
-import { Rig } from "../../bench/streaming/rig.ts";
-import { SAME_WINDOWS } from "../../bench/streaming/same-windows.ts";
-import { runStreaming } from "../../bench/streaming/suite.ts";
+import { CONTENDERS, startContender } from "../../proof/bench/streaming/contenders.ts";
+import { Rig } from "../../proof/bench/streaming/rig.ts";
+import { SAME_WINDOWS } from "../../proof/bench/streaming/same-windows.ts";
+import { runStreaming } from "../../proof/bench/streaming/suite.ts";
 
 /** `direct`, and twice the one that starts fastest. */
 const contenders = CONTENDERS.flatMap((each) => {

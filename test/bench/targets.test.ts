@@ -1,8 +1,8 @@
 /** Which targets a run meets. */
 import { expect, test } from "vitest";
-import { describeMachine } from "../../bench/machine.ts";
-import { toMeasured } from "../../bench/statistics.ts";
-import { judge } from "../../bench/targets.ts";
+import { describeMachine } from "../../proof/bench/machine.ts";
+import { toMeasured } from "../../proof/bench/statistics.ts";
+import { judge } from "../../proof/bench/targets.ts";
 
 /** @param own milliseconds of the gateway's next turn, beside those of js-tiktoken */
 function judgeNextTurn(own: number, jsTiktoken: number) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { parseCompareArguments } from "../../bench/compare/arguments.ts";
+import { parseCompareArguments } from "../../proof/bench/compare/arguments.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
@@ -29,7 +29,7 @@ test("a pull request that changes the gateway is compared with the commit it is 
 test("its command is one that the script takes, and the bound that CONTRIBUTING.md states", () => {
   const { maxLoss, scenarios } = parseCompareArguments(command.split(" "));
   expect(JSON.parse(read("package.json"))).toMatchObject({
-    scripts: { "bench:compare": "node bench/compare.ts" },
+    scripts: { "bench:compare": "node proof/bench/compare.ts" },
   });
   expect(scenarios.length).toBeGreaterThan(3);
   expect(read("CONTRIBUTING.md")).toContain(`surely costs more than ${maxLoss * 100} %`);

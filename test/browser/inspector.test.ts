@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
-import { readRecord } from "../../src/node/replay/read-record.ts";
+import { readRecord } from "../../src/node/cli/replay/read-record.ts";
 import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { floodSockets } from "../../chaos/frames-phase.ts";
-import { runClocks } from "../../chaos/clocks-phase.ts";
-import { FAULTS, runRedisLies } from "../../chaos/redis-lies-phase.ts";
-import { onStage } from "../../chaos/phase.ts";
-import { runPrograms } from "../../chaos/programs-phase.ts";
-import { PHASES, UNHURRIED } from "../../chaos/phases.ts";
-import { createRandom } from "../../fuzz/random.ts";
+import { floodSockets } from "../../proof/chaos/frames-phase.ts";
+import { runClocks } from "../../proof/chaos/clocks-phase.ts";
+import { FAULTS, runRedisLies } from "../../proof/chaos/redis-lies-phase.ts";
+import { onStage } from "../../proof/chaos/phase.ts";
+import { runPrograms } from "../../proof/chaos/programs-phase.ts";
+import { PHASES, UNHURRIED } from "../../proof/chaos/phases.ts";
+import { createRandom } from "../../proof/fuzz/random.ts";
 
 /** Durations depend on other load on the machine: `npm run chaos` checks them, the tests do not. */
 function isTimed(violation: string): boolean {

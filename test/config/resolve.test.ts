@@ -11,7 +11,7 @@ import {
   suggest,
   withoutSecrets,
 } from "../../src/config/resolve.ts";
-import { DEFAULT_STEERING } from "../../src/turn/steering.ts";
+import { DEFAULT_STEERING } from "../../src/turn/steering/settings.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { toEnginesDocument } from "../../scripts/engines-doc.ts";
-import { loadSettings } from "../../src/node/settings.ts";
+import { loadSettings } from "../../src/node/cli/settings.ts";
 
 test("the page about engines matches their capabilities", () => {
   const written = readFileSync(new URL("../../docs/engines.md", import.meta.url), "utf8");

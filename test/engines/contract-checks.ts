@@ -1,5 +1,5 @@
 /**
- * Requirements for the output of every engine. `contract.test.ts` checks recorded streams, `real/contract.ts` those of
+ * Requirements for the output of every engine. `contract.test.ts` checks recorded streams, `proof/real/contract.ts` those of
  * a running server. Each check throws an `AssertionError` that describes the problem.
  */
 import assert from "node:assert/strict";

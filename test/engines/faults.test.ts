@@ -7,8 +7,8 @@ import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createPool } from "../../src/engines/pool.ts";
-import { limitTokens } from "../../src/turn/token-limits.ts";
-import { createEngineTransport } from "../../src/node/engine-transport.ts";
+import { limitTokens } from "../../src/turn/sampling/token-limits.ts";
+import { createEngineTransport } from "../../src/node/engine-http/engine-transport.ts";
 import { eventually } from "../helpers/eventually.ts";
 import {
   type FakeExchange,

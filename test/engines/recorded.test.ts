@@ -1,4 +1,4 @@
-/** Streams of real servers, recorded by `real/record.ts`: the adapter's output must be the same as then. */
+/** Streams of real servers, recorded by `proof/real/record.ts`: the adapter's output must be the same as then. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -12,7 +12,7 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "../../src/engines/transport.ts";
-import { createUndiciTransport } from "../../src/node/undici-transport.ts";
+import { createUndiciTransport } from "../../src/node/engine-http/undici-transport.ts";
 import {
   type FakeExchange,
   type FakeUpstream,

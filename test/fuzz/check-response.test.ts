@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findProblem } from "../../fuzz/check-response.ts";
+import { findProblem } from "../../proof/fuzz/check-response.ts";
 
 const asked = { method: "POST" };
 

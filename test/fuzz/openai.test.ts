@@ -1,12 +1,12 @@
 /** The `openai` package must assemble the same answer from a stream as the search's own strict reader. */
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import type { Observed } from "../../fuzz/turns/apis.ts";
-import type { Case } from "../../fuzz/turns/case.ts";
-import type { Run } from "../../fuzz/turns/check.ts";
-import { generateCase } from "../../fuzz/turns/generate.ts";
-import { ask } from "../../fuzz/turns/search.ts";
-import { worldFor } from "../../fuzz/turns/world.ts";
+import type { Observed } from "../../proof/fuzz/turns/apis.ts";
+import type { Case } from "../../proof/fuzz/turns/case.ts";
+import type { Run } from "../../proof/fuzz/turns/check.ts";
+import { generateCase } from "../../proof/fuzz/turns/generate.ts";
+import { ask } from "../../proof/fuzz/turns/search.ts";
+import { worldFor } from "../../proof/fuzz/turns/world.ts";
 
 const CASES = 60;
 

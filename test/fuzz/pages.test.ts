@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkSteps, createPageFuzzer, type PageFailure } from "../../fuzz/pages.ts";
+import { checkSteps, createPageFuzzer, type PageFailure } from "../../proof/fuzz/pages.ts";
 
 /** `npm run fuzz -- --pages 10000` runs more. */
 const INPUTS = 40;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fuzzParser, type ParserFailure, shrinkParserFailure } from "../../fuzz/parser.ts";
+import { fuzzParser, type ParserFailure, shrinkParserFailure } from "../../proof/fuzz/parser.ts";
 
 /** `npm run fuzz -- --parser 10000000` runs more. */
 const INPUTS = 20_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRequestFuzzer, EPOCH, shrinkRequestFailure } from "../../fuzz/requests.ts";
+import { createRequestFuzzer, EPOCH, shrinkRequestFailure } from "../../proof/fuzz/requests.ts";
 
 /** A few epochs, each with settings of its own. `npm run fuzz -- --requests 1000000` runs more. */
 const REQUESTS = 4 * EPOCH;

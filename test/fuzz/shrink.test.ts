@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shrinkJson, shrinkList } from "../../fuzz/shrink.ts";
+import { shrinkJson, shrinkList } from "../../proof/fuzz/shrink.ts";
 
 describe("shrinking", () => {
   test("keeps the elements that a failure needs, in order", async () => {

@@ -2,8 +2,8 @@
  * A small search, so that a change that breaks a guarantee is noticed at once. `npm run fuzz:turns` runs a long one.
  */
 import { describe, expect, test } from "vitest";
-import { shrink } from "../../fuzz/shrink.ts";
-import { APIS } from "../../fuzz/turns/apis.ts";
+import { shrink } from "../../proof/fuzz/shrink.ts";
+import { APIS } from "../../proof/fuzz/turns/apis.ts";
 import {
   type Case,
   type Demands,
@@ -13,10 +13,10 @@ import {
   type SearchSettings,
   type Wire,
   WIRES,
-} from "../../fuzz/turns/case.ts";
-import { generateCase } from "../../fuzz/turns/generate.ts";
-import { runCase } from "../../fuzz/turns/search.ts";
-import { smallerCases } from "../../fuzz/turns/smaller-cases.ts";
+} from "../../proof/fuzz/turns/case.ts";
+import { generateCase } from "../../proof/fuzz/turns/generate.ts";
+import { runCase } from "../../proof/fuzz/turns/search.ts";
+import { smallerCases } from "../../proof/fuzz/turns/smaller-cases.ts";
 
 const CASES = 60;
 

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
 import type { Engine } from "../../src/engines/engine.ts";
-import { startGateway } from "../../src/node/serve.ts";
+import { startGateway } from "../../src/node/server/serve.ts";
 import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { ModelOptions } from "../../src/models/models.ts";

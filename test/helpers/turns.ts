@@ -8,7 +8,7 @@ import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import type { OnFact } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/streams/slices.ts";
-import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
+import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering/settings.ts";
 import type { AnswerFormat, OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
 
 /** A tool by its name and its schema as JSON text. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startTestGateway, testSettings } from "../helpers/gateway.ts";
-import { isInspected } from "../../src/node/recording.ts";
+import { isInspected } from "../../src/node/telemetry/recording.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const VLLM = { engine: "vllm", url: "http://127.0.0.1:8000" };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { toTokenTexts } from "../../src/inspect/token-texts.ts";
-import { SLICE } from "../../src/telemetry/record/slices.ts";
+import { SLICE } from "../../src/telemetry/record/build-slices.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 

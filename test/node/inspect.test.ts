@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
 import { describe, expect, test } from "vitest";
-import { runParse } from "../../src/node/inspect-parse.ts";
-import { runRender } from "../../src/node/inspect-render.ts";
+import { runParse } from "../../src/node/cli/parse.ts";
+import { runRender } from "../../src/node/cli/render.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-"));
 

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { visible } from "../../src/node/control-signs.ts";
-import { runParse } from "../../src/node/inspect-parse.ts";
+import { visible } from "../../src/node/cli/control-signs.ts";
+import { runParse } from "../../src/node/cli/parse.ts";
 import { gatewayCommand } from "../helpers/gateway-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-pipes-"));

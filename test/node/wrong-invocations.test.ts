@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { main } from "../../src/node/main.ts";
+import { main } from "../../src/node/cli/main.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wrong-invocations-"));
 afterAll(() => rmSync(folder, { recursive: true }));

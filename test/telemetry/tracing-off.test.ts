@@ -2,7 +2,7 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
-import { startTracing } from "../../src/node/start-tracing.ts";
+import { startTracing } from "../../src/node/telemetry/start-tracing.ts";
 import type { Model } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { startTestGateway } from "../helpers/gateway.ts";

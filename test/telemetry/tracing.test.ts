@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { WebSocket } from "ws";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createModels } from "../../src/models/models.ts";
-import { startGateway, type Gateway } from "../../src/node/serve.ts";
+import { startGateway, type Gateway } from "../../src/node/server/serve.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";

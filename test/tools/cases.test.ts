@@ -8,7 +8,7 @@ import { developerMessage, systemMessage } from "../../src/harmony/messages.ts";
 import { toolsSection } from "../../src/harmony/tools.ts";
 import { systemText } from "../../src/harmony/system-message.ts";
 import { fromPlainJson } from "../../src/harmony/json.ts";
-import { createCitationFilter } from "../../src/turn/citations.ts";
+import { createCitationFilter } from "../../src/turn/output/citations.ts";
 import { BROWSER_NAMESPACE } from "../../src/harmony/trained-tools.ts";
 import { findInPage, showPage, stripLinks } from "../../src/tools/browser/page.ts";
 import { wrapLines } from "../../src/tools/browser/wrap-lines.ts";

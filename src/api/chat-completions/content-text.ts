@@ -1,5 +1,5 @@
 /** The text of a message's content. */
-import { type MediaInput, noteOrRefuse } from "../media.ts";
+import { type MediaInput, noteOrRefuse } from "../request/media.ts";
 import type { ChatMessage } from "./request.ts";
 
 /** Joins text parts without a separator. Throws a `RequestError` for media if they are refused. */

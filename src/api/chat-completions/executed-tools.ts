@@ -3,7 +3,7 @@
  * are never in `tool_calls`, because a client would try to run them.
  */
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 

@@ -12,10 +12,10 @@ import {
 } from "../../harmony/messages.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
-import { isTrainedCall } from "../client-builtins.ts";
+import { isTrainedCall } from "../tools/client-builtins.ts";
 import { RequestError } from "../errors.ts";
-import type { MediaInput, MediaRules } from "../media.ts";
-import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
+import type { MediaInput, MediaRules } from "../request/media.ts";
+import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import { contentText } from "./content-text.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";

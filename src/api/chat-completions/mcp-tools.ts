@@ -1,8 +1,8 @@
 /** Opens the MCP servers of a chat request: tools `{type: "mcp"}`, in Groq's format. This API has no approvals. */
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
-import type { HostedDeps } from "../hosted-tools.ts";
-import { openServers } from "../mcp-servers.ts";
+import type { HostedDeps } from "../tools/hosted-tools.ts";
+import { openServers } from "../tools/mcp-servers.ts";
 import { RequestError } from "../errors.ts";
 import type { ChatRequest } from "./request.ts";
 

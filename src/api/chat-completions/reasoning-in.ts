@@ -1,7 +1,7 @@
 /** The reasoning a client sends back on an assistant message. */
 import type { LoopStep } from "../../store/call-reasoning.ts";
-import type { MediaInput } from "../media.ts";
-import { splitThought, type TaggedText } from "../thought-tag.ts";
+import type { MediaInput } from "../request/media.ts";
+import { splitThought, type TaggedText } from "../request/thought-tag.ts";
 import { contentText } from "./content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";

@@ -3,7 +3,7 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import type { ErrorCodes } from "../error-codes.ts";
-import { tokenText } from "../token-text.ts";
+import { tokenText } from "../reply/token-text.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** A constant: some clients require a string, and no engine reports one for raw completions. */

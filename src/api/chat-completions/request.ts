@@ -6,9 +6,9 @@
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
-import { isHostedType } from "../hosted-tools.ts";
+import { isHostedType } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
-import { type RequestOf, RequestSchema } from "../request-schema.ts";
+import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 
 const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();

@@ -6,9 +6,9 @@
  * object belongs; exactly one finish reason; usage never beside one.
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { END_OF_FRAME } from "../sse.ts";
+import { END_OF_FRAME } from "../reply/event-stream.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";

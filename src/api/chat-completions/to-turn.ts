@@ -15,7 +15,7 @@ import {
   refuseDuplicates,
   toOfferedTools,
   toToolChoice,
-} from "../offered-functions.ts";
+} from "../request/offered-functions.ts";
 import {
   type Declaration,
   firstRecipients,
@@ -28,17 +28,17 @@ import {
   requiredRecipients,
   toTurnBuiltins,
   withServers,
-} from "../hosted-tools.ts";
+} from "../tools/hosted-tools.ts";
 import { toShownTools } from "../../harmony/tool-names.ts";
-import { forcedMcp } from "../mcp-choice.ts";
-import type { MediaRules } from "../media.ts";
-import type { RequestText } from "../ordered-json.ts";
-import { type CollectedHistory, withHead } from "../prompt-history.ts";
-import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
-import { toSampling } from "../sampling.ts";
-import { runAtOnce } from "../stages.ts";
+import { forcedMcp } from "../tools/mcp-choice.ts";
+import type { MediaRules } from "../request/media.ts";
+import type { RequestText } from "../request/ordered-json.ts";
+import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
+import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
+import { toSampling } from "../request/sampling.ts";
+import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
-import { type ClientBuiltins, toClientBuiltins } from "../client-builtins.ts";
+import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
 import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";

@@ -7,8 +7,8 @@ import {
   refuseDuplicates,
   type RequestedChoice,
   toOfferedFunction,
-} from "../offered-functions.ts";
-import { jsonAt, readOrdered, type RequestText } from "../ordered-json.ts";
+} from "../request/offered-functions.ts";
+import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** The field that carries a custom tool's free text: the model sees a function with one string parameter. */

@@ -2,13 +2,13 @@
 import type { Settings } from "../../config/settings.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
-import { hostedDeps } from "../hosted-tools.ts";
+import { hostedDeps } from "../tools/hosted-tools.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { createFindModel } from "./find-model.ts";
 import { modelRoutes, namesVersion } from "./models.ts";
 import { messages } from "./route.ts";
 import { unsupportedRoutes } from "./unsupported-routes.ts";
-import { mediaRules } from "../media.ts";
+import { mediaRules } from "../request/media.ts";
 
 export const messagesApi: Api = {
   // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a

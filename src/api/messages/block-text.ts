@@ -1,5 +1,5 @@
 /** Text that replaces a content block in the prompt, since gpt-oss reads text only. */
-import { type MediaInput, mediaNote, noteOrRefuse } from "../media.ts";
+import { type MediaInput, mediaNote, noteOrRefuse } from "../request/media.ts";
 import type { Block, ResultBlock } from "./request.ts";
 
 type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" }>;

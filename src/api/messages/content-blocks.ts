@@ -1,5 +1,5 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
-import { END_OF_FRAME, sseFrame } from "../sse.ts";
+import { END_OF_FRAME, sseFrame } from "../reply/event-stream.ts";
 import { CALLER } from "./reply.ts";
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';

@@ -4,7 +4,7 @@
  */
 import type { FoundModel, Models } from "../../models/models.ts";
 import { RequestError } from "../errors.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 
 /** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
 export type ClaudeAlias = string;

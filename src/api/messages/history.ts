@@ -4,10 +4,10 @@
  */
 import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
-import type { MediaRules } from "../media.ts";
-import { jsonAt } from "../ordered-json.ts";
-import { splitThought } from "../thought-tag.ts";
-import { summaryText } from "../summary-text.ts";
+import type { MediaRules } from "../request/media.ts";
+import { jsonAt } from "../request/ordered-json.ts";
+import { splitThought } from "../request/thought-tag.ts";
+import { summaryText } from "../reply/summary-text.ts";
 import type { KeptCall } from "../../store/kept-call.ts";
 import { mediaText, resultText } from "./block-text.ts";
 import type { Block, WireMessage } from "./request.ts";

@@ -1,7 +1,7 @@
 /** `GET /v1/models` in Anthropic's format, for requests that name a version of its API. */
 import { type Context, Hono, type HonoRequest } from "hono";
 import type { Model, Models } from "../../models/models.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
 

@@ -8,7 +8,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { type RequestOf, RequestSchema } from "../request-schema.ts";
+import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 import { SERVER_TOOL_ID } from "./server-tool-blocks.ts";
 
 const textLike = lazy(() => z.string().nullish());

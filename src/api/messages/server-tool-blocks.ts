@@ -7,7 +7,7 @@
  * its signature.
  */
 import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;

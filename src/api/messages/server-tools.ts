@@ -5,8 +5,8 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { RequestError } from "../errors.ts";
-import { parseWith } from "../parse-request.ts";
-import type { Declaration } from "../hosted-tools.ts";
+import { parseWith } from "../request/parse-request.ts";
+import type { Declaration } from "../tools/hosted-tools.ts";
 
 export interface ServerTool {
   /** `web_search_20250305` */

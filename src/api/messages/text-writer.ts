@@ -1,5 +1,5 @@
 /** Writes a part of text as text blocks. A block ends after a citation, and further text begins a new one. */
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 import type { ContentBlocks } from "./content-blocks.ts";
 import { cutAtCitations, toTextCitation } from "./server-tool-blocks.ts";
 

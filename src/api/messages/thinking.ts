@@ -1,7 +1,7 @@
 /** Maps the request's thinking options to reasoning effort, budget and visibility. */
 import type { NamedEffort } from "../../models/model-name.ts";
-import type { ReasoningPolicy } from "../client.ts";
-import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
+import type { ReasoningPolicy } from "../request/client.ts";
+import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
 import type { CountRequest } from "./request.ts";
 
 type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config">;

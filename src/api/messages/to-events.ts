@@ -7,7 +7,7 @@
  */
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { sseFrame } from "../sse.ts";
+import { sseFrame } from "../reply/event-stream.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
 import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";

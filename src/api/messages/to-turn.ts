@@ -13,7 +13,7 @@ import {
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
-import { compileEnforced } from "../enforced-schemas.ts";
+import { compileEnforced } from "../request/enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
   firstRecipients,
@@ -22,11 +22,15 @@ import {
   NO_HOSTED_TOOLS,
   requiredRecipients,
   toTurnBuiltins,
-} from "../hosted-tools.ts";
-import { type RequestedChoice, toOfferedTools, toToolChoice } from "../offered-functions.ts";
-import { jsonAt, readOrdered } from "../ordered-json.ts";
-import { PromptHistory } from "../prompt-history.ts";
-import { toSampling } from "../sampling.ts";
+} from "../tools/hosted-tools.ts";
+import {
+  type RequestedChoice,
+  toOfferedTools,
+  toToolChoice,
+} from "../request/offered-functions.ts";
+import { jsonAt, readOrdered } from "../request/ordered-json.ts";
+import { PromptHistory } from "../request/prompt-history.ts";
+import { toSampling } from "../request/sampling.ts";
 import {
   answerFrom,
   type AssistantEntry,

@@ -3,15 +3,19 @@
  * told about tools that cannot run here.
  */
 import { RequestError } from "../errors.ts";
-import { type OfferedFunction, refuseDuplicates, toOfferedFunction } from "../offered-functions.ts";
+import {
+  type OfferedFunction,
+  refuseDuplicates,
+  toOfferedFunction,
+} from "../request/offered-functions.ts";
 import {
   type Declaration,
   type HostedDeps,
   type HostedTools,
   isHosted,
   readHostedTools,
-} from "../hosted-tools.ts";
-import { jsonAt, readOrdered } from "../ordered-json.ts";
+} from "../tools/hosted-tools.ts";
+import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import type { CountRequest } from "./request.ts";
 import { type ServerTool, toDeclaration } from "./server-tools.ts";
 

@@ -2,7 +2,7 @@
  * Paths of Anthropic's API that are not supported, and one that clients request if their base URL is wrong.
  */
 import { Hono } from "hono";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 
 export function unsupportedRoutes(): Hono<ApiEnv> {

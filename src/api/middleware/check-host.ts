@@ -6,7 +6,7 @@
 import type { MiddlewareHandler } from "hono";
 import { isLoopback } from "../../config/resolve.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 
 /**

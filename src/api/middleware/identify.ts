@@ -1,6 +1,6 @@
 /** The request's id: the client's own if it is safe in a log line and a header, else a new one. */
 import type { MiddlewareHandler } from "hono";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 
 /** @param randomId Letters and digits, unguessable. */
 export function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {

@@ -1,8 +1,8 @@
 /** Receives request bodies, and refuses those that are too large or for which there is no room. */
 import type { Context, MiddlewareHandler, Next } from "hono";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import { UNCOUNTED_BYTES, type UploadBudget, type UploadLease } from "../upload-budget.ts";
+import { UNCOUNTED_BYTES, type UploadBudget, type UploadLease } from "../request/upload-budget.ts";
 
 /**
  * A larger body fails with a {@link RequestError} of status 413. Large ones are received here, within the budget. To touch

@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { RecordedApi } from "../../telemetry/record/exchange.ts";
 import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 
 /** Paths of requests that run turns, below any prefix. */
 const APIS: readonly (readonly [end: string, api: RecordedApi])[] = [

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { traceRequest } from "../../telemetry/tracing/request-span.ts";
 import { hasTracer } from "../../telemetry/tracing/tracer.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 
 const UNTRACED = new Set(["/health", "/ready", "/metrics"]);
 

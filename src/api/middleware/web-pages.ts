@@ -6,7 +6,7 @@ import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { Settings } from "../../config/settings.ts";
 import { RESPONSE_HEADERS } from "../../telemetry/response-headers.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 
 /** Refuses pages of other origins with a {@link RequestError} of status 403 where the gateway has no keys. */

@@ -5,7 +5,7 @@ import * as chat from "../chat-completions/reply-schema.ts";
 import { chatRequest } from "../chat-completions/request.ts";
 import * as messages from "../messages/reply-schema.ts";
 import { countRequest, messagesRequest } from "../messages/request.ts";
-import * as common from "../reply-schema.ts";
+import * as common from "../reply/reply-schema.ts";
 import {
   changedConversation,
   newConversation,

@@ -1,7 +1,7 @@
 /** Public pages and the OpenAPI document. They need no key and reveal nothing that a key protects. */
 import { Hono } from "hono";
 import type { Models } from "../../models/models.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { apiPage } from "./api-page.ts";
 import { PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";

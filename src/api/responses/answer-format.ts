@@ -1,8 +1,8 @@
 /** Reads `text.format`: for the developer message, and as a constraint on the answer. */
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import type { AnswerFormat } from "../../turn/turn.ts";
-import { compileEnforced } from "../enforced-schemas.ts";
-import { jsonAt, readOrdered, type RequestText } from "../ordered-json.ts";
+import { compileEnforced } from "../request/enforced-schemas.ts";
+import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
 import type { PromptRequest } from "./request.ts";
 
 export function toResponseFormat(

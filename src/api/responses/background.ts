@@ -9,7 +9,7 @@ import * as z from "zod";
 import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
-import type { Client } from "../client.ts";
+import type { Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { PendingResponse } from "./create-response.ts";

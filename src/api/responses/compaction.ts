@@ -6,7 +6,7 @@ import { consume, createPushStream, type PushStream } from "../../streams/push-s
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { UNFINISHED_SUMMARY } from "../summary-text.ts";
+import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";

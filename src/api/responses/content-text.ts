@@ -1,5 +1,5 @@
 /** Reads the text of message content. */
-import { type MediaInput, noteOrRefuse } from "../media.ts";
+import { type MediaInput, noteOrRefuse } from "../request/media.ts";
 import type { Content } from "./items.ts";
 
 /** Joins text parts without a separator. Throws a `RequestError` for media if they are refused. */

@@ -1,10 +1,10 @@
 /** `/v1/conversations`: create, read, update and delete conversations and their items. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import { parseBody, parseWith, readRequest } from "../parse-request.ts";
-import { createStages } from "../stages.ts";
+import { parseBody, parseWith, readRequest } from "../request/parse-request.ts";
+import { createStages } from "../request/stages.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { StoredConversation } from "./conversations.ts";
 import { inputItem, toWireItem, type WireItem } from "./items.ts";

@@ -9,16 +9,16 @@ import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
-import type { ReadBody } from "../body-memory.ts";
+import type { ReadBody } from "../request/body-memory.ts";
 import { RequestError } from "../errors.ts";
-import { isHosted } from "../hosted-tools.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
-import { readRequest } from "../parse-request.ts";
-import { usedEffort } from "../reasoning-options.ts";
-import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { namedModel, type RequestedModel, requestedModel } from "../requested-model.ts";
+import { isHosted } from "../tools/hosted-tools.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import { readRequest } from "../request/parse-request.ts";
+import { usedEffort } from "../request/reasoning-options.ts";
+import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
 import { skippedPlugins } from "../skipped-tools.ts";
-import { createStages } from "../stages.ts";
+import { createStages } from "../request/stages.ts";
 import {
   asksForCompaction,
   type CompactionEvent,

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { StoreError } from "../../store/store-error.ts";
 import { sleep } from "../../streams/timers.ts";
-import type { Client } from "../client.ts";
+import type { Client } from "../request/client.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { EventLog } from "./event-log.ts";

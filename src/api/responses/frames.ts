@@ -1,7 +1,7 @@
 /** Events as server-sent events. */
 import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
-import { type FrameHints, sseFrame } from "../sse.ts";
+import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { ResponseEvent } from "./to-events.ts";
 

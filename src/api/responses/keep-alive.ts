@@ -2,7 +2,7 @@
  * Keep-alives of a stream. Most are comments; every few are events, because some clients (Codex) count only events, and
  * repeat a turn whose model thinks or waits for longer than they wait.
  */
-import { KEEP_ALIVE, sseFrame } from "../sse.ts";
+import { KEEP_ALIVE, sseFrame } from "../reply/event-stream.ts";
 import type { EventWriter } from "./to-events.ts";
 
 /** Frames for one stream, in order. */

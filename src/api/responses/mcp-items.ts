@@ -9,8 +9,8 @@ import { toToolName } from "../../tools/mcp/names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { parseWith } from "../parse-request.ts";
-import type { Listing } from "../mcp-servers.ts";
+import { parseWith } from "../request/parse-request.ts";
+import type { Listing } from "../tools/mcp-servers.ts";
 import type { HistoryItem, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
 

@@ -1,5 +1,5 @@
 /** Opens the MCP servers of a request to the Responses API. */
-import { NO_SERVERS, type OpenedServers, openServers } from "../mcp-servers.ts";
+import { NO_SERVERS, type OpenedServers, openServers } from "../tools/mcp-servers.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { knownTools } from "./mcp-items.ts";
 import type { PromptRequest } from "./request.ts";

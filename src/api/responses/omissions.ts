@@ -1,7 +1,7 @@
 /** Collects what was left out of a turn or is not enforced, for response headers, the log and the metrics. */
 import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
-import { findFormat } from "../../turn/constraints.ts";
+import { findFormat } from "../../turn/steering/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { toNameList } from "../skipped-tools.ts";
 import type { HistoryItem } from "./history-item.ts";

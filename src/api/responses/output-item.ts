@@ -1,8 +1,8 @@
 /** An output item while the model writes it, and its wire formats. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
-import { tokenText } from "../token-text.ts";
+import { tokenText } from "../reply/token-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";

@@ -1,11 +1,11 @@
 /** Routes about a prompt: counting its tokens, and compacting it. */
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
-import { readRequest } from "../parse-request.ts";
-import { createStages } from "../stages.ts";
-import { UNFINISHED_SUMMARY } from "../summary-text.ts";
+import { readRequest } from "../request/parse-request.ts";
+import { createStages } from "../request/stages.ts";
+import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { requireModel, toFittingTurn } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
-import { type RequestOf, RequestSchema } from "../request-schema.ts";
+import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 import { tool } from "./tool-schemas.ts";
 
 const textLike = lazy(() => z.string().nullish());

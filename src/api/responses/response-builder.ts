@@ -4,7 +4,7 @@
  * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
  * turns the builder's changes into events.
  */
-import type { Citation } from "../../turn/citations.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { FATAL_CODE } from "./codex.ts";
@@ -19,7 +19,7 @@ import {
   toStoredItem,
   toUrlCitation,
 } from "./output-item.ts";
-import type { Listing } from "../mcp-servers.ts";
+import type { Listing } from "../tools/mcp-servers.ts";
 import { type BuiltinIncludes, builtinItemPrefix } from "./builtin-item.ts";
 import { type McpListItem, toListItem } from "./mcp-items.ts";
 import { type CallTarget, type CallTargets, toTarget } from "./tools.ts";

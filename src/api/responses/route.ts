@@ -1,11 +1,11 @@
 /** The Responses API: `POST /v1/responses` (as JSON, as a stream of events or in the background) and related routes. */
 import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
-import { readBody } from "../body-memory.ts";
+import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
-import type { ApiEnv } from "../client.ts";
-import { type FrameHints, sseResponse } from "../sse.ts";
-import { untilBegun } from "../until-begun.ts";
+import type { ApiEnv } from "../request/client.ts";
+import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
+import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { Background } from "./background.ts";

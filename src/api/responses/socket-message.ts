@@ -1,6 +1,6 @@
 /** Reads the text messages of a WebSocket. */
 import { RequestError } from "../errors.ts";
-import { parseBody } from "../parse-request.ts";
+import { parseBody } from "../request/parse-request.ts";
 
 /** The type of the message that creates a response. */
 export const CREATE = "response.create";

@@ -1,7 +1,7 @@
 /** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
 import { Hono } from "hono";
 import type { WSContext } from "hono/ws";
-import type { ApiEnv, Client } from "../client.ts";
+import type { ApiEnv, Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";

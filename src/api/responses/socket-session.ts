@@ -5,10 +5,10 @@
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
-import { readWhole } from "../body-memory.ts";
+import { readWhole } from "../request/body-memory.ts";
 import { describeError, RequestError } from "../errors.ts";
-import { UNCOUNTED_BYTES, type UploadLease } from "../upload-budget.ts";
-import { untilBegun } from "../until-begun.ts";
+import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
+import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { prepareResponse } from "./create-response.ts";

@@ -2,11 +2,11 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createAbort } from "../abort.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import { parseWith } from "../parse-request.ts";
-import { type FrameHints, sseResponse } from "../sse.ts";
-import { untilBegun } from "../until-begun.ts";
+import { parseWith } from "../request/parse-request.ts";
+import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
+import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { unknownResponse } from "./follow-response.ts";

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
-import { SUMMARY_INSTRUCTIONS, summaryText } from "../summary-text.ts";
+import { SUMMARY_INSTRUCTIONS, summaryText } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 /** The prompt for a summary. */

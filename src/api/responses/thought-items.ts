@@ -1,5 +1,5 @@
 /** Makes reasoning items of the reasoning that clients put into the content of assistant messages. */
-import { splitThought, type TaggedText } from "../thought-tag.ts";
+import { splitThought, type TaggedText } from "../request/thought-tag.ts";
 import type { Content, InputItem } from "./items.ts";
 
 interface Located {

@@ -1,7 +1,7 @@
 /** Converts stored items and responses to what a client may see, and pages lists of them. */
 import * as z from "zod";
-import type { Client } from "../client.ts";
-import { parseWith } from "../parse-request.ts";
+import type { Client } from "../request/client.ts";
+import { parseWith } from "../request/parse-request.ts";
 import type { WireItem } from "./items.ts";
 import { KEPT } from "../../store/kept-call.ts";
 import type { StoredResource } from "./response-store.ts";

@@ -16,10 +16,10 @@ import {
   toShownTools,
 } from "../../harmony/tool-names.ts";
 import { trainedCallMessage } from "../../harmony/trained-tools.ts";
-import { isTrainedCall } from "../client-builtins.ts";
+import { isTrainedCall } from "../tools/client-builtins.ts";
 import type { RequestError } from "../errors.ts";
-import type { OfferedFunction } from "../offered-functions.ts";
-import { type CollectedHistory, PromptHistory } from "../prompt-history.ts";
+import type { OfferedFunction } from "../request/offered-functions.ts";
+import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import { contentText } from "./content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { mcpMessages } from "./mcp-items.ts";

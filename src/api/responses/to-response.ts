@@ -4,8 +4,8 @@
  */
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
-import { hostedKindOf } from "../hosted-tools.ts";
-import { withoutSecrets } from "../mcp-declaration.ts";
+import { hostedKindOf } from "../tools/hosted-tools.ts";
+import { withoutSecrets } from "../tools/mcp-declaration.ts";
 import type { BuiltinItem } from "./builtin-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
 import type { ResponsesRequest } from "./request.ts";

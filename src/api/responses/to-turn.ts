@@ -10,7 +10,7 @@ import {
   toOfferedTools,
   toToolChoice,
   turnName,
-} from "../offered-functions.ts";
+} from "../request/offered-functions.ts";
 import {
   firstRecipients,
   type HostedDeps,
@@ -21,15 +21,15 @@ import {
   toTurnBuiltins,
   withServers,
   withTools,
-} from "../hosted-tools.ts";
-import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../client-builtins.ts";
-import { allowedMcp, forcedMcp } from "../mcp-choice.ts";
-import { NO_SERVERS, type OpenedServers } from "../mcp-servers.ts";
-import { readOrdered, type RequestText } from "../ordered-json.ts";
-import { type CollectedHistory, withHead } from "../prompt-history.ts";
-import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
-import { toSampling } from "../sampling.ts";
-import { runAtOnce } from "../stages.ts";
+} from "../tools/hosted-tools.ts";
+import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../tools/client-builtins.ts";
+import { allowedMcp, forcedMcp } from "../tools/mcp-choice.ts";
+import { NO_SERVERS, type OpenedServers } from "../tools/mcp-servers.ts";
+import { readOrdered, type RequestText } from "../request/ordered-json.ts";
+import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
+import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
+import { toSampling } from "../request/sampling.ts";
+import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvedCalls } from "./mcp-items.ts";

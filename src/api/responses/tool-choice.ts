@@ -1,7 +1,7 @@
 /** Reads `tool_choice`: of the client's tools, and of those that the gateway runs. */
 import { qualifiedName } from "../../harmony/tool-names.ts";
-import { type HostedTools, hostedKindOf } from "../hosted-tools.ts";
-import type { NamedTool, RequestedChoice } from "../offered-functions.ts";
+import { type HostedTools, hostedKindOf } from "../tools/hosted-tools.ts";
+import type { NamedTool, RequestedChoice } from "../request/offered-functions.ts";
 import type { PromptRequest } from "./request.ts";
 import { refusal, type Unsupported } from "./unsupported.ts";
 

@@ -1,6 +1,6 @@
 /** Reads input items about tools: calls, their outputs, and tools that the input adds. */
 import { RequestError } from "../errors.ts";
-import { parseWith } from "../parse-request.ts";
+import { parseWith } from "../request/parse-request.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { InputItem } from "./items.ts";
 import { type Tool, toolList } from "./tool-schemas.ts";

@@ -10,15 +10,15 @@ import {
   refuseDuplicates,
   toOfferedFunction,
   turnName,
-} from "../offered-functions.ts";
+} from "../request/offered-functions.ts";
 import {
   type Declaration,
   type HostedDeps,
   type HostedTools,
   isHosted,
   readHostedTools,
-} from "../hosted-tools.ts";
-import { jsonAt } from "../ordered-json.ts";
+} from "../tools/hosted-tools.ts";
+import { jsonAt } from "../request/ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
 
 export interface RequestTools {

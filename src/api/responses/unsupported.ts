@@ -1,6 +1,6 @@
 /** What to do with tools, items and content that gpt-oss does not support. */
 import { RequestError } from "../errors.ts";
-import type { MediaRules } from "../media.ts";
+import type { MediaRules } from "../request/media.ts";
 
 export interface Unsupported {
   /** Tools and items of hosted kinds: left out, or answered with 400. */

@@ -1,6 +1,6 @@
 /** The settings of the group `steering`: when the gateway cuts, continues or constrains the output of the model. */
 import * as z from "zod";
-import { DEFAULT_STEERING } from "../../turn/steering.ts";
+import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { count, setting } from "../setting.ts";
 
 export function steeringSettings() {

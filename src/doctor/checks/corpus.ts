@@ -3,7 +3,7 @@ import { EngineError } from "../../engines/engine-error.ts";
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
 import { runTurn } from "../../turn/run.ts";
 import { createPause } from "../../streams/slices.ts";
-import { DEFAULT_STEERING } from "../../turn/steering.ts";
+import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";

@@ -1,6 +1,6 @@
 /** Requests to the gateway. */
 import { request, TokenRefused } from "./first-load.ts";
-import { addNews } from "./news.ts";
+import { addNews } from "./merge-news.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 
 /** @param known of a running turn: only what is new is sent, and added to what is known. */

@@ -2,7 +2,7 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { answerPane, linkParts } from "./answer.ts";
 import { captureTurn, followChanges, saveTurn } from "./api.ts";
-import { cameBand } from "./came.ts";
+import { cameBand } from "./request-band.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
 import { type FirstLoad, firstLoad, loadOverview, loadWith, sharedTurn } from "./first-load.ts";

@@ -1,7 +1,7 @@
 /** Log entries as lines for people. What is not known here is shown as its fields. */
 import * as z from "zod";
 import type { LogEntry, LogFields, LogLevel } from "../../telemetry/log.ts";
-import { paint } from "../control-signs.ts";
+import { paint } from "../cli/control-signs.ts";
 import { toTable } from "./table.ts";
 
 export interface ReadableOptions {

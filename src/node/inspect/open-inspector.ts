@@ -1,6 +1,6 @@
 /** The inspector's page on Node: its files, and the token that is printed. */
 import type { Hono } from "hono";
-import type { ApiEnv } from "../../api/client.ts";
+import type { ApiEnv } from "../../api/request/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { inspectorRoutes } from "../../inspect/routes.ts";
 import type { Models } from "../../models/models.ts";

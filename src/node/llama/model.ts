@@ -8,7 +8,7 @@ import type {
 } from "node-llama-cpp";
 import { EngineError } from "../../engines/engine-error.ts";
 import { SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
-import { toInstallCommand } from "../install-hint.ts";
+import { toInstallCommand } from "../cli/install-hint.ts";
 import { findModelFile, type ModelFileOptions } from "./model-file.ts";
 import { createSequencePool, type Sequence, type SequencePool } from "./sequence-pool.ts";
 

@@ -10,7 +10,7 @@ import { TurnRecording } from "./recording.ts";
 import { redact } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
 import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
-import { runSliced } from "./slices.ts";
+import { runSliced } from "./build-slices.ts";
 import type { FindSource } from "./sources.ts";
 import { toSummary } from "./summary.ts";
 import { toRecord } from "./to-record.ts";

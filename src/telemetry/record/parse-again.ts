@@ -6,11 +6,11 @@ import type { EngineTokens } from "../../engines/engine.ts";
 import type { ParseEvent, PartKind } from "../../harmony/parse.ts";
 import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../../tokenizer/index.ts";
 import type { ParsingOptions } from "../../turn/facts.ts";
-import { oneByOne } from "../../turn/token-units.ts";
-import { createTurnParser, type TurnParser } from "../../turn/turn-parser.ts";
+import { oneByOne } from "../../turn/reading/token-units.ts";
+import { createTurnParser, type TurnParser } from "../../turn/reading/turn-parser.ts";
 import type { ReadLog } from "./read-log.ts";
 import type { ParserNote, TurnRecording } from "./recording.ts";
-import { SLICE, type Sliced } from "./slices.ts";
+import { SLICE, type Sliced } from "./build-slices.ts";
 
 export interface ParsedPart {
   readonly kind: PartKind;

@@ -5,7 +5,7 @@ import { describeError } from "./describe-error.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
-import { mapSliced, type Sliced } from "./slices.ts";
+import { mapSliced, type Sliced } from "./build-slices.ts";
 
 /** The calls from an index on; reads of the first of these from a position on. */
 export function* toCalls(

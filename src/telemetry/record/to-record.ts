@@ -4,8 +4,8 @@ import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
-import type { Decision } from "../../turn/next-step.ts";
-import type { Steering } from "../../turn/steering.ts";
+import type { Decision } from "../../turn/steering/next-step.ts";
+import type { Steering } from "../../turn/steering/settings.ts";
 import { describeError } from "./describe-error.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
@@ -21,7 +21,7 @@ import {
   type TurnRecord,
 } from "./schema.ts";
 import type { RecordPosition } from "./seen-record.ts";
-import type { Sliced } from "./slices.ts";
+import type { Sliced } from "./build-slices.ts";
 
 /**
  * The record of a turn so far.

@@ -1,6 +1,6 @@
 /**
  * OpenTelemetry's API, as far as the gateway needs it. Without an SDK everything here does nothing. An SDK is registered
- * by the runtime: on Node by `node/start-tracing.ts`, elsewhere by whoever embeds the gateway.
+ * by the runtime: on Node by `node/telemetry/start-tracing.ts`, elsewhere by whoever embeds the gateway.
  */
 import {
   type Context,

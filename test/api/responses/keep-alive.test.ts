@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/keep-alive.ts";
-import { KEEP_ALIVE } from "../../../src/api/sse.ts";
+import { KEEP_ALIVE } from "../../../src/api/reply/event-stream.ts";
 import { end, eventWriter } from "./turn-events.ts";
 
 const typesOf = (frame: string) => [...frame.matchAll(/^event: (.*)$/gm)].map(([, type]) => type);

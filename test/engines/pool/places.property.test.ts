@@ -1,7 +1,7 @@
 /** Slots are released in any order of events: nothing is counted once every request is over. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { untilAnyBegun } from "../../../src/api/until-begun.ts";
+import { untilAnyBegun } from "../../../src/api/reply/wait-for-first-event.ts";
 import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type { Pool } from "../../../src/engines/pool.ts";

@@ -1,0 +1,116 @@
+/**
+ * How soon the inspector's page can be read: first paint, and a turn shown, in a browser that has nothing of it yet, after
+ * `turns` recorded turns. Needs the Chromium and the packages of test/browser. The package's page is measured with the built
+ * command: `node proof/bench/first-paint.ts [loads] [turns] [src/node.ts or dist/node.js]`
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { launchBrowser, MISSING } from "../../test/browser/driver.ts";
+import { freePort } from "../../test/helpers/listen.ts";
+import { percentile } from "./statistics.ts";
+
+const LOADS = Number(process.argv[2] ?? 15);
+const TURNS = Number(process.argv[3] ?? 50);
+const KEY = "token-of-the-benchmark";
+const ENTRY = process.argv[4] ?? fileURLToPath(new URL("../../src/node.ts", import.meta.url));
+
+/** Runs in the page before its own scripts. The turn is shown when the frame that has it has been drawn. */
+const WATCH = `window.turnShown = new Promise((resolve) => {
+  new MutationObserver((_, observer) => {
+    if (document.querySelector(".turn .call") === null) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+  }).observe(document, { subtree: true, childList: true });
+});
+window.firstPaint = new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const [paint] = list.getEntriesByName("first-contentful-paint");
+    if (paint !== undefined) resolve(paint.startTime);
+  }).observe({ type: "paint", buffered: true });
+});`;
+
+interface Load {
+  readonly firstPaint: number;
+  readonly turnShown: number;
+}
+
+if (MISSING !== undefined) {
+  console.error(`There is no browser to measure: ${MISSING}.`);
+  process.exit(1);
+}
+
+const port = await freePort();
+const origin = `http://127.0.0.1:${port}`;
+const gateway = spawn(
+  process.execPath,
+  [ENTRY, "--inspect", "--inspect-key", KEY, "--port", String(port), "--log", "warn"],
+  { stdio: "ignore" },
+);
+const browser = await launchBrowser();
+try {
+  await untilReady();
+  for (let turn = 0; turn < TURNS; turn++) await ask();
+  const loads: Load[] = [];
+  // The first load also starts parts of the browser.
+  for (let load = -1; load < LOADS; load++) {
+    const measured = await measure();
+    if (load >= 0) loads.push(measured);
+  }
+  print(
+    "first paint",
+    loads.map(({ firstPaint }) => firstPaint),
+  );
+  print(
+    "the newest turn shown",
+    loads.map(({ turnShown }) => turnShown),
+  );
+} finally {
+  await browser.close();
+  gateway.kill();
+  await once(gateway, "exit");
+}
+
+async function untilReady(): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${origin}/ready`).catch(() => undefined);
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function ask(): Promise<void> {
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "openai/gpt-oss-20b",
+      messages: [{ role: "user", content: "What is the capital of Norway?" }],
+      stream: true,
+    }),
+  });
+  await response.text();
+}
+
+/** In milliseconds since the address was opened, in a new context: nothing is cached. */
+async function measure(): Promise<Load> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  try {
+    await page.addInitScript(WATCH);
+    await page.goto(`${origin}/inspect#token=${KEY}`);
+    return await page.evaluate<Load>(`(async () => {
+      const turnShown = await window.turnShown;
+      const firstPaint = await window.firstPaint;
+      // A turn that is there soon enough is in the first frame.
+      return { firstPaint, turnShown: Math.max(firstPaint, turnShown) };
+    })()`);
+  } finally {
+    await page.close();
+  }
+}
+
+function print(what: string, list: readonly number[]): void {
+  const sorted = Float64Array.from(list).toSorted();
+  const at = (share: number) => percentile(sorted, share).toFixed(0);
+  console.log(`${what}: median ${at(0.5)} ms, 90 % within ${at(0.9)} ms`);
+}

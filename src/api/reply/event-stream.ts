@@ -1,0 +1,179 @@
+/**
+ * Server-sent events: frames in, a `Response` out.
+ *
+ * Backpressure: no frame is produced while the client has no room for it. A client that disconnects cancels the stream on
+ * every runtime (on Workers that is the only sign), which aborts the turn.
+ */
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { PushStream } from "../../streams/push-stream.ts";
+
+export interface SseOptions {
+  /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
+  readonly keepAliveMs: number;
+  /** The next keep-alive frame. Absent: a comment. */
+  readonly keepAlive?: string | (() => string);
+  /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
+  readonly clientIdleTimeoutMs: number;
+  readonly headers?: ResponseHeaders;
+  /** Absent: nothing is known of frames but their text. */
+  readonly hints?: FrameHints;
+  /** Called when the client disconnects before the end. */
+  readonly onCancel: (reason: unknown) => void;
+}
+
+/** What is known of the frames of a response besides their text. Set by the producer of the frames. */
+export interface FrameHints {
+  /** No other frame follows this one: the response may be completed with it. */
+  isLast: boolean;
+}
+
+/** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
+export interface SseSource extends SseOptions {
+  readonly frames: PushStream<string>;
+  /** What the route has answered. Another response, by middleware, has headers of its own. */
+  readonly response: Response;
+  /** The headers of `response`, which need not be asked for them: that costs 3 % of a short request on Node. */
+  readonly head: Readonly<Record<string, string>>;
+}
+
+/** The same frames, which middleware may observe as they are written. */
+export type WatchFrames = (frames: PushStream<string>) => PushStream<string>;
+
+/** What a stream shares with the middleware around its route. */
+export interface SseVariables {
+  requestId: string;
+  /** The response that has the request's id in its head already. */
+  identified?: Response;
+  /** Set while the exchange is recorded. */
+  watchFrames?: WatchFrames;
+}
+
+/** The part of Hono's context that is used here. */
+interface SseContext {
+  readonly env: SseBindings | undefined;
+  get(name: "watchFrames"): WatchFrames | undefined;
+  /** Undefined where a test has no middleware. */
+  get(name: "requestId"): string | undefined;
+  set(name: "identified", response: Response): void;
+}
+
+/** What a runtime may pass along with a request. */
+export interface SseBindings {
+  /** Writes this response's frames directly, faster than a web stream. */
+  takeFrames?: (source: SseSource) => void;
+  /** With an upgrade: calls the listener with the number of bytes whenever some have arrived on its socket. */
+  watchBytes?: (listener: (bytes: number) => void) => void;
+}
+
+/** The default keep-alive frame, for APIs without an event for it. */
+export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
+
+/** What ends an event. */
+export const END_OF_FRAME = "\n\n";
+
+/** One event. `data` must be free of line breaks, as JSON is. */
+export function sseFrame(data: string, event?: string): string {
+  const head = event === undefined ? "" : `event: ${event}\n`;
+  return `${head}data: ${data}${END_OF_FRAME}`;
+}
+
+/**
+ * Streams the frames over a web stream, unless the runtime has offered to write them itself (see `node/server/direct-sse.ts`).
+ * The response then has only a head.
+ */
+export function sseResponse(
+  c: SseContext,
+  frames: PushStream<string>,
+  options: SseOptions,
+): Response {
+  const source = { ...options, frames: c.get("watchFrames")?.(frames) ?? frames };
+  const requestId = c.get("requestId");
+  const head = {
+    "cache-control": "no-cache, no-transform",
+    "content-type": "text/event-stream; charset=utf-8",
+    "x-accel-buffering": "no",
+    ...options.headers,
+    ...(requestId !== undefined && { "x-request-id": requestId }),
+  };
+  // `env` is undefined where a test or a runtime passes none.
+  const takeFrames = c.env?.takeFrames;
+  const body = takeFrames === undefined ? toStream(source) : null;
+  const response = new Response(body, { headers: head });
+  c.set("identified", response);
+  takeFrames?.({ ...source, response, head });
+  return response;
+}
+
+/** Never empty: an empty chunk ends an HTTP response. */
+export function toFrame(keepAlive: string | (() => string)): string {
+  return typeof keepAlive === "string" ? keepAlive : keepAlive();
+}
+
+function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream {
+  const {
+    frames,
+    keepAliveMs,
+    keepAlive: ping = KEEP_ALIVE,
+    clientIdleTimeoutMs,
+    onCancel,
+  } = source;
+  const encoder = new TextEncoder();
+  let quiet = false;
+  let keepAlive: ReturnType<typeof setInterval> | undefined;
+  let stalled: ReturnType<typeof setInterval> | undefined;
+  /** The producer, waiting until the client has read. */
+  let room: PromiseWithResolvers<boolean> | undefined;
+  let ended: Promise<void> | undefined;
+  let left = false;
+
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      const hasRoom = () => (controller.desiredSize ?? 0) > 0;
+      keepAlive = setInterval(() => {
+        if (quiet && hasRoom()) controller.enqueue(encoder.encode(toFrame(ping)));
+        quiet = true;
+      }, keepAliveMs);
+      // One interval instead of a timer per frame: a client is disconnected after one to two times the timeout.
+      let seen: typeof room;
+      stalled = setInterval(() => {
+        if (room === undefined || room !== seen) {
+          seen = room;
+          return;
+        }
+        const error = new Error("the client has read nothing for clientIdleTimeoutMs");
+        left = true;
+        onCancel(error);
+        controller.error(error);
+        room.resolve(false);
+      }, clientIdleTimeoutMs);
+      const write = async () => {
+        await frames.pushTo((frame) => {
+          if (left) return false;
+          quiet = false;
+          controller.enqueue(encoder.encode(frame));
+          if (hasRoom()) return true;
+          room = Promise.withResolvers();
+          return room.promise;
+        });
+        if (!left) controller.close();
+      };
+      ended = write()
+        .catch((error: unknown) => controller.error(error))
+        .finally(() => {
+          clearInterval(keepAlive);
+          clearInterval(stalled);
+        });
+    },
+    pull() {
+      room?.resolve(true);
+      room = undefined;
+    },
+    async cancel(reason) {
+      left = true;
+      onCancel(reason);
+      room?.resolve(false);
+      // Await the end: Workers otherwise end the request immediately, and its metrics and cleanup never happen.
+      await ended;
+    },
+  });
+}

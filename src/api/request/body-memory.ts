@@ -1,0 +1,222 @@
+/**
+ * Reads the bodies of conversations. Each request of a conversation begins with the messages of the one before, byte
+ * for byte: these are compared with what was sent, and neither decoded nor parsed again.
+ */
+import type { Context } from "hono";
+import type { MemoryBudget } from "../../harmony/text-memory.ts";
+import { BODY_BUDGET } from "../../turn/prompt/text-budget.ts";
+import type { ApiEnv } from "./client.ts";
+import {
+  findMessageEnds,
+  findMessageList,
+  type MessageEnds,
+  type MessageList,
+} from "../reply/message-ends.ts";
+import { parseBody } from "./parse-request.ts";
+
+/** The body of a request, read as JSON. */
+export interface ReadBody {
+  /** In bytes, or in characters if only text was there. */
+  readonly length: number;
+  readonly value: object;
+  /** JSON of the body, in which messages may be missing: for other members. */
+  readonly outline: string;
+  /** The body's text as it was sent. */
+  readonly text: () => string;
+}
+
+/** What a body began with. */
+interface Beginning extends MessageEnds {
+  readonly bytes: Uint8Array;
+  /** The messages that end at `ends`. */
+  readonly messages: readonly unknown[];
+  /** What it takes in memory, in bytes. */
+  readonly cost: number;
+}
+
+type Beginnings = Map<string, Beginning[]>;
+
+/** Smaller bodies are parsed in a few dozen microseconds. */
+const MIN_BYTES = 16_384;
+/** Larger ones do not fit into the budget, so their bytes are not looked through for nothing. */
+const MAX_BYTES = 4_194_304;
+/** A conversation is looked up by so many first messages: the first one or two are often the same in all. */
+const KEY_MESSAGES = 3;
+/** Bytes of their end that are hashed. */
+const KEY_BYTES = 4096;
+/** Most beginnings with the same key. */
+const MAX_BUCKET = 2;
+/** Bytes of a parsed value besides its text: an empty object takes 56. */
+const VALUE_BYTES = 64;
+
+/**
+ * Two generations replace an LRU list, as in `TextMemory`. A tenant finds only its own bodies: otherwise response times
+ * would tell what another has sent.
+ */
+export class BodyMemory {
+  readonly #budget: MemoryBudget;
+  #young: Beginnings = new Map();
+  #old: Beginnings = new Map();
+  #mark: string | undefined;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+    budget.join(this);
+  }
+
+  /**
+   * Parses a body. Do not change the value: its messages are passed out again. Throws a {@link RequestError} unless it is
+   * a JSON object.
+   * @param names the members that are lists of messages
+   */
+  read(body: ArrayBuffer, names: readonly string[], tenant: string): ReadBody {
+    const bytes = new Uint8Array(body);
+    const mayBeKept = bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES;
+    const list = mayBeKept ? findMessageList(bytes, names) : undefined;
+    return (list && this.#readList(bytes, list, tenant)) ?? readWhole(decode(bytes));
+  }
+
+  /** Called by the budget. */
+  age(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  /** Undefined if the body has few messages, or must be read as a whole. */
+  #readList(bytes: Uint8Array, list: MessageList, tenant: string): ReadBody | undefined {
+    const head: MessageEnds = { ends: [], values: [] };
+    findMessageEnds(bytes, list.start, head, KEY_MESSAGES);
+    const keyEnd = head.ends[KEY_MESSAGES - 1];
+    if (keyEnd === undefined) return undefined;
+    const hash = hashOf(bytes, Math.max(0, keyEnd - KEY_BYTES), keyEnd);
+    const key = `${list.name} ${list.start} ${keyEnd} ${hash} ${tenant}`;
+    const { known, count } = this.#find(key, bytes);
+
+    const outline = this.#toOutline(bytes, list, known?.ends[count - 1]);
+    const parsed = this.#parse(outline, list, known?.messages.slice(0, count) ?? []);
+    if (parsed === undefined) return undefined;
+    const found = known
+      ? { ends: known.ends.slice(0, count), values: known.values.slice(0, count) }
+      : head;
+    findMessageEnds(bytes, found.ends.at(-1) ?? list.start, found);
+    const isContained = count === known?.ends.length;
+    if (found.ends.length > count || isContained) {
+      const messages = parsed.messages.slice(0, found.ends.length);
+      // The bytes themselves, and the texts in them with up to two bytes a character.
+      const cost = 3 * bytes.length + VALUE_BYTES * (found.values.at(-1) ?? 0);
+      this.#keep(key, { ...found, bytes, messages, cost }, isContained ? known : undefined);
+    }
+    return { length: bytes.length, value: parsed.value, outline, text: () => decode(bytes) };
+  }
+
+  /** Of the bodies with this key, the one that has the most first messages in common with `bytes`. */
+  #find(key: string, bytes: Uint8Array): { known: Beginning | undefined; count: number } {
+    let known: Beginning | undefined;
+    let count = 0;
+    for (const each of [...(this.#young.get(key) ?? []), ...(this.#old.get(key) ?? [])]) {
+      const equal = equalLength(each.bytes, bytes);
+      const messages = each.ends.findLastIndex((end) => end <= equal) + 1;
+      if (messages <= count) continue;
+      known = each;
+      count = messages;
+    }
+    return { known, count };
+  }
+
+  /** The body with a mark in place of the messages up to `knownEnd`, or before the first. */
+  #toOutline(bytes: Uint8Array, { start }: MessageList, knownEnd: number | undefined): string {
+    this.#mark ??= JSON.stringify(crypto.randomUUID());
+    const before = decode(bytes.subarray(0, start)) + this.#mark;
+    return knownEnd === undefined
+      ? `${before},${decode(bytes.subarray(start), MIDDLE)}`
+      : before + decode(bytes.subarray(knownEnd), MIDDLE);
+  }
+
+  /**
+   * Puts the known messages where the mark is. Undefined if the text is no JSON, or if the mark is not where it was put,
+   * because a member with the same name follows.
+   */
+  #parse(
+    outline: string,
+    { name }: MessageList,
+    known: readonly unknown[],
+  ): { readonly value: object; readonly messages: readonly unknown[] } | undefined {
+    let value: unknown;
+    try {
+      value = JSON.parse(outline);
+    } catch {
+      return undefined;
+    }
+    if (typeof value !== "object" || value === null) return undefined;
+    const list: unknown = Reflect.get(value, name);
+    if (!Array.isArray(list) || JSON.stringify(list[0]) !== this.#mark) return undefined;
+    const messages: readonly unknown[] = [...known, ...list.slice(1)];
+    Reflect.set(value, name, messages);
+    return { value, messages };
+  }
+
+  /** In place of the beginning that it contains, if there is one. */
+  #keep(key: string, beginning: Beginning, contained: Beginning | undefined): void {
+    if (contained !== undefined) {
+      if (remove(this.#young.get(key), contained)) this.#budget.release(contained.cost);
+      else remove(this.#old.get(key), contained);
+    }
+    if (!this.#budget.reserve(beginning.cost)) return;
+    const bucket = this.#young.get(key);
+    if (bucket === undefined) {
+      this.#young.set(key, [beginning]);
+      return;
+    }
+    bucket.push(beginning);
+    const forgotten = bucket.length > MAX_BUCKET ? bucket.shift() : undefined;
+    if (forgotten) this.#budget.release(forgotten.cost);
+  }
+}
+
+/** A quarter of what text caches may take. */
+const BODY_MEMORY = new BodyMemory(BODY_BUDGET);
+
+/** Reads a request's body. Rejects with a {@link RequestError} unless it is a JSON object. */
+export async function readBody(c: Context<ApiEnv>, lists: readonly string[]): Promise<ReadBody> {
+  // A recorder has asked for the text: Hono would encode it again.
+  if (c.req.bodyCache.text !== undefined) return readWhole(await c.req.text());
+  return BODY_MEMORY.read(await c.req.arrayBuffer(), lists, c.get("client").tenant);
+}
+
+/** Reads a body of which there is only text. Throws a {@link RequestError} unless it is a JSON object. */
+export function readWhole(text: string): ReadBody {
+  return { length: text.length, value: parseBody(text), outline: text, text: () => text };
+}
+
+function remove<T>(list: T[] | undefined, entry: T): boolean {
+  const at = list?.indexOf(entry) ?? -1;
+  if (at >= 0) list?.splice(at, 1);
+  return at >= 0;
+}
+
+/** A byte order mark is removed at the beginning only. */
+const MIDDLE = { ignoreBOM: true };
+
+/** As `Request.text()` does. */
+function decode(bytes: Uint8Array, options: { readonly ignoreBOM?: boolean } = {}): string {
+  return new TextDecoder("utf-8", options).decode(bytes);
+}
+
+/** How many first bytes are equal. Four at a time takes a quarter of the time. */
+function equalLength(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  const words = Math.floor(length / 4);
+  const ofA = new Int32Array(a.buffer, a.byteOffset, words);
+  const ofB = new Int32Array(b.buffer, b.byteOffset, words);
+  let word = 0;
+  while (word < words && ofA[word] === ofB[word]) word++;
+  let at = 4 * word;
+  while (at < length && a[at] === b[at]) at++;
+  return at;
+}
+
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
+  return hash;
+}

@@ -1,0 +1,25 @@
+/** The client of a request, and Hono's environment for the routes that serve it. */
+import type { SseBindings, SseVariables } from "../reply/event-stream.ts";
+
+/**
+ * How chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary only, or not at
+ * all.
+ */
+export type ReasoningPolicy = "raw" | "sealed" | "summary" | "none";
+
+export interface Client {
+  /**
+   * Separates stores, caches and encrypted reasoning. The name of the key; `anonymous` if no keys are
+   * configured.
+   */
+  readonly tenant: string;
+  readonly reasoningPolicy: ReasoningPolicy;
+}
+
+/** Hono's environment for every API route. */
+export interface ApiEnv {
+  /** What the runtime passes along with each request. */
+  Bindings: SseBindings;
+  /** Set by middleware: `client` by authentication, `requestId` for every request. */
+  Variables: SseVariables & { client: Client };
+}

@@ -1,0 +1,94 @@
+/** Limits on the size and shape of a request, checked before it is validated. */
+import { RequestError } from "../errors.ts";
+
+export interface RequestLimits {
+  /** Most messages, or input items. */
+  readonly maxMessages: number;
+  /** Most content parts, calls and other list entries in all messages or input items together. */
+  readonly maxParts: number;
+  readonly maxTools: number;
+  /** Most JSON values in total. */
+  readonly maxValues: number;
+  /** Deepest nesting of objects and arrays. The body is level 1. */
+  readonly maxDepth: number;
+}
+
+/** The top-level members of a request whose lists are counted. */
+export interface CountedLists {
+  /** Limited by `maxMessages` and `maxParts`. */
+  readonly messageLists: readonly string[];
+  /** Limited by `maxTools`. */
+  readonly toolLists: readonly string[];
+}
+
+/**
+ * Stops at the first limit exceeded: deep nesting cannot overflow the stack, and the rest of an oversized list is not
+ * visited.
+ * @throws RequestError
+ */
+export function checkLimits(body: object, limits: RequestLimits & CountedLists): void {
+  const { messageLists, toolLists } = limits;
+  for (const name of messageLists) checkLength(Reflect.get(body, name), name, limits.maxMessages);
+  for (const name of toolLists) checkLength(Reflect.get(body, name), name, limits.maxTools);
+  let values = 0;
+  for (const [name, value] of Object.entries(body)) {
+    const isMessages = messageLists.includes(name) && Array.isArray(value);
+    const count = countValues(value, {
+      maxDepth: limits.maxDepth - 1,
+      maxValues: limits.maxValues - values,
+      maxEntries: isMessages ? limits.maxParts + value.length : Number.POSITIVE_INFINITY,
+    });
+    if (typeof count === "number") values += count;
+    else throw refusal(name, count, limits);
+  }
+}
+
+type Excess = "depth" | "values" | "entries";
+
+function refusal(param: string, excess: Excess, limits: RequestLimits): RequestError {
+  const problems: Record<Excess, string> = {
+    depth: `is nested deeper than ${limits.maxDepth} levels`,
+    values: `takes the request over the ${limits.maxValues} JSON values allowed`,
+    entries: `has more than the ${limits.maxParts} parts allowed in all of its entries together`,
+  };
+  return new RequestError(`${param}: ${problems[excess]}.`, { param });
+}
+
+function checkLength(list: unknown, param: string, most: number): void {
+  if (!Array.isArray(list) || list.length <= most) return;
+  throw new RequestError(`${param}: has ${list.length} entries, more than the ${most} allowed.`, {
+    param,
+  });
+}
+
+interface Bounds {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+  /** Limit for the entries of all lists together. */
+  readonly maxEntries: number;
+}
+
+/** The number of values, including this one, or the bound they exceed. */
+function countValues(value: unknown, { maxDepth, maxValues, maxEntries }: Bounds): number | Excess {
+  if (typeof value !== "object" || value === null) return maxValues < 1 ? "values" : 1;
+  let values = 0;
+  let entries = 0;
+
+  /** The bound that is exceeded. */
+  function visit(each: unknown, depth: number): Excess | undefined {
+    values++;
+    if (typeof each !== "object" || each === null) return undefined;
+    if (depth === 0) return "depth";
+    const members: unknown[] = Array.isArray(each) ? each : Object.values(each);
+    if (Array.isArray(each)) entries += members.length;
+    if (entries > maxEntries) return "entries";
+    if (values + members.length > maxValues) return "values";
+    for (const member of members) {
+      const excess = visit(member, depth - 1);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  }
+
+  return visit(value, maxDepth) ?? (values > maxValues ? "values" : values);
+}

@@ -1,0 +1,40 @@
+/** What becomes of images, audio and files: gpt-oss reads text only. */
+import { RequestError } from "../errors.ts";
+
+/** Replaced by a note, or answered with 400. */
+export type MediaInput = "placeholder" | "refuse";
+
+export interface MediaRules {
+  readonly inMessages: MediaInput;
+  /** Clients repeat a tool's result in every later request, so that a refusal would end the session. */
+  readonly inResults: MediaInput;
+}
+
+/** @param setting `mediaInput`. Absent: notes in results, and this API's default in messages. */
+export function mediaRules(setting: MediaInput | undefined, inMessages: MediaInput): MediaRules {
+  return { inMessages: setting ?? inMessages, inResults: setting ?? "placeholder" };
+}
+
+/** Tells the model about the part, so that it can answer that it has not seen it. */
+const NOTES: readonly (readonly [RegExp, string])[] = [
+  [/image/, "[image: this model cannot see images]"],
+  [/audio/, "[audio: this model cannot hear audio]"],
+  [/video/, "[video: this model cannot see videos]"],
+  [/file|document/, "[document: this model cannot read documents of this type]"],
+];
+const OTHER = "[content: this model reads only text]";
+
+/** The note for a part of this type. */
+export function mediaNote(type: string): string {
+  return NOTES.find(([pattern]) => pattern.test(type))?.[1] ?? OTHER;
+}
+
+/** The note, or a {@link RequestError} if media are refused. `param`: the part's type. */
+export function noteOrRefuse(
+  type: string,
+  { media, param, noun }: { media: MediaInput; param: string; noun: "parts" | "blocks" },
+): string {
+  if (media === "placeholder") return mediaNote(type);
+  const problem = `the model is text-only and cannot read ${JSON.stringify(type)} ${noun}`;
+  throw new RequestError(`${param}: ${problem}`, { param });
+}

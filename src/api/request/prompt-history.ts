@@ -1,0 +1,221 @@
+/**
+ * Collects the messages of a history. Harmony matches results to calls by tool and order alone, so the results of parallel
+ * calls of a tool are put into the order of the calls, and an unanswered call beside answered ones gets a notice.
+ */
+import type { Message } from "../../harmony/conversation.ts";
+import { resultMessage } from "../../harmony/messages.ts";
+import { trainedResultMessage } from "../../harmony/trained-tools.ts";
+
+/** A difference between what the client sent and the messages. */
+export type HistoryChange =
+  | "reasoning-tag"
+  | "replies-joined"
+  | "replies-reordered"
+  | "reply-added"
+  | "tool-name";
+
+export interface CollectedHistory {
+  readonly messages: readonly Message[];
+  /** The id of the call or result at the same index, for which Harmony has no field. */
+  readonly callIds: readonly (string | undefined)[];
+  readonly changes: ReadonlySet<HistoryChange>;
+}
+
+/** Puts messages without calls before a history. */
+export function withHead(
+  head: readonly Message[],
+  { messages, callIds, changes }: CollectedHistory,
+): CollectedHistory {
+  return {
+    messages: [...head, ...messages],
+    callIds: [...head.map(() => undefined), ...callIds],
+    changes,
+  };
+}
+
+const UNANSWERED = "No result was returned for this call.";
+
+interface Call {
+  readonly id: string | undefined;
+  readonly recipient: string;
+  readonly isTrained: boolean;
+  /** Its position among all calls. */
+  readonly order: number;
+  /** Usually one; several if the client sent several results of this call. */
+  readonly outputs: string[];
+  /** The position of its first result among all results. */
+  answeredAt: number;
+  step: Step;
+}
+
+/** Calls, and the places of their results among the messages. It ends when the model continues after a result. */
+interface Step {
+  readonly calls: Call[];
+  /** In order, the recipient of each. */
+  readonly places: string[];
+}
+
+interface Slot {
+  readonly messages: readonly Message[];
+  readonly id?: string | undefined;
+  /** The client sent a result here. */
+  readonly place?: { readonly step: Step; readonly index: number };
+}
+
+/** The calls of one step that have the same id or the same recipient. Those before `next` are answered. */
+interface CallQueue {
+  readonly calls: Call[];
+  next: number;
+}
+
+export class PromptHistory {
+  readonly #slots: Slot[] = [];
+  readonly #byId = new Map<string, CallQueue>();
+  readonly #byRecipient = new Map<string, CallQueue>();
+  readonly #changes = new Set<HistoryChange>();
+  /** The step that has not ended. */
+  #step: Step | undefined;
+  #calls = 0;
+  #results = 0;
+
+  get isEmpty(): boolean {
+    return this.#slots.length === 0;
+  }
+
+  /** Adds messages other than calls of the client's tools, and their results. */
+  add(...messages: readonly Message[]): void {
+    for (const message of messages) {
+      const endsStep = isAnswered(this.#step) ? "assistant" : "user";
+      if (message.role === endsStep) this.#step = undefined;
+      this.#slots.push({ messages: [message] });
+    }
+  }
+
+  /** `id`: empty if the client gave none. */
+  addCall(id: string, message: Message): void {
+    if (this.#step === undefined || isAnswered(this.#step)) {
+      this.#step = { calls: [], places: [] };
+    }
+    const { recipient = "", channel } = message;
+    const call: Call = {
+      id: id === "" ? undefined : id,
+      recipient,
+      isTrained: channel === "analysis",
+      order: this.#calls++,
+      outputs: [],
+      answeredAt: 0,
+      step: this.#step,
+    };
+    this.#step.calls.push(call);
+    if (id !== "") enqueue(this.#byId, id, call);
+    enqueue(this.#byRecipient, recipient, call);
+    this.#slots.push({ messages: [message], id: call.id });
+  }
+
+  /** Returns false if no call has this id. Of several calls in a step, the oldest unanswered one counts. */
+  addResult(id: string, output: string): boolean {
+    const queue = this.#byId.get(id);
+    const call = queue && (firstUnanswered(queue) ?? queue.calls.at(-1));
+    if (call === undefined) return false;
+    this.#answer(call, output);
+    return true;
+  }
+
+  /** Adds a result without the id of a call. Returns false if the latest calls of this recipient are answered. */
+  addResultOf(recipient: string, output: string): boolean {
+    const queue = this.#byRecipient.get(recipient);
+    const call = queue && firstUnanswered(queue);
+    if (call === undefined) return false;
+    this.#answer(call, output);
+    return true;
+  }
+
+  note(change: HistoryChange): void {
+    this.#changes.add(change);
+  }
+
+  collect(): CollectedHistory {
+    const messages: Message[] = [];
+    const callIds: (string | undefined)[] = [];
+    const results = new Map<Step, readonly (readonly Call[])[]>();
+    for (const { messages: own, id, place } of this.#slots) {
+      for (const message of own) {
+        messages.push(message);
+        callIds.push(id);
+      }
+      if (place === undefined) continue;
+      let ofStep = results.get(place.step);
+      if (!ofStep) results.set(place.step, (ofStep = toPlaces(place.step, this.#changes)));
+      for (const call of ofStep[place.index] ?? []) {
+        messages.push(toResult(call));
+        callIds.push(call.id);
+      }
+    }
+    return { messages, callIds, changes: this.#changes };
+  }
+
+  #answer(call: Call, output: string): void {
+    if (call.outputs.push(output) > 1) {
+      this.#changes.add("replies-joined");
+      return;
+    }
+    call.answeredAt = this.#results++;
+    const step = isAnswered(call.step) ? call.step : this.#reopen(call.step);
+    // A result that comes after the model has continued joins the others of its step.
+    if (step !== this.#step) return;
+    this.#slots.push({ messages: [], place: { step, index: step.places.length } });
+    step.places.push(call.recipient);
+  }
+
+  /** The results of a step that had none when it ended stand among those of the current step. */
+  #reopen(step: Step): Step {
+    if (this.#step === undefined || this.#step === step) return (this.#step = step);
+    for (const call of step.calls.splice(0)) {
+      call.step = this.#step;
+      this.#step.calls.push(call);
+    }
+    return this.#step;
+  }
+}
+
+/** For each place of a step, the calls whose results stand there. Results of different tools keep the client's order. */
+function toPlaces({ calls, places }: Step, changes: Set<HistoryChange>): Call[][] {
+  const filled = places.map((): Call[] => []);
+  const byRecipient = Map.groupBy(places.keys(), (index) => places[index] ?? "");
+  const answered = new Map<string, Call[]>();
+  for (const call of calls.toSorted((a, b) => a.order - b.order)) {
+    const { recipient, outputs, answeredAt } = call;
+    const own = byRecipient.get(recipient) ?? [];
+    let before = answered.get(recipient);
+    if (before === undefined) answered.set(recipient, (before = []));
+    filled[own[before.length] ?? own.at(-1) ?? places.length - 1]?.push(call);
+    if (outputs.length === 0) {
+      changes.add("reply-added");
+      continue;
+    }
+    const isLate = before.length >= own.length;
+    if (isLate || (before.at(-1)?.answeredAt ?? 0) > answeredAt) changes.add("replies-reordered");
+    before.push(call);
+  }
+  return filled;
+}
+
+function isAnswered(step: Step | undefined): boolean {
+  return step !== undefined && step.places.length > 0;
+}
+
+function enqueue(queues: Map<string, CallQueue>, key: string, call: Call): void {
+  const queue = queues.get(key);
+  if (queue?.calls[0]?.step === call.step) queue.calls.push(call);
+  else queues.set(key, { calls: [call], next: 0 });
+}
+
+function firstUnanswered(queue: CallQueue): Call | undefined {
+  while ((queue.calls[queue.next]?.outputs.length ?? 0) > 0) queue.next++;
+  return queue.calls[queue.next];
+}
+
+function toResult({ recipient, isTrained, outputs }: Call): Message {
+  const output = outputs.length === 0 ? UNANSWERED : outputs.join("\n\n");
+  return isTrained ? trainedResultMessage(recipient, output) : resultMessage(recipient, output);
+}

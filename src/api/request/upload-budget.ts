@@ -1,0 +1,142 @@
+/**
+ * Bounds the bytes of request bodies and WebSocket messages that are being received: those of a tenant together by what one
+ * body may have, and those of all tenants by {@link TENANTS} times as much.
+ */
+import { RequestError } from "../errors.ts";
+
+/** Bytes of one body or message. */
+export interface UploadLease {
+  /** Changes how many bytes are held. @throws RequestError when there is no room for more */
+  resize(bytes: number): void;
+  /** The same as `resize(0)`. */
+  release(): void;
+}
+
+/** A request whose client may leave while it waits. Its signal costs too much to be asked for where there is room. */
+type Leavable = Pick<Request, "signal">;
+
+/** A body or message of so many bytes is not counted: the runtime buffers as much by itself. */
+export const UNCOUNTED_BYTES = 65_536;
+
+/** Tenants whose share fits into the whole. */
+const TENANTS = 4;
+/** How long a body waits for room while the runtime does not read it. */
+const WAIT_MS = 10_000;
+/** Most bodies of a tenant that wait. The runtime buffers the beginning of each. */
+const MAX_WAITING = 256;
+
+interface Waiting {
+  readonly tenant: string;
+  readonly bytes: number;
+  admit(): void;
+}
+
+export class UploadBudget {
+  readonly #tenantBytes: number;
+  readonly #held = new Map<string, number>();
+  #sum = 0;
+  /** In order of arrival. */
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(maxBodyBytes: number) {
+    this.#tenantBytes = maxBodyBytes;
+  }
+
+  /** For a body whose length is known. Waits for room; rejects with a {@link RequestError} if there is none in time. */
+  async reserve(tenant: string, bytes: number, request: Leavable): Promise<UploadLease> {
+    const isFirst = this.#waitingOf(tenant) === 0;
+    if (isFirst && this.#hasRoom(tenant, bytes)) this.#hold(tenant, bytes);
+    else await this.#wait(tenant, bytes, request.signal);
+    return this.#lease(tenant, bytes);
+  }
+
+  /** For bytes that were not announced: none at first. */
+  open(tenant: string): UploadLease {
+    return this.#lease(tenant, 0);
+  }
+
+  #lease(tenant: string, reserved: number): UploadLease {
+    let held = reserved;
+    const resize = (bytes: number) => {
+      const more = bytes - held;
+      if (more > 0 && !this.#hasRoom(tenant, more)) throw this.#refusal(tenant, more);
+      held = bytes;
+      this.#hold(tenant, more);
+      if (more < 0) this.#admitWaiting();
+    };
+    return { resize, release: () => resize(0) };
+  }
+
+  /** Resolves when the bytes are held. */
+  #wait(tenant: string, bytes: number, signal: AbortSignal): Promise<void> {
+    if (this.#waitingOf(tenant) >= MAX_WAITING) throw this.#refusal(tenant, bytes);
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { tenant, bytes, admit: resolve };
+    const leave = () => reject(signal.reason);
+    const timer = setTimeout(() => reject(this.#refusal(tenant, bytes)), WAIT_MS);
+    signal.addEventListener("abort", leave, { once: true });
+    this.#waiting.add(waiting);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+      // One that waits no longer may have stood in the way of a smaller one.
+      if (this.#waiting.delete(waiting)) this.#admitWaiting();
+    });
+  }
+
+  /** In order within a tenant, so that large bodies are not overtaken by small ones for ever. */
+  #admitWaiting(): void {
+    const blocked = new Set<string>();
+    for (const waiting of this.#waiting) {
+      const { tenant, bytes } = waiting;
+      if (blocked.has(tenant)) continue;
+      if (!this.#hasRoom(tenant, bytes)) {
+        blocked.add(tenant);
+        continue;
+      }
+      this.#waiting.delete(waiting);
+      this.#hold(tenant, bytes);
+      waiting.admit();
+    }
+  }
+
+  #waitingOf(tenant: string): number {
+    let count = 0;
+    for (const waiting of this.#waiting) if (waiting.tenant === tenant) count++;
+    return count;
+  }
+
+  #hasRoom(tenant: string, bytes: number): boolean {
+    return this.#isWithinShare(tenant, bytes) && this.#sum + bytes <= TENANTS * this.#tenantBytes;
+  }
+
+  #isWithinShare(tenant: string, bytes: number): boolean {
+    return (this.#held.get(tenant) ?? 0) + bytes <= this.#tenantBytes;
+  }
+
+  #hold(tenant: string, more: number): void {
+    const held = (this.#held.get(tenant) ?? 0) + more;
+    if (held > 0) this.#held.set(tenant, held);
+    else this.#held.delete(tenant);
+    this.#sum += more;
+  }
+
+  #refusal(tenant: string, bytes: number): RequestError {
+    if (this.#isWithinShare(tenant, bytes)) {
+      return new RequestError(
+        "The gateway is receiving too many large requests. Try again later.",
+        {
+          status: 503,
+          type: "server_error",
+          errorType: "provider_overloaded",
+          retryAfter: 1,
+        },
+      );
+    }
+    return new RequestError(
+      `Requests of this key that are being received have more than ${this.#tenantBytes} bytes together. Send fewer at a time.`,
+      { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
+    );
+  }
+}

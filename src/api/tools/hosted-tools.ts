@@ -1,0 +1,243 @@
+/**
+ * Reads the tools that the gateway shall run, under their names in the APIs: OpenAI's and OpenRouter's `web_search…`,
+ * Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import type { ToolNamespace } from "../../harmony/conversation.ts";
+import type { NamespacedFunction } from "../../harmony/tool-names.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { Toolbox } from "../../tools/toolbox.ts";
+import type { ApprovedCall, TurnBuiltins } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import { parseWith } from "../request/parse-request.ts";
+
+/** The deployment's tools and the operator's limits. */
+export interface HostedDeps {
+  readonly toolbox: Toolbox;
+  readonly maxCalls: number;
+  readonly timeoutMs: number;
+  readonly citations: TurnBuiltins["citations"];
+}
+
+export type HostedKind = "browser" | "python";
+
+/** A declaration as the client sent it. */
+export interface Declaration {
+  readonly kind: string;
+  /** All fields of the declaration. */
+  readonly fields: unknown;
+  /** Its path in the request. */
+  readonly param: string;
+  /** Maximum calls of one kind; `max_uses` limits all of them. */
+  readonly uses?: { readonly searches?: number; readonly opens?: number };
+}
+
+/** The tools of a request that the gateway runs. */
+export interface HostedTools {
+  readonly tools: readonly BuiltinTool[];
+  /** Namespaces for the system message. */
+  readonly namespaces: readonly ToolNamespace[];
+  /** Functions for the developer message. */
+  readonly functions: readonly NamespacedFunction[];
+  /** Maximum calls, if declarations limit them. */
+  readonly maxUses: number | undefined;
+}
+
+export const NO_HOSTED_TOOLS: HostedTools = {
+  tools: [],
+  namespaces: [],
+  functions: [],
+  maxUses: undefined,
+};
+
+/** The same limits with other tools. */
+export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[]): HostedTools {
+  return {
+    tools,
+    namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
+    functions: tools.flatMap(({ functions = [] }) => functions.map(({ shown }) => shown)),
+    maxUses,
+  };
+}
+
+/** Adds the tools of MCP servers. */
+export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]): HostedTools {
+  return servers.length === 0 ? hosted : withTools(hosted, [...hosted.tools, ...servers]);
+}
+
+/** Undefined: the gateway has no tool of this name. */
+export function hostedKindOf(type: string): HostedKind | undefined {
+  if (/^(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?$/.test(type)) return "browser";
+  if (type === "browser_search") return "browser";
+  return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
+}
+
+/** Whether tools of this type are always run by a server, never by the client. */
+export function isHostedType(type: string): boolean {
+  return type === "mcp" || hostedKindOf(type) !== undefined;
+}
+
+/** Whether a tool of this kind can be run here. */
+export function isHosted(type: string, { toolbox }: Pick<HostedDeps, "toolbox">): boolean {
+  if (type === "mcp") return toolbox.mcp !== undefined;
+  const kind = hostedKindOf(type);
+  return kind !== undefined && toolbox[kind] !== undefined;
+}
+
+export function hostedDeps(settings: Settings, toolbox: Toolbox): HostedDeps {
+  return {
+    toolbox,
+    maxCalls: settings.maxBuiltinCalls,
+    timeoutMs: settings.builtinTimeoutMs,
+    citations: settings.citations,
+  };
+}
+
+/**
+ * If a kind is declared several times, the first declaration applies, but each one limits calls. Throws a {@link
+ * RequestError}.
+ */
+export function readHostedTools(
+  declarations: readonly Declaration[],
+  deps: HostedDeps,
+): HostedTools {
+  const tools: BuiltinTool[] = [];
+  const seen = new Set<HostedKind>();
+  const uses: number[] = [];
+  const limits = declarations.reduce((all, { uses: own }) => ({ ...all, ...own }), {});
+  for (const { kind: type, fields, param } of declarations) {
+    const kind = hostedKindOf(type);
+    if (kind === undefined || seen.has(kind) || !isHosted(type, deps)) continue;
+    seen.add(kind);
+    const declared = parseWith(declaration(), fields, param);
+    const given = { ...declared, ...declared.parameters };
+    if (given.max_uses != null) uses.push(given.max_uses);
+    const tool =
+      kind === "browser" ? openBrowser(given, limits, deps) : openPython(given, param, deps);
+    if (tool) tools.push(tool);
+  }
+  const maxUses = uses.length === 0 ? undefined : Math.min(...uses);
+  return withTools({ ...NO_HOSTED_TOOLS, maxUses }, tools);
+}
+
+export interface BuiltinRequest {
+  /** The request's limit of calls. */
+  readonly maxCalls?: number | null | undefined;
+  readonly forced?: readonly string[] | undefined;
+  readonly saved?: ReadonlyMap<string, string> | undefined;
+  /** Approved calls, which are run before anything is sampled. */
+  readonly approved?: readonly ApprovedCall[];
+}
+
+/** Undefined: the gateway runs no tools in this turn. */
+export function toTurnBuiltins(
+  { tools, maxUses }: HostedTools,
+  { maxCalls, forced, saved, approved = [] }: BuiltinRequest,
+  deps: HostedDeps,
+): TurnBuiltins | undefined {
+  if (tools.length === 0) return undefined;
+  return {
+    tools,
+    maxCalls: Math.min(deps.maxCalls, maxUses ?? Infinity, maxCalls ?? Infinity),
+    timeoutMs: deps.timeoutMs,
+    citations: deps.citations,
+    ...(forced !== undefined && { forced }),
+    ...(saved && { saved }),
+    ...(approved.length > 0 && { approved }),
+  };
+}
+
+/** The recipients of which a first call must have one, if it must be to any of these tools. Undefined: there are none. */
+export function requiredRecipients(tools: readonly BuiltinTool[]): readonly string[] | undefined {
+  const [first] = tools;
+  if (first === undefined) return undefined;
+  // The model does not choose among the tools of training: a request with both needs a search first.
+  const recipients =
+    first.functions === undefined
+      ? firstRecipients(first)
+      : tools.flatMap((tool) => firstRecipients(tool));
+  return recipients.length === 0 ? undefined : recipients;
+}
+
+/** The recipients of which a first call must have one, if it must be to this tool. */
+export function firstRecipients({ name, functions }: BuiltinTool): readonly string[] {
+  if (functions !== undefined) return functions.map(({ recipient }) => recipient);
+  return [name === "browser" ? "browser.search" : name];
+}
+
+function openBrowser(
+  given: Given,
+  { searches, opens }: NonNullable<Declaration["uses"]>,
+  { toolbox }: HostedDeps,
+): BuiltinTool | undefined {
+  const allowed = given.filters?.allowed_domains ?? given.allowed_domains;
+  const excluded =
+    given.filters?.blocked_domains ?? given.excluded_domains ?? given.blocked_domains;
+  const place = given.user_location;
+  const { country, city, region, timezone } = { ...place, ...place?.approximate };
+  const size = given.search_context_size;
+  const maxResults = given.max_results ?? (size == null ? undefined : RESULTS_BY_SIZE[size]);
+  return toolbox.browser?.({
+    ...(allowed?.length && { allowedDomains: allowed }),
+    ...(excluded?.length && { excludedDomains: excluded }),
+    ...(maxResults !== undefined && { maxResults }),
+    ...(searches !== undefined && { maxSearches: searches }),
+    ...(opens !== undefined && { maxOpens: opens }),
+    ...(place && {
+      location: {
+        ...(country && { country }),
+        ...(city && { city }),
+        ...(region && { region }),
+        ...(timezone && { timezone }),
+      },
+    }),
+  });
+}
+
+/** Maximum search results. Pages are read in windows in any case. */
+const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
+
+function openPython(given: Given, param: string, { toolbox }: HostedDeps): BuiltinTool | undefined {
+  const { container } = given;
+  if (typeof container === "object" && container?.file_ids?.length) {
+    const field = `${param}.container.file_ids`;
+    throw new RequestError(`${field}: there are no uploaded files here`, { param: field });
+  }
+  return toolbox.python?.(typeof container === "string" ? { containerId: container } : {});
+}
+
+const domains = lazy(() => z.array(z.string().min(1).max(253)).max(100).nullish());
+const placeFields = lazy(() => ({
+  country: z.string().max(100).nullish(),
+  city: z.string().max(100).nullish(),
+  region: z.string().max(100).nullish(),
+  timezone: z.string().max(100).nullish(),
+}));
+
+/** The fields of all declarations. Each API has its own names for them. */
+const fields = lazy(() => ({
+  filters: z.object({ allowed_domains: domains(), blocked_domains: domains() }).nullish(),
+  allowed_domains: domains(),
+  blocked_domains: domains(),
+  excluded_domains: domains(),
+  search_context_size: z.enum(["low", "medium", "high"]).nullish(),
+  max_results: z.int().min(1).max(100).optional(),
+  max_uses: z.int().min(1).nullish(),
+  user_location: z
+    .object({ ...placeFields(), approximate: z.object(placeFields()).nullish() })
+    .nullish(),
+}));
+
+const declaration = lazy(() =>
+  z.object({
+    ...fields(),
+    parameters: z.object(fields()).optional(),
+    container: z
+      .union([z.string(), z.looseObject({ file_ids: z.array(z.string()).nullish() })])
+      .nullish(),
+  }),
+);
+
+type Given = z.output<ReturnType<typeof declaration>>;

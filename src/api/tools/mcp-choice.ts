@@ -1,0 +1,76 @@
+/** Reads what `tool_choice` says about MCP servers. */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import { mcpToolName } from "../../tools/mcp/tool.ts";
+import { RequestError } from "../errors.ts";
+import { parseWith } from "../request/parse-request.ts";
+import { firstRecipients } from "./hosted-tools.ts";
+import type { Listing } from "./mcp-servers.ts";
+
+/** Returns the recipients of which the first call must have one. Throws a {@link RequestError} if there is none. */
+export function forcedMcp(
+  choice: unknown,
+  tools: readonly BuiltinTool[],
+  listings: readonly Listing[] = [],
+): readonly string[] {
+  const { server_label: label, name } = readChoice(choice, "tool_choice");
+  const failed = listings.find((each) => each.label === label)?.error;
+  if (failed !== undefined) {
+    throw new RequestError(`tool_choice.server_label: ${failed}`, {
+      param: "tool_choice.server_label",
+    });
+  }
+  const server = tools.find((tool) => tool.name === mcpToolName(label));
+  if (server === undefined) throw missing("tool_choice.server_label", `MCP server ${label}`);
+  const recipients = firstRecipients(chosen(server, name));
+  if (recipients.length > 0) return recipients;
+  throw missing(
+    name == null ? "tool_choice.server_label" : "tool_choice.name",
+    `tool ${name ?? ""} of the MCP server ${label}`,
+  );
+}
+
+/** The servers in `allowed_tools`, each with its allowed tools. */
+export function allowedMcp(
+  choices: readonly { readonly type: string }[],
+  tools: readonly BuiltinTool[],
+): BuiltinTool[] {
+  const allowed = new Map<string, Set<string> | undefined>();
+  for (const [index, choice] of choices.entries()) {
+    if (choice.type !== "mcp") continue;
+    const { server_label: label, name } = readChoice(choice, `tool_choice.tools[${index}]`);
+    const names = allowed.get(label);
+    const isWhole = name == null || (allowed.has(label) && names === undefined);
+    allowed.set(label, isWhole ? undefined : new Set([...(names ?? []), name]));
+  }
+  return tools.flatMap((tool) => {
+    const label = [...allowed.keys()].find((each) => mcpToolName(each) === tool.name);
+    if (label === undefined) return [];
+    const names = allowed.get(label);
+    return names === undefined ? tool : withFunctions(tool, (name) => names.has(name));
+  });
+}
+
+function chosen(tool: BuiltinTool, name: string | null | undefined): BuiltinTool {
+  return name == null ? tool : withFunctions(tool, (each) => each === name);
+}
+
+/** `offers`: by the server's own names. */
+function withFunctions(tool: BuiltinTool, offers: (name: string) => boolean): BuiltinTool {
+  const functions = (tool.functions ?? []).filter(({ recipient }) =>
+    offers(tool.origin?.(recipient).tool ?? ""),
+  );
+  const recipients = new Set(functions.map(({ recipient }) => recipient));
+  return { ...tool, functions, accepts: (recipient) => recipients.has(recipient) };
+}
+
+function readChoice(choice: unknown, param: string) {
+  return parseWith(mcpChoice(), choice, param);
+}
+
+function missing(param: string, what: string): RequestError {
+  return new RequestError(`${param}: this request has no ${what}`, { param });
+}
+
+const mcpChoice = lazy(() => z.object({ server_label: z.string(), name: z.string().nullish() }));

@@ -1,0 +1,205 @@
+/**
+ * Opens the MCP servers of a request: the operator's, by label, and those that the request names, if the operator
+ * allows it. Their tools are listed before the turn begins, because the model is shown them.
+ */
+import { isLabel, type NamespaceStyle } from "../../harmony/tool-names.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
+import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
+import { createMcpTool } from "../../tools/mcp/tool.ts";
+import { type McpToolbox, ServerRefused } from "../../tools/toolbox.ts";
+import { RequestError } from "../errors.ts";
+import { parseWith } from "../request/parse-request.ts";
+import type { Declaration } from "./hosted-tools.ts";
+import { type McpDeclaration, mcpDeclaration, toPolicy } from "./mcp-declaration.ts";
+
+export interface McpRequest {
+  readonly toolbox: McpToolbox;
+  readonly tenant: string;
+  readonly style: NamespaceStyle;
+  /** By label: the tools that were listed earlier in the conversation. */
+  readonly known: ReadonlyMap<string, readonly McpTool[]>;
+  /** False: the API does not support approvals, so tools that need one are not offered. */
+  readonly hasApprovals: boolean;
+}
+
+/** The servers of a request, ready to be offered. */
+export interface OpenedServers {
+  readonly tools: readonly BuiltinTool[];
+  /** Servers that were listed for this request, in order. */
+  readonly listings: readonly Listing[];
+}
+
+export interface Listing {
+  readonly label: string;
+  readonly tools: readonly McpTool[];
+  /** Why the listing failed. */
+  readonly error?: string;
+  /** The field that declares the server. */
+  readonly param: string;
+}
+
+export const NO_SERVERS: OpenedServers = { tools: [], listings: [] };
+
+/** Maximum servers of one request. */
+const MAX_SERVERS = 16;
+
+/**
+ * Lists the servers whose tools are not known yet. A failing server is reported in its listing, and the request
+ * continues without it. Throws a {@link RequestError} for a server that is not allowed, and for an invalid declaration.
+ */
+export async function openServers(
+  declarations: readonly Declaration[],
+  request: McpRequest,
+): Promise<OpenedServers> {
+  const own = declarations.filter(({ kind }) => kind === "mcp");
+  if (own.length === 0) return NO_SERVERS;
+  const surplus = own[MAX_SERVERS];
+  if (surplus)
+    throw refusal(surplus.param, `a request may have at most ${MAX_SERVERS} MCP servers`);
+  const wanted = own.map((each) => toWanted(each, request));
+  refuseTwice(wanted);
+  const opened = await Promise.all(wanted.map((each) => openServer(each, request)));
+  return {
+    tools: opened.flatMap(({ tool }) => tool ?? []),
+    listings: opened.flatMap(({ listing }) => listing ?? []),
+  };
+}
+
+/** A server with the policies of the operator and of the request. */
+interface Wanted {
+  readonly server: McpServer;
+  readonly policies: readonly McpPolicy[];
+  readonly description: string | undefined;
+  /** Named by the request: its earlier listing is used. */
+  readonly isDeclared: boolean;
+  readonly param: string;
+}
+
+function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
+  const declared = parseWith(mcpDeclaration(), fields, param);
+  const operators = request.toolbox.servers.get(declared.server_label);
+  const policy = toPolicy(declared);
+  if (!request.hasApprovals && policy.approval === "always") {
+    throw refusal(
+      `${param}.require_approval`,
+      'this API has no approvals. Use the Responses API, or "never"',
+    );
+  }
+  if (operators === undefined) {
+    return {
+      server: connect(declared, param, request),
+      policies: [withApproval(policy, request)],
+      description: declared.server_description ?? undefined,
+      isDeclared: true,
+      param,
+    };
+  }
+  refuseOverride(declared, operators.url, param);
+  // A request can make the operator's policy stricter, not weaker.
+  const ownPolicy =
+    operators.policy.approval === undefined ? withApproval(policy, request) : policy;
+  return {
+    server: operators.server,
+    policies: [operators.policy, ownPolicy],
+    description: declared.server_description ?? operators.description,
+    isDeclared: false,
+    param,
+  };
+}
+
+/** As at OpenAI, tools need approval by default. In an API without approvals, declaring a server is enough. */
+function withApproval(policy: McpPolicy, { hasApprovals }: McpRequest): McpPolicy {
+  return { ...policy, approval: policy.approval ?? (hasApprovals ? "always" : "never") };
+}
+
+function connect(declared: McpDeclaration, param: string, request: McpRequest): McpServer {
+  const { server_label: label, server_url: url } = declared;
+  const { toolbox, tenant } = request;
+  if (!isLabel(label)) {
+    throw refusal(
+      `${param}.server_label`,
+      "must be up to 64 letters, digits, dashes or underscores, and no name of the model's own",
+    );
+  }
+  if (url == null) {
+    const labels = [...toolbox.servers.keys()];
+    const known = labels.length === 0 ? "" : ` Servers of this gateway: ${labels.join(", ")}.`;
+    throw refusal(
+      `${param}.server_url`,
+      `is required, since this gateway has no MCP server with the label ${label}.${known}`,
+    );
+  }
+  if (toolbox.connect === undefined) {
+    throw refusal(
+      `${param}.server_url`,
+      "requests cannot name MCP servers here. The operator can allow it with the setting mcpFromRequests",
+    );
+  }
+  try {
+    return toolbox.connect({ label, url, headers: declared.headers, tenant });
+  } catch (error) {
+    if (!(error instanceof ServerRefused)) throw error;
+    throw refusal(`${param}.server_url`, `this MCP server cannot be used: ${error.message}`);
+  }
+}
+
+/** The operator's server has its own address and credentials. */
+function refuseOverride(
+  { server_label: label, server_url: url, headers }: McpDeclaration,
+  known: string | undefined,
+  param: string,
+): void {
+  if (url != null && url !== known) {
+    throw refusal(
+      `${param}.server_url`,
+      `${label} is a server of this gateway with another address. Leave server_url out, or choose another label`,
+    );
+  }
+  if (Object.keys(headers).length > 0) {
+    throw refusal(
+      `${param}.headers`,
+      `${label} is a server of this gateway with its own credentials. Leave headers and authorization out`,
+    );
+  }
+}
+
+function refuseTwice(wanted: readonly Wanted[]): void {
+  const labels = new Set<string>();
+  for (const { server, param } of wanted) {
+    if (labels.has(server.label)) {
+      throw refusal(`${param}.server_label`, `two servers have the label ${server.label}`);
+    }
+    labels.add(server.label);
+  }
+}
+
+async function openServer(
+  wanted: Wanted,
+  request: McpRequest,
+): Promise<{ readonly tool?: BuiltinTool; readonly listing?: Listing }> {
+  const { server, policies, description, isDeclared, param } = wanted;
+  const { label } = server;
+  const known = request.known.get(label);
+  try {
+    // The operator's policy may depend on the server's own declarations, but not on a client's copy of them.
+    const listed =
+      isDeclared && known !== undefined
+        ? known
+        : await server.listTools(new AbortController().signal);
+    const needsNone = (tool: McpTool) => !policies.some((policy) => needsApproval(tool, policy));
+    const tools = request.hasApprovals ? listed : listed.filter((tool) => needsNone(tool));
+    const allowed = listed.filter((tool) => policies.every((policy) => isAllowed(tool, policy)));
+    return {
+      tool: createMcpTool({ server, tools, policies, description, style: request.style }),
+      ...(known === undefined && { listing: { label, tools: allowed, param } }),
+    };
+  } catch (error) {
+    if (!(error instanceof McpUnavailable)) throw error;
+    return { listing: { label, tools: [], error: error.message, param } };
+  }
+}
+
+function refusal(param: string, problem: string): RequestError {
+  return new RequestError(`${param}: ${problem}`, { param });
+}

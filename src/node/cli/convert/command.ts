@@ -1,0 +1,214 @@
+/** `harmony-gateway convert`: converts conversations between formats, one per line. */
+import { createReadStream, createWriteStream, openSync } from "node:fs";
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import { systemOptions } from "../../../config/system-options.ts";
+import { createRenderer } from "../../../harmony/render.ts";
+import { visible } from "../control-signs.ts";
+import { loadSettings } from "../settings.ts";
+import type { ConvertOptions } from "./convert-line.ts";
+import { refuseSameFiles } from "./same-files.ts";
+import { type ConvertReport, convertStream } from "./convert-stream.ts";
+
+export const CONVERT_USAGE = `\
+harmony-gateway convert [input.jsonl | -] --from <format> --to <format> [options]
+
+Converts conversations, one JSON object a line. Formats: chat (Chat Completions: {"messages": [...]}; a request to
+either API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text": ...}), and as a target ids
+({"input_ids": [...], "labels": [...], "mask": [...]}).
+
+  --out <file>       where the lines go; default: the standard output
+  --mode <mode>      history: messages end with <|end|>. training: a last answer ends with <|return|>. prompt: analysis
+                     of finished turns is left out and the assistant's message is opened. Default: training for ids,
+                     otherwise history
+  --mask <which>     with ids, what the assistant wrote: all of it, its last turn (last), or final answers (final)
+  --mask-as <name>   labels (-100 where the mask is 0), mask (1 and 0), or both; default both
+  --lenient          read what is not quite right, and count it as lost
+  --strict           refuse lines that lose anything
+  --bad <file>       bad lines, as JSON with number, code and message; default: the standard error
+  --losses <file>    what each line lost, as JSON
+  --date <date>      the date in system messages; default: none, so that the same data gives the same ids every day
+  --max-line <bytes> longer lines are bad; default 67108864
+
+Identity, cutoff and layout are those of the settings in the environment. The exit code is 1 if there were bad lines.`;
+
+const values = z.object({
+  from: z.enum(["openchatml", "harmony", "chat"]),
+  to: z.enum(["openchatml", "harmony", "chat", "ids"]),
+  mode: z.enum(["history", "training", "prompt"]).optional(),
+  mask: z.enum(["all", "last", "final"]).optional(),
+  "mask-as": z.enum(["labels", "mask", "both"]).default("both"),
+  lenient: z.boolean().default(false),
+  strict: z.boolean().default(false),
+  out: z.string().optional(),
+  bad: z.string().optional(),
+  losses: z.string().optional(),
+  date: z.string().optional(),
+  "max-line": z.coerce.number().int().positive().default(67_108_864),
+});
+
+export interface ConvertIo {
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly now: () => number;
+  /** The numbers of the open files behind the streams. Absent: there are none. */
+  readonly descriptors?: { readonly stdin: number; readonly stdout: number };
+}
+
+/** Returns the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
+export async function runConvert(args: readonly string[], io: ConvertIo): Promise<number> {
+  const { options, file } = readArguments(args);
+  refuseSameFiles(
+    { input: file === "-" ? io.descriptors?.stdin : file, output: io.descriptors?.stdout },
+    options,
+  );
+  const files = openFiles(options);
+  const progress = createProgress(io);
+  const reportBadLine = (text: string) => write(files.bad ?? io.stderr, `${text}\n`);
+  try {
+    const report = await convertStream(toConvertOptions(options, io.environment), {
+      input: file === "-" ? io.stdin : createReadStream(file, { highWaterMark: 1 << 18 }),
+      write: (text) =>
+        files.out
+          ? write(files.out, text)
+          : write(io.stdout, io.stdout.isTTY ? visible(text) : text),
+      onBadLine: async (line) => {
+        progress.clear();
+        await reportBadLine(JSON.stringify(line));
+      },
+      onLosses: async (line, losses) => {
+        if (files.losses) await write(files.losses, `${JSON.stringify({ line, losses })}\n`);
+      },
+      onProgress: (so) => progress.show(so),
+      maxLineBytes: options["max-line"],
+    });
+    progress.clear();
+    await write(io.stderr, `${summary(report)}\n`);
+    return report.bad > 0 ? 1 : 0;
+  } finally {
+    await Promise.all(Object.values(files).map(close));
+  }
+}
+
+type Values = z.infer<typeof values>;
+
+function readArguments(args: readonly string[]): { options: Values; file: string } {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const parsed = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      from: text,
+      to: text,
+      mode: text,
+      mask: text,
+      "mask-as": text,
+      lenient: flag,
+      strict: flag,
+      out: text,
+      bad: text,
+      losses: text,
+      date: text,
+      "max-line": text,
+    },
+  });
+  if (parsed.positionals.length > 1)
+    throw new TypeError("convert: name one input file, or - for standard input.");
+  const result = values.safeParse(parsed.values);
+  if (!result.success) {
+    throw new TypeError(describeIssue(result.error.issues[0]));
+  }
+  if (result.data.mask !== undefined && result.data.to !== "ids") {
+    throw new TypeError("--mask: only ids have a mask. Use it with --to ids.");
+  }
+  return { options: result.data, file: parsed.positionals[0] ?? "-" };
+}
+
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return "convert: the arguments are not valid.";
+  const flag = `--${issue.path.join(".")}`;
+  if (issue.code === "invalid_value") return `${flag}: expected one of ${issue.values.join(", ")}.`;
+  return `${flag}: expected a whole number, 1 or more.`;
+}
+
+function toConvertOptions(
+  options: Values,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConvertOptions {
+  const { settings } = loadSettings([], environment);
+  const { date: _, ...system } = systemOptions(settings, 0);
+  const { from, to, mode, mask, lenient, strict, date } = options;
+  return {
+    from,
+    to,
+    mode,
+    mask,
+    maskAs: options["mask-as"],
+    lenient,
+    strict,
+    system: { ...system, ...(date !== undefined && { date }) },
+    renderer: createRenderer({ layout: settings.layout }),
+  };
+}
+
+function openFiles({
+  out,
+  bad,
+  losses,
+}: Values): Record<"out" | "bad" | "losses", Writable | undefined> {
+  return { out: open(out), bad: open(bad), losses: open(losses) };
+}
+
+function open(path: string | undefined): Writable | undefined {
+  // Opened here, so that a path that cannot be written is found before anything is read.
+  if (path === undefined) return undefined;
+  // Told by the next write, and named after the file, which the system's error is not.
+  return createWriteStream(path, { fd: openSync(path, "w") }).on("error", (error) =>
+    Object.assign(error, { path }),
+  );
+}
+
+async function write(stream: Writable, text: string): Promise<void> {
+  if (stream.errored) throw stream.errored;
+  if (!stream.write(text)) await once(stream, "drain");
+}
+
+async function close(stream: Writable | undefined): Promise<void> {
+  if (stream === undefined) return;
+  stream.end();
+  await finished(stream);
+}
+
+/** Interval between two progress updates. */
+const PROGRESS_MS = 250;
+
+/** A status line that is overwritten, on a terminal only. */
+function createProgress({ stderr, now }: ConvertIo) {
+  const begun = now();
+  let last = begun;
+  return {
+    show(report: ConvertReport): void {
+      if (!stderr.isTTY || now() - last < PROGRESS_MS) return;
+      last = now();
+      const megabytes = report.bytes / 1e6;
+      const rate = megabytes / Math.max(0.001, (last - begun) / 1000);
+      const counts = `${report.lines} lines, ${report.bad} bad, ${megabytes.toFixed(0)} MB`;
+      stderr.write(`\r\u001B[K${counts}, ${rate.toFixed(1)} MB/s`);
+    },
+    clear(): void {
+      if (stderr.isTTY) stderr.write("\r\u001B[K");
+    },
+  };
+}
+
+function summary({ lines, converted, bad, losses }: ConvertReport): string {
+  const lost = [...losses].map(([name, count]) => `${name} × ${count}`);
+  const counts = `${lines} lines: ${converted} converted, ${bad} bad.`;
+  return lost.length === 0 ? counts : `${counts} Lost: ${lost.join(", ")}.`;
+}

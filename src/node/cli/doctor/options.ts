@@ -1,0 +1,89 @@
+/** The doctor's own flags. What is not among them is a setting of the gateway. */
+import { SettingsError, suggest } from "../../../config/resolve.ts";
+import { CHECKS } from "../../../doctor/doctor.ts";
+
+export interface DoctorFlags {
+  readonly format: "text" | "json" | "markdown";
+  readonly isQuick: boolean;
+  /** Ids of checks. Absent: all. */
+  readonly only: readonly string[] | undefined;
+  readonly turns: number;
+  readonly streams: readonly number[];
+  readonly budgetMs: number;
+  /** Flags of the gateway's settings. */
+  readonly rest: readonly string[];
+}
+
+const MAX_TURNS = 10_000;
+const MAX_STREAMS = 1024;
+const MAX_BUDGET_SECONDS = 86_400;
+
+const SWITCHES = new Set(["--quick", "--json", "--markdown"]);
+const VALUES = new Set(["--checks", "--turns", "--streams", "--budget"]);
+
+/** @throws SettingsError */
+export function readDoctorFlags(args: readonly string[]): DoctorFlags {
+  const switches = new Set<string>();
+  const values = new Map<string, string>();
+  const rest: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    const [flag, inline] = splitOnce(arg);
+    if (SWITCHES.has(arg)) switches.add(arg);
+    else if (!VALUES.has(flag)) rest.push(arg);
+    else {
+      const value = inline ?? args[++at];
+      if (value === undefined || value.startsWith("--")) {
+        throw new SettingsError([`${flag}: expected a value after it.`]);
+      }
+      values.set(flag, value);
+    }
+  }
+  if (switches.has("--json") && switches.has("--markdown")) {
+    throw new SettingsError(["--markdown: choose one of --json and --markdown."]);
+  }
+  const format = switches.has("--json") ? "json" : switches.has("--markdown") ? "markdown" : "text";
+  return {
+    format,
+    isQuick: switches.has("--quick"),
+    only: readChecks(values.get("--checks")),
+    turns: readNumber("--turns", values.get("--turns"), 8, 0, MAX_TURNS),
+    streams: (values.get("--streams") ?? "1,8,64")
+      .split(",")
+      .map((text) => readNumber("--streams", text, 1, 1, MAX_STREAMS)),
+    budgetMs: 1000 * readNumber("--budget", values.get("--budget"), 300, 1, MAX_BUDGET_SECONDS),
+    rest,
+  };
+}
+
+function splitOnce(arg: string): [string, string | undefined] {
+  const at = arg.indexOf("=");
+  return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)];
+}
+
+function readChecks(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const known = CHECKS.map(({ id }) => id);
+  const ids = text.split(",").map((id) => id.trim());
+  const unknown = ids.find((id) => !known.includes(id));
+  if (unknown === undefined) return ids;
+  const hint = suggest(unknown, known) || ` There are ${known.join(", ")}.`;
+  throw new SettingsError([`--checks: there is no check ${unknown}.${hint}`]);
+}
+
+function readNumber(
+  flag: string,
+  text: string | undefined,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isInteger(number) && number >= least && number <= most) {
+    return number;
+  }
+  throw new SettingsError([
+    `${flag}: expected a whole number from ${least} to ${most}, got ${JSON.stringify(text)}.`,
+  ]);
+}

@@ -1,0 +1,43 @@
+/** Failures of a command in one sentence for whoever typed it: files that cannot be read, flags that do not exist. */
+import { SettingsError, suggest } from "../../config/resolve.ts";
+import { explainFile } from "./explain-file.ts";
+
+/** What a flag of a subcommand looks like, in its usage. */
+const FLAG = /^ {2}(--[\w-]+)/gm;
+
+/** Undefined for an error that is not the user's. `usage` is that of the command. */
+export function explainFailure(error: unknown, usage: string): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof SettingsError) return error.problems.join("\n");
+  const code = "code" in error ? error.code : undefined;
+  switch (code) {
+    case "ERR_PARSE_ARGS_UNKNOWN_OPTION":
+      return explainUnknownFlag(error.message, usage);
+    case "ERR_PARSE_ARGS_INVALID_OPTION_VALUE":
+      return explainFlagValue(error.message);
+    default:
+      return explainFile(error) ?? explainJson(error) ?? error.message;
+  }
+}
+
+function explainUnknownFlag(message: string, usage: string): string {
+  const flag = /'(-[^']*)'/.exec(message)?.[1] ?? "That";
+  const known = Array.from(usage.matchAll(FLAG), ([, name = ""]) => name);
+  return `${flag}: there is no such flag.${suggest(flag, known)}`;
+}
+
+function explainFlagValue(message: string): string {
+  const flag = /(--[\w-]+)/.exec(message)?.[1] ?? "A flag";
+  return message.includes("does not take")
+    ? `${flag}: is a switch and takes no value.`
+    : `${flag}: expected a value after it.`;
+}
+
+function explainJson(error: Error): string | undefined {
+  if (error.name === "SyntaxError") {
+    return `The input is not valid JSON: ${error.message.replaceAll(/\s+/g, " ")}.`;
+  }
+  return error.name === "ZodError"
+    ? "The input is JSON, but not of the form that is expected."
+    : undefined;
+}

@@ -1,0 +1,239 @@
+/** The command line: which command, and how the process ends. */
+import { SettingsError, suggest, withoutSecrets } from "../../config/resolve.ts";
+import { isGgufFile } from "../../config/backends.ts";
+import { toClaudeVariables } from "./claude.ts";
+import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
+import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
+import { createConsoleLog } from "../console/console-log.ts";
+import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
+import { DOCTOR_USAGE } from "./doctor/usage.ts";
+import { explainFailure } from "./explain-failure.ts";
+import { toFullHelp, toShortHelp } from "./help.ts";
+import { PARSE_USAGE, runParse } from "./parse.ts";
+import { RENDER_USAGE, runRender } from "./render.ts";
+import { runKey } from "./key.ts";
+import { ListenError } from "../server/listen-error.ts";
+import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
+import { type Gateway, startGateway } from "../server/serve.ts";
+import { type LoadedSettings, loadSettings } from "./settings.ts";
+import { hasLostTerminal } from "./terminal.ts";
+import { readVersion } from "../version.ts";
+import type { Log } from "../../telemetry/log.ts";
+
+/** Exit code for invalid arguments or settings. */
+const EXIT_USAGE = 2;
+const EXIT_FAILURE = 1;
+/** Slow enough that streaming is visible. */
+const DEMO_TOKENS_PER_SECOND = 100;
+
+/** For a client that may run elsewhere than the gateway. */
+const DRY = { public: false, isDry: true };
+
+const COMMANDS = [
+  "serve",
+  "render",
+  "parse",
+  "convert",
+  "replay",
+  "doctor",
+  "key",
+  "claude",
+  "codex",
+  "config",
+];
+
+/** What a command needs of its process. */
+export interface CommandIo {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** To standard output. */
+  print(text: string): void;
+  /** To standard error. */
+  printError(text: string): void;
+  /** Set once, when the command has failed. */
+  fail(exitCode: number): void;
+}
+
+const PROCESS_IO: CommandIo = {
+  environment: process.env,
+  print: printOutput,
+  printError: (text) => void process.stderr.write(`${text}\n`),
+  fail(exitCode) {
+    process.exitCode = exitCode;
+  },
+};
+
+export async function main(args: readonly string[], io: CommandIo = PROCESS_IO): Promise<void> {
+  const [command, ...rest] = args;
+  const { environment } = io;
+  if (args.includes("--help") || args.includes("-h")) return io.print(helpFor(args));
+  if (args.includes("--version") || args.includes("-v")) return io.print(readVersion());
+  if (command === undefined || command.startsWith("-")) return serve(args, io);
+  switch (command) {
+    case "help":
+      return io.print(helpFor(rest));
+    case "key":
+      return attempt(() => runKey(rest), io);
+    case "render":
+      return attempt(() => runRender(rest, environment), io, RENDER_USAGE);
+    case "parse":
+      return attempt(() => runParse(rest, environment), io, PARSE_USAGE);
+    case "convert":
+      return convert(rest, io);
+    case "replay":
+      return replay(rest, io);
+    case "doctor":
+      return doctor(rest, io);
+    case "claude":
+      return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
+    case "codex": {
+      const isCatalogue = rest[0] === "catalog";
+      return attempt(() => {
+        const { settings } = loadSettings(isCatalogue ? rest.slice(1) : rest, environment, DRY);
+        return isCatalogue ? toCodexCatalogue(settings) : toCodexConfig(settings);
+      }, io);
+    }
+    case "config":
+      return attempt(() => {
+        const { settings } = loadSettings(rest, environment);
+        return JSON.stringify(withoutSecrets(settings), undefined, 2);
+      }, io);
+    case "serve":
+      return serve(rest, io);
+    default:
+      io.printError(explainCommand(command));
+      io.fail(EXIT_USAGE);
+  }
+}
+
+function explainCommand(command: string): string {
+  if (/^https?:\/\//.test(command))
+    return `There is no command ${command}. Write --url ${command}.`;
+  if (isGgufFile(command)) return `There is no command ${command}. Write --model ${command}.`;
+  const hint = suggest(command, COMMANDS) || " harmony-gateway --help lists the commands.";
+  return `There is no command ${command}.${hint}`;
+}
+
+function helpFor(args: readonly string[]): string {
+  if (args.includes("render")) return RENDER_USAGE;
+  if (args.includes("convert")) return CONVERT_USAGE;
+  if (args.includes("replay")) return REPLAY_USAGE;
+  if (args.includes("doctor")) return DOCTOR_USAGE;
+  if (args.includes("parse")) return PARSE_USAGE;
+  return args.includes("all") ? toFullHelp() : toShortHelp();
+}
+
+/** Prints the result, or what is wrong with the arguments or the input. */
+async function attempt(
+  make: () => string | Promise<string>,
+  io: CommandIo,
+  usage = "",
+): Promise<void> {
+  try {
+    io.print(await make());
+  } catch (error) {
+    refuse(error, io, usage);
+  }
+}
+
+function refuse(error: unknown, io: CommandIo, usage = ""): void {
+  const sentence = explainFailure(error, usage);
+  if (sentence === undefined) throw error;
+  io.printError(sentence);
+  io.fail(EXIT_USAGE);
+}
+
+async function convert(args: readonly string[], io: CommandIo): Promise<void> {
+  try {
+    const code = await runConvert(args, {
+      stdin: process.stdin,
+      stdout: commandOutput(),
+      stderr: process.stderr,
+      descriptors: { stdin: 0, stdout: 1 },
+      environment: io.environment,
+      now: () => performance.now(),
+    });
+    if (code !== 0) io.fail(code);
+  } catch (error) {
+    refuse(error, io, CONVERT_USAGE);
+  }
+}
+
+async function replay(args: readonly string[], io: CommandIo): Promise<void> {
+  try {
+    const { text, exitCode } = await runReplay(args, io.environment);
+    io.print(text);
+    if (exitCode !== 0) io.fail(exitCode);
+  } catch (error) {
+    refuse(error, io, REPLAY_USAGE);
+  }
+}
+
+async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
+  const { environment } = io;
+  const colours = isTerminal() && !environment["NO_COLOR"];
+  try {
+    // Loaded here: serving does without it.
+    const { runDoctor } = await import("./doctor/command.ts");
+    const code = await runDoctor(args, { environment, print: (text) => io.print(text), colours });
+    if (code !== 0) io.fail(code);
+  } catch (error) {
+    refuse(error, io, DOCTOR_USAGE);
+  }
+}
+
+async function serve(args: readonly string[], io: CommandIo): Promise<void> {
+  let gateway: Gateway;
+  let log: Log;
+  try {
+    const { settings, warnings } = loadSettings(args, io.environment);
+    log = createConsoleLog(settings, process.stdout);
+    for (const message of warnings) log.warn("warning", { message });
+    const starting = startGateway(settings, {
+      log,
+      demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
+      environment: io.environment,
+    });
+    // Before the gateway says that it has started: without a handler the signal ends the process.
+    process.on("SIGHUP", () => {
+      if (hasLostTerminal()) process.emit("SIGTERM");
+      else void reload(starting, () => loadSettings(args, io.environment), log);
+    });
+    gateway = await starting;
+  } catch (error) {
+    if (error instanceof SettingsError) return refuse(error, io);
+    if (!(error instanceof ListenError)) throw error;
+    io.printError(error.message);
+    return io.fail(EXIT_FAILURE);
+  }
+  await interruption();
+  log.info("shutdown");
+  process.once("SIGINT", () => process.exit(EXIT_FAILURE));
+  process.once("SIGTERM", () => process.exit(EXIT_FAILURE));
+  await gateway.close();
+  // Idle connections to engines would keep the process alive for a while.
+  process.exit();
+}
+
+/** Settings that are wrong change nothing. */
+async function reload(
+  gateway: Promise<Gateway>,
+  load: () => LoadedSettings,
+  log: Log,
+): Promise<void> {
+  try {
+    const { settings, warnings } = load();
+    for (const message of warnings) log.warn("warning", { message });
+    await (await gateway).reload(settings);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error("settings refused", { reason });
+  }
+}
+
+/** Resolves at the first SIGINT or SIGTERM. */
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}

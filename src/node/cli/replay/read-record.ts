@@ -1,0 +1,50 @@
+/** Reads the record of a turn from a file. */
+import * as z from "zod";
+import {
+  RECORD_VERSION,
+  type RecordedIds,
+  type RecordedText,
+  type TurnRecord,
+  turnRecordSchema,
+} from "../../../telemetry/record/schema.ts";
+import type { TokenId } from "../../../tokenizer/index.ts";
+
+const versioned = z.looseObject({ version: z.int(), calls: z.array(z.unknown()) });
+
+/** Undefined: the text is something else. Throws an `Error` in words for a record that cannot be read. */
+export function readRecord(text: string): TurnRecord | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const found = versioned.safeParse(value);
+  if (!found.success) return undefined;
+  const { version } = found.data;
+  if (version > RECORD_VERSION) {
+    throw new Error(
+      `The record has version ${version}; this harmony-gateway reads up to ${RECORD_VERSION}. Use a newer one.`,
+    );
+  }
+  const read = turnRecordSchema().safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw new Error(`The record cannot be read: ${issue?.path.join(".")}: ${issue?.message}.`);
+}
+
+/** Throws for a record without content. */
+export function contentText(text: RecordedText): string {
+  if (typeof text === "string") return text;
+  throw new Error(NO_CONTENT);
+}
+
+/** Throws for a record without content. */
+export function contentIds(ids: RecordedIds): readonly TokenId[] {
+  if (Array.isArray(ids)) return ids;
+  throw new Error(NO_CONTENT);
+}
+
+const NO_CONTENT =
+  "The record was made with recordContent off: without texts and token ids it cannot be replayed.";

@@ -1,0 +1,151 @@
+/**
+ * Runs a recorded turn again: its request goes through the API, its conversation as recorded becomes the prompt, and an
+ * engine, the recorded one or a real one, answers. The result is another record.
+ */
+import { createApp } from "../../../app.ts";
+import { resolveSettings } from "../../../config/resolve.ts";
+import type { Settings } from "../../../config/settings.ts";
+import type { Engine } from "../../../engines/engine.ts";
+import type { Message } from "../../../harmony/conversation.ts";
+import { bodyText, offersFunctions } from "../../../harmony/body.ts";
+import { createModels, withTurnHook } from "../../../models/models.ts";
+import type { Pool } from "../../../engines/pool.ts";
+import { createLog } from "../../../telemetry/log.ts";
+import { createRecorder } from "../../../telemetry/record/recorder.ts";
+import type { TurnRecord } from "../../../telemetry/record/schema.ts";
+import { DEFAULT_STEERING } from "../../../turn/steering/settings.ts";
+import { randomId } from "../../random-id.ts";
+import { readVersion } from "../../version.ts";
+import { contentText } from "./read-record.ts";
+import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
+import { toReplayable } from "./replayable-body.ts";
+
+export interface Replayed {
+  readonly record: TurnRecord;
+  /** The conversation that the request is converted to now. Undefined: it needs what only that gateway had stored. */
+  readonly converted: readonly ConvertedMessage[] | undefined;
+}
+
+/** A message in the form that a record has it. */
+export type ConvertedMessage = Pick<
+  TurnRecord["conversation"][number],
+  "role" | "name" | "recipient" | "channel" | "contentType" | "text"
+>;
+
+/** @param contextLength of a real engine; undefined: as in the record. */
+export async function runAgain(
+  record: TurnRecord,
+  engine: Engine | Pool,
+  contextLength?: number,
+): Promise<Replayed> {
+  if (record.request === null) {
+    throw new Error("The record has no request: its turn was made by the gateway itself.");
+  }
+  const settings = toSettings(record);
+  const { path, headers } = record.request;
+  const { body: replayable, isComplete } = toReplayable(contentText(record.request.body));
+  // A message of a WebSocket is a request like any other, whose response is always streamed.
+  const isMessage = record.request.method === "WEBSOCKET";
+  const body = isMessage ? replayable.replace("{", '{"stream":true,') : replayable;
+  let converted: ConvertedMessage[] | undefined;
+  const recorder = createRecorder({
+    limits: { maxRecordBytes: 2 ** 30, maxTotalBytes: 2 ** 30, maxRecords: 1000 },
+    keepsContent: true,
+    gateway: readVersion(),
+    now: () => new Date(record.at),
+    clock: () => performance.now(),
+  });
+  recorder.listen(() => {});
+  const length = contextLength ?? record.settings?.contextLength ?? undefined;
+  const served = createModels(
+    [
+      {
+        id: record.model,
+        engine,
+        layout: settings.layout,
+        ...(length && { contextLength: length }),
+      },
+    ],
+    { steering: settings, newCallId: () => `call_${randomId()}` },
+  );
+  const app = createApp({
+    settings,
+    models: withTurnHook(served, (_, turn, signal, run) => {
+      if (converted !== undefined) return run(turn, signal);
+      converted = toConverted(turn.messages);
+      const builtins = toRecordedTools(record, turn.builtins);
+      return run({ ...turn, messages: toMessages(record), ...(builtins && { builtins }) }, signal);
+    }),
+    recorder,
+    toolbox: toRecordedToolbox(record),
+    host: "127.0.0.1",
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => Date.parse(record.at),
+    randomId,
+  });
+  const response = await app.request(path, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json", "x-request-id": record.id },
+    body,
+  });
+  await response.text();
+  const [entry] = recorder.entries;
+  if (entry === undefined) throw new Error(`There is no API at ${path} that makes turns.`);
+  return { record: await entry.record(), converted: isComplete ? converted : undefined };
+}
+
+/** The settings that affect the turn. All others have their default. */
+function toSettings({ settings, model }: TurnRecord): Settings {
+  const resolved = resolveSettings([], { public: false });
+  if (settings === null) return resolved;
+  const { layout, reasoningPolicy, steering, builtins, toolRuns } = settings;
+  const policies = ["raw", "sealed", "summary", "none"] as const;
+  return {
+    ...resolved,
+    ...toSteering(steering),
+    engine: "demo",
+    servedName: model,
+    layout,
+    reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
+    citations: toolRuns?.citations ?? resolved.citations,
+    builtinTools: resolved.builtinTools.filter((each) =>
+      builtins.some(({ name }) => name === each),
+    ),
+  };
+}
+
+/** Only settings of this kind: the file may come from anywhere. */
+function toSteering(recorded: Readonly<Record<string, unknown>>): Partial<Settings> {
+  return Object.fromEntries(
+    Object.entries(DEFAULT_STEERING).flatMap(([name, value]) =>
+      typeof recorded[name] === typeof value ? [[name, recorded[name]]] : [],
+    ),
+  );
+}
+
+function toConverted(messages: readonly Message[]): ConvertedMessage[] {
+  const hasFunctions = offersFunctions(messages);
+  return messages.map((message) => {
+    const { role, name, recipient, channel, contentType } = message;
+    return {
+      role,
+      ...(name !== undefined && { name }),
+      ...(recipient !== undefined && { recipient }),
+      ...(channel !== undefined && { channel }),
+      ...(contentType !== undefined && { contentType }),
+      text: bodyText(message, hasFunctions),
+    };
+  });
+}
+
+/** Text of system and developer messages is rendered as it stands. */
+function toMessages({ conversation }: TurnRecord): Message[] {
+  return conversation.map(({ role, name, recipient, channel, contentType, text }) => ({
+    role,
+    ...(name !== undefined && { name }),
+    ...(recipient !== undefined && { recipient }),
+    ...(channel !== undefined && { channel }),
+    ...(contentType !== undefined && { contentType }),
+    content: contentText(text),
+  }));
+}

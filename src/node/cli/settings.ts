@@ -1,0 +1,211 @@
+/** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { explainFile } from "./explain-file.ts";
+import type { Settings } from "../../config/settings.ts";
+import { portWarnings } from "../../config/port-sharing.ts";
+import {
+  describedSettings,
+  VARIABLE_PREFIX,
+  type SettingDescription,
+} from "../../config/describe.ts";
+import { removedSettingWarning } from "../../config/removed-settings.ts";
+import {
+  type Deployment,
+  fromText,
+  type SettingInput,
+  resolveSettings,
+  SettingsError,
+  suggest,
+} from "../../config/resolve.ts";
+
+/** Names the config file. Not a setting, as it cannot be set in that file. */
+export const CONFIG_FLAG = "--config";
+export const CONFIG_VARIABLE = `${VARIABLE_PREFIX}CONFIG`;
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** Likely mistakes that do not prevent the start. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Precedence: flags, variables, file, defaults.
+ * @throws SettingsError
+ */
+export function loadSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  deployment: Deployment = { public: false },
+): LoadedSettings {
+  const flags = readFlags(args);
+  const variables = readVariables(environment);
+  const path = flags.configPath ?? environment[CONFIG_VARIABLE];
+  const file = path === undefined ? NONE : readFile(path);
+  const sources = [flags, variables, file];
+  const settings = resolveSettings(
+    sources.flatMap(({ given }) => given),
+    deployment,
+  );
+  return {
+    settings,
+    warnings: [...sources.flatMap(({ warnings }) => warnings), ...portWarnings(settings)],
+  };
+}
+
+/** Settings from one source. */
+interface Source {
+  readonly given: readonly SettingInput[];
+  readonly warnings: readonly string[];
+}
+
+const NONE: Source = { given: [], warnings: [] };
+
+/**
+ * `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. The tokens are checked
+ * here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
+ */
+function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
+  const given = new Map<string, SettingInput>();
+  const warnings: string[] = [];
+  const problems: string[] = [];
+  let configPath: string | undefined;
+  /** Where the value of an unknown flag would be. It is not reported too. */
+  let skipped = -1;
+
+  for (const token of tokenize(args)) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") {
+      if (token.index !== skipped) {
+        problems.push(`${token.value}: is not a flag; settings begin with --.`);
+      }
+      continue;
+    }
+    const { rawName: flag, value: text } = token;
+    const setting = describedSettings().find((each) => each.flag === `--${token.name}`);
+    const isNegated = flag === `--no-${token.name}`;
+    if (setting?.kind === "boolean" && text === undefined) {
+      add({ name: setting.name, value: !isNegated, source: flag });
+    } else if (isNegated || (setting === undefined && flag !== CONFIG_FLAG)) {
+      // `-abc` is three tokens, and one mistake.
+      const written = flag.startsWith("--") ? flag : (args[token.index] ?? flag);
+      const warning = removedSettingWarning(written);
+      if (warning !== undefined) warnings.push(warning);
+      else if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
+      if (text === undefined) skipped = token.index + 1;
+    } else if (text === undefined) {
+      problems.push(`${flag}: expected a value after it.`);
+    } else if (setting === undefined) {
+      configPath = text;
+    } else {
+      add({ name: setting.name, value: fromText(setting, text), source: flag });
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { given: [...given.values()], warnings, configPath };
+
+  /** Joins lists given by several flags. Any other setting may be given only once. */
+  function add(input: SettingInput): void {
+    const before = given.get(input.name);
+    if (before === undefined) {
+      given.set(input.name, input);
+    } else if (Array.isArray(before.value) && Array.isArray(input.value)) {
+      given.set(input.name, { ...input, value: [...before.value, ...input.value] });
+    } else {
+      problems.push(`${input.source}: is given twice.`);
+    }
+  }
+}
+
+function tokenize(args: readonly string[]) {
+  const written = new Set(args.map((arg) => arg.replace(/^--(no-)?|=.*$/gs, "")));
+  const flags = describedSettings().flatMap((setting) => {
+    const name = setting.flag.slice(2);
+    // The kinds of all settings take milliseconds to find out.
+    if (!written.has(name)) return [];
+    return [[name, { type: setting.kind === "boolean" ? "boolean" : "string" }] as const];
+  });
+  const options = {
+    ...Object.fromEntries(flags),
+    [CONFIG_FLAG.slice(2)]: { type: "string" } as const,
+  };
+  return parseArgs({ args: [...args], options, strict: false, allowNegative: true, tokens: true })
+    .tokens;
+}
+
+function unknownFlag(flag: string): string {
+  const known = describedSettings().map((each) => each.flag);
+  return `${flag}: there is no such flag.${suggest(flag, [...known, CONFIG_FLAG, "--help", "--version"])}`;
+}
+
+function readVariables(environment: Readonly<Record<string, string | undefined>>): Source {
+  const given: SettingInput[] = [];
+  const warnings: string[] = [];
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith(VARIABLE_PREFIX) || variable === CONFIG_VARIABLE) continue;
+    if (text === undefined || isKubernetesLink(variable, text)) continue;
+    const setting = describedSettings().find((each) => each.variable === variable);
+    if (setting === undefined) {
+      const known = describedSettings().map((each) => each.variable);
+      warnings.push(
+        removedSettingWarning(variable) ??
+          `${variable}: there is no such setting.${suggest(variable, known)}`,
+      );
+    } else {
+      given.push({ name: setting.name, value: fromText(setting, text), source: variable });
+    }
+  }
+  return { given, warnings };
+}
+
+/**
+ * For a service called `harmony-gateway`, Kubernetes sets such variables in every pod. One of them,
+ * `HARMONY_GATEWAY_PORT=tcp://10.0.0.1:8787`, has the name of a setting.
+ */
+function isKubernetesLink(variable: string, text: string): boolean {
+  return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
+}
+
+function readFile(path: string): Source {
+  const file = parseFile(path);
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const given: SettingInput[] = [];
+  for (const [name, value] of Object.entries(file)) {
+    const setting = describedSettings().find((each: SettingDescription) => each.name === name);
+    const source = `${name} in ${path}`;
+    const warning = removedSettingWarning(name, source);
+    if (setting !== undefined) given.push({ name: setting.name, value, source });
+    else if (warning !== undefined) warnings.push(warning);
+    else {
+      const names = describedSettings().map((each) => each.name);
+      problems.push(`${source}: there is no such setting.${suggest(name, names)}`);
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { given, warnings };
+}
+
+function parseFile(path: string): object {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SettingsError([`${CONFIG_FLAG} ${explainFile(error, path) ?? toReason(error)}`]);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = toReason(error).replaceAll(/\s+/g, " ");
+    throw new SettingsError([`${CONFIG_FLAG} ${path}: is not valid JSON: ${reason}.`]);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new SettingsError([`${CONFIG_FLAG} ${path}: must contain a JSON object.`]);
+  }
+  return value;
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,129 @@
+/**
+ * The application and its models under one set of settings. Reading settings again creates another one; streams of the
+ * former end in it.
+ */
+import { setImmediate } from "node:timers/promises";
+import { createApp } from "../../app.ts";
+import type { WebSocketOptions } from "../../api/web-sockets.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { CreateNativeLlama } from "../../engines/llama.ts";
+import type { PoolCounts } from "../../engines/pool/counts.ts";
+import type { Transport } from "../../engines/transport.ts";
+import { toModelOptions } from "../../models/backends.ts";
+import { createModels, type ModelOptions } from "../../models/models.ts";
+import { monitorModels } from "../../models/monitor.ts";
+import type { Shutdown } from "../../models/shutdown.ts";
+import type { Store } from "../../store/store.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Registry } from "../../telemetry/metrics.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
+import type { Toolbox } from "../../tools/toolbox.ts";
+import { createCacheSalts } from "../../turn/prompt/cache-salt.ts";
+import { createPause } from "../../streams/slices.ts";
+import type { FetchHandler } from "./direct-sse.ts";
+import { openMcp } from "../mcp/open-mcp.ts";
+import type { Inspector } from "../inspect/open-inspector.ts";
+import { randomId } from "../random-id.ts";
+import { reportHealth, reportMissingCheck, reportStatus } from "../cli/report.ts";
+
+/** What all generations share. */
+export interface Shared {
+  /** Replaces the configured engines. */
+  readonly models?: readonly ModelOptions[];
+  readonly demoTokensPerSecond?: number;
+  readonly log: Log;
+  readonly shutdown: Shutdown;
+  readonly store: Store;
+  readonly toolbox: Toolbox;
+  /** Undefined: nobody listens to turns. */
+  readonly recorder: Recorder | undefined;
+  readonly tracesContent?: boolean;
+  /** Undefined: the page is off. */
+  readonly inspector: Inspector | undefined;
+  /** Metrics continue when settings are read again. */
+  readonly registry: Registry;
+  readonly counts: Map<string, PoolCounts>;
+  /** Undefined: this process has no WebSockets. */
+  readonly upgrade: WebSocketOptions["upgrade"] | undefined;
+  readonly transport: Transport;
+  readonly createNativeLlama: CreateNativeLlama;
+}
+
+export interface Generation {
+  readonly fetch: FetchHandler;
+  /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs`. */
+  firstProbe(timeoutMs: number): Promise<void>;
+  /** Probes engines until they are ready, then checks their health. */
+  monitor(): void;
+  stopMonitoring(): Promise<void>;
+  /** Requests in flight go on. What new ones would use is closed: connections to MCP servers, and idle WebSockets. */
+  retire(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/**
+ * Default size of the text caches. A conversation of 400,000 tokens takes 6.5 MB, and several have to fit: one that is
+ * evicted between its turns is encoded again.
+ */
+export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
+
+export function createGeneration(settings: Settings, shared: Shared): Generation {
+  const { log } = shared;
+  const pause = createPause(setImmediate);
+  const mcp = openMcp(settings, log);
+  const models = createModels(shared.models ?? toModelOptions(settings, shared), {
+    steering: settings,
+    newCallId: () => `call_${randomId()}`,
+    pause,
+    cacheSalts: createCacheSalts(settings),
+  });
+  const retired = new AbortController();
+  const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
+  const app = createApp({
+    ...shared,
+    ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
+    inspector: shared.inspector?.routes(models, settings, shared.shutdown.closing),
+    toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
+    settings,
+    models,
+    pause,
+    host: settings.host,
+    monitored: true,
+    textCacheBytes: TEXT_CACHE_BYTES,
+    now: Date.now,
+    randomId,
+  });
+  const stop = new AbortController();
+  let monitoring = Promise.resolve();
+
+  return {
+    fetch: app.fetch,
+    async firstProbe(timeoutMs) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      await Promise.all(models.all.map((model) => model.probe(signal)));
+    },
+    monitor() {
+      monitoring = monitorModels(models, {
+        timeoutMs: settings.connectTimeoutMs,
+        firstWaitMs: FIRST_WAIT_MS,
+        longestWaitMs: LONGEST_WAIT_MS,
+        healthIntervalMs: settings.healthIntervalMs,
+        onStatus: (model, status) => reportStatus(model, status, log),
+        onBackend: (model, backend, what) =>
+          what === "health"
+            ? reportHealth(model, backend, log)
+            : reportMissingCheck(model, backend, log),
+        signal: stop.signal,
+      });
+    },
+    async stopMonitoring() {
+      stop.abort();
+      await monitoring;
+    },
+    retire() {
+      retired.abort();
+      return mcp.retire();
+    },
+  };
+}

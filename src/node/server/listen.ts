@@ -1,0 +1,213 @@
+/** Listens on a port, and shuts the server down gracefully. */
+import { createServer, Server } from "node:http";
+import type { Socket } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import type { SseBindings } from "../../api/reply/event-stream.ts";
+import type { Shutdown } from "../../models/shutdown.ts";
+import { ClientRequest } from "./client-request.ts";
+import { writeFramesDirectly } from "./direct-sse.ts";
+import { explainListenError } from "./listen-error.ts";
+import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
+import type { WebSockets } from "./web-sockets.ts";
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** For messages. Absent: `--port`. */
+  readonly portFlag?: string;
+  /** Other processes may listen on the port too; the system distributes connections over all of them. Absent: false. */
+  readonly reusePort?: boolean;
+  readonly webSockets?: WebSockets | undefined;
+  /** WebSocket support. Absent: none. */
+  readonly webSocketPaths?: ReadonlySet<string>;
+  /** How long a client may leave sent data unread. */
+  readonly clientIdleTimeoutMs: number;
+  /** Started and completed by `close`. */
+  readonly shutdown: Shutdown;
+}
+
+export interface Listening {
+  readonly port: number;
+  /**
+   * Accepts no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
+   * the rest is stopped, which leaves time to inform clients and the store; then connections are closed.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/**
+ * Longer than the 60 s for which common load balancers keep an idle connection. Otherwise they would sometimes send a
+ * request on a connection that was just closed, and report a bad gateway.
+ */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+/**
+ * Connections that wait to be accepted: as many as the system allows (Linux: `net.core.somaxconn`), instead of Node's 511.
+ * libuv accepts one connection per iteration of its loop. Clients beyond the limit connect a second later or more, and
+ * are reset after a minute.
+ */
+const BACKLOG = 65_535;
+
+/** How often idle connections are closed during shutdown. */
+const SWEEP_MS = 50;
+
+/** How often it is looked for clients that leave data unread: this many times while they may. */
+const LOOKS_FOR_UNREAD = 10;
+
+/** Part of the grace period, at most half, that is reserved for informing clients and the store. */
+const STOP_BEFORE_END_MS = 1000;
+
+type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
+
+/** @throws ListenError */
+export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
+  const { webSockets, webSocketPaths = new Set() } = options;
+  const connections = createConnections(options.clientIdleTimeoutMs);
+  const direct = writeFramesDirectly(refuseDotSegments(handler));
+  const server = createAdaptorServer({
+    fetch: (request, env) => {
+      if (env.outgoing !== undefined) return direct(request, env);
+      // An upgrade has no response object: from here on the connection belongs to the WebSocket.
+      const { socket } = env.incoming;
+      connections.leaveTo(socket);
+      return closeIfRefused(
+        direct(request, Object.assign(env, { watchBytes: watchBytes(socket) })),
+        socket,
+      );
+    },
+    createServer,
+    serverOptions: {
+      IncomingMessage: ClientRequest,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      ...(webSockets && {
+        shouldUpgradeCallback: (request) => isWebSocketUpgrade(request, webSocketPaths),
+      }),
+    },
+    ...(webSockets && { websocket: { server: webSockets.server } }),
+  });
+  if (!(server instanceof Server))
+    throw new TypeError("the adapter created an unexpected kind of server");
+  refuseOtherUpgrades(server, webSocketPaths);
+  connections.watch(server);
+  await new Promise<void>((resolve, reject) => {
+    const { host, port, portFlag: flag = "--port", reusePort = false } = options;
+    const fail = (error: Error) =>
+      reject(explainListenError(error, { host, port, flag, reusePort }));
+    server.once("error", fail);
+    server.listen({ host, port, reusePort, backlog: BACKLOG }, () => {
+      server.off("error", fail);
+      resolve();
+    });
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : options.port;
+  return {
+    port,
+    close: (graceMs) => drain(server, connections, options, graceMs),
+  };
+}
+
+/** The adapter only ends its side of a connection whose upgrade was refused: the client could hold the other side open. */
+async function closeIfRefused<R>(response: R, socket: Socket): Promise<Awaited<R>> {
+  const answer = await response;
+  const isAccepted = answer instanceof Response && answer.ok;
+  if (!isAccepted) socket.once("finish", () => socket.destroy());
+  return answer;
+}
+
+/** Not before the WebSocket listens itself: with the first listener the bytes begin to flow. */
+function watchBytes(socket: Socket): Required<SseBindings>["watchBytes"] {
+  return (listener) => void socket.on("data", (bytes: Buffer) => listener(bytes.length));
+}
+
+interface Connections {
+  watch(server: Server): void;
+  /** Stops tracking a connection that has become a WebSocket. */
+  leaveTo(socket: Socket): void;
+  /** Closes all connections without a request in flight, even if part of a request's head has arrived. */
+  closeIdle(): void;
+}
+
+/**
+ * Tracks all connections and the number of in-flight requests on each. Clients and load balancers open some in advance,
+ * and some send only part of a head: Node counts neither as idle, and a shutdown would wait for each of them.
+ *
+ * There is no listener for upgrades: with a second listener, the adapter no longer answers upgrades it refuses.
+ */
+function createConnections(clientIdleTimeoutMs: number): Connections {
+  const inFlight = new Map<Socket, number>();
+
+  function count(socket: Socket, change: number): void {
+    const before = inFlight.get(socket);
+    if (before !== undefined) inFlight.set(socket, before + change);
+  }
+
+  /**
+   * Starts Node's own socket timer where data is unsent; it then restarts whenever some of it was written. Not always, because
+   * Node restarts it at each write, too: some 560 of a token's 19,500 instructions.
+   */
+  function limitUnsent(): void {
+    for (const [socket, requests] of inFlight) {
+      // The keep-alive timer.
+      if (requests === 0) continue;
+      const limitMs = socket.writableLength > 0 ? clientIdleTimeoutMs : 0;
+      if ((socket.timeout ?? 0) !== limitMs) socket.setTimeout(limitMs);
+    }
+  }
+
+  return {
+    watch(server) {
+      const looking = setInterval(limitUnsent, clientIdleTimeoutMs / LOOKS_FOR_UNREAD).unref();
+      server.on("close", () => clearInterval(looking));
+      server.on("connection", (socket) => {
+        inFlight.set(socket, 0);
+        // Not `once`, which holds three more objects as long as the connection is open.
+        socket.on("close", () => inFlight.delete(socket));
+      });
+      server.on("request", ({ socket }, response) => {
+        count(socket, 1);
+        response.on("close", () => count(socket, -1));
+      });
+      server.on("timeout", (socket) => {
+        // A client that waits for a response is idle too. Only unsent bytes show that it does not read.
+        if (inFlight.get(socket) === 0 || socket.writableLength > 0) socket.destroy();
+      });
+    },
+    leaveTo(socket) {
+      inFlight.delete(socket);
+      socket.setTimeout(0);
+    },
+    closeIdle() {
+      for (const [socket, requests] of inFlight) if (requests === 0) socket.destroySoon();
+    },
+  };
+}
+
+async function drain(
+  server: Server,
+  connections: Connections,
+  { webSockets, shutdown }: ListenOptions,
+  graceMs: number,
+): Promise<void> {
+  shutdown.begin();
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  connections.closeIdle();
+  // Keep-alive connections become idle one by one, as their responses end.
+  const sweep = setInterval(() => connections.closeIdle(), SWEEP_MS);
+  const stopAfterMs = Math.max(graceMs - STOP_BEFORE_END_MS, graceMs / 2);
+  const stop = setTimeout(() => shutdown.stop(), stopAfterMs);
+  const graceOver = Promise.withResolvers<void>();
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    webSockets?.cut();
+    graceOver.resolve();
+  }, graceMs);
+  await closed;
+  await Promise.race([shutdown.idle(), graceOver.promise]);
+  clearInterval(sweep);
+  clearTimeout(stop);
+  clearTimeout(cut);
+}

@@ -1,0 +1,67 @@
+/** Checks that need the raw request: dot segments in the path as sent, and upgrades the gateway does not offer. */
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { HonoRequest } from "hono/request";
+import { toErrorResponse } from "../../api/reply/error-response.ts";
+import { RequestError } from "../../api/errors.ts";
+import { errorEnvelopeFor } from "../../app.ts";
+import type { FetchHandler } from "./direct-sse.ts";
+import { randomId } from "../random-id.ts";
+
+/**
+ * A proxy that only allows `/v1` would forward `/v1/%2e%2e/metrics`, which the gateway resolves to `/metrics`. So dot
+ * segments are refused. `%5c` is a backslash, which URL parsers treat as a slash.
+ */
+const DOT_SEGMENT = /(?:[/\\]|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%5c|$)/i;
+
+export function refuseDotSegments(handler: FetchHandler): FetchHandler {
+  return (request, env) => {
+    const target = env.incoming.url ?? "";
+    const query = target.indexOf("?");
+    const path = query < 0 ? target : target.slice(0, query);
+    return DOT_SEGMENT.test(path) ? refuseDotSegment(request, path) : handler(request, env);
+  };
+}
+
+/** The path before the dot segment and the headers tell which API the client uses, and thus the envelope of the error. */
+function refuseDotSegment({ headers }: Request, path: string): Response {
+  const before = path.slice(0, path.search(DOT_SEGMENT));
+  const asked = new HonoRequest(new Request("http://localhost/", { headers }), before);
+  const error = new RequestError(
+    "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
+  );
+  return toErrorResponse(error, errorEnvelopeFor(asked), { id: `req_${randomId()}`, path: before });
+}
+
+/**
+ * Any other upgrade is ignored, as HTTP allows, and the request is answered over HTTP/1.1. Java's client and
+ * `curl --http2` ask for `h2c` with their first request.
+ */
+export function isWebSocketUpgrade(
+  { headers, url = "" }: IncomingMessage,
+  paths: ReadonlySet<string>,
+): boolean {
+  if (headers.upgrade?.toLowerCase() !== "websocket") return false;
+  const query = url.indexOf("?");
+  return paths.has(query < 0 ? url : url.slice(0, query));
+}
+
+/**
+ * Node before 24.9 passes every upgrade to the listener and ignores `shouldUpgradeCallback`. The adapter would leave
+ * upgrades it does not know unanswered, so they are refused here.
+ */
+export function refuseOtherUpgrades(server: EventEmitter, paths: ReadonlySet<string>): void {
+  const [listener, ...others] = server.listeners("upgrade");
+  if (listener === undefined || others.length > 0 || "shouldUpgradeCallback" in server) return;
+  server.removeAllListeners("upgrade");
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (isWebSocketUpgrade(request, paths)) listener.call(server, request, socket, head);
+    // Destroyed, because the client could hold its side of the connection open.
+    else socket.end(REFUSAL, () => socket.destroy());
+  });
+}
+
+const REFUSAL =
+  "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n" +
+  "The gateway does not offer this upgrade. Repeat the request without the Upgrade header.\n";

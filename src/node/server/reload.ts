@@ -1,0 +1,61 @@
+/** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
+import type { SettingName, Settings } from "../../config/settings.ts";
+
+/** Settings that a reload cannot change: those of the listener, the store, the tools and the log. */
+const FIXED: readonly SettingName[] = [
+  "host",
+  "port",
+  "reusePort",
+  "metricsPort",
+  "shutdownGraceMs",
+  "clientIdleTimeoutMs",
+  "store",
+  "storeTimeoutMs",
+  "storeMaxEntries",
+  "storeMaxBytes",
+  "builtinTools",
+  "browserSearch",
+  "browserSearchUrl",
+  "browserSearchKey",
+  "browserSearchFolder",
+  "browserAllow",
+  "browserDeny",
+  "pythonRuntime",
+  "pythonUrl",
+  "pythonKey",
+  "denoPath",
+  "pyodideFolder",
+  "pythonPackages",
+  "pythonCache",
+  "pythonTimeoutMs",
+  "pythonMemory",
+  "pythonIdleMs",
+  "maxInterpreters",
+  "maxInterpretersPerKey",
+  "log",
+  "logFormat",
+  "inspect",
+  "inspectKey",
+  "inspectMaxRecords",
+  "inspectMaxBytes",
+  "recordContent",
+  "capture",
+  "captureMaxBytes",
+];
+
+export interface Kept {
+  readonly settings: Settings;
+  /** The fixed settings whose new value has no effect yet. */
+  readonly restartFor: readonly SettingName[];
+}
+
+/** The new settings with the fixed ones as they were. */
+export function keepFixed(running: Settings, wanted: Settings): Kept {
+  const kept = Object.fromEntries(FIXED.map((name) => [name, running[name]]));
+  return {
+    settings: { ...wanted, ...kept },
+    restartFor: FIXED.filter(
+      (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
+    ),
+  };
+}

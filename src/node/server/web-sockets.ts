@@ -1,0 +1,73 @@
+/** WebSockets on Node through `ws`, an optional dependency: without it everything else still works. */
+import type { EventEmitter } from "node:events";
+import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
+import type { WebSocket, WebSocketServer } from "ws";
+import type { WebSocketOptions } from "../../api/web-sockets.ts";
+
+export interface WebSockets {
+  /** For the application. */
+  readonly upgrade: WebSocketOptions["upgrade"];
+  /** For the HTTP server. */
+  readonly server: WebSocketServerLike;
+  /** Closes all connections immediately, without closing handshakes. */
+  cut(): void;
+}
+
+/** How long a client may take to complete the closing handshake. What it has sent of a message is held as long. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/** Of a message, each in a buffer of its own until the last one has arrived. Clients that fragment use 16 KB or more. */
+const MAX_FRAGMENTS = 4096;
+
+/**
+ * Undefined when `ws` is not installed.
+ * @param maxMessageBytes A longer message ends its connection.
+ */
+export async function openWebSockets(maxMessageBytes: number): Promise<WebSockets | undefined> {
+  const ws = await import("ws").catch(() => undefined);
+  if (ws === undefined) return undefined;
+  const options = {
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    maxFragments: MAX_FRAGMENTS,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+    // One read may hold 9,000 messages: each gets a turn of the event loop.
+    allowSynchronousEvents: false,
+    // `ws` would queue a pong for each ping, also for a client that reads none.
+    autoPong: false,
+  };
+  const server = new ws.WebSocketServer(options);
+  server.on("connection", answerPings);
+  if (!isDetached(server)) throw new TypeError("ws has opened its own server");
+  return {
+    upgrade: upgradeWebSocket,
+    server,
+    cut() {
+      for (const client of server.clients) client.terminate();
+    },
+  };
+}
+
+/** The part of a socket that is needed to answer pings. */
+type Pinged = Pick<WebSocket, "OPEN" | "pong"> & EventEmitter & { readonly readyState: number };
+
+/** Answers the last of the pings that have arrived while a pong was being sent, as RFC 6455 allows (5.5.3). */
+export function answerPings(socket: Pinged): void {
+  let last: Buffer | undefined;
+  let isSending = false;
+  const answer = () => {
+    const data = last;
+    last = undefined;
+    isSending = data !== undefined && socket.readyState === socket.OPEN;
+    if (isSending) socket.pong(data, false, answer);
+  };
+  socket.on("ping", (data: Buffer) => {
+    last = data;
+    if (!isSending) answer();
+  });
+}
+
+/** Has no HTTP server, as the adapter requires. The types of `ws` do not tell. */
+function isDetached(server: WebSocketServer): server is WebSocketServer & WebSocketServerLike {
+  return server.options.noServer === true;
+}

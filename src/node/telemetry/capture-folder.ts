@@ -1,0 +1,108 @@
+/** The captured turns in a folder, within a bound that holds while a turn is written too. */
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { SettingsError } from "../../config/resolve.ts";
+
+/** Names of captured files: the time, a number, and the safe characters of the request's id. */
+const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json(?:\.part)?$/;
+/** The end of the name of a file that is being written. */
+const PART = ".part";
+
+/** @throws SettingsError if the folder cannot be used. */
+export async function openCaptureFolder(folder: string, maxBytes: number): Promise<CaptureFolder> {
+  const files = new CaptureFolder(folder, maxBytes);
+  try {
+    await files.open();
+    return files;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`capture ${folder}: the folder cannot be used: ${reason}.`]);
+  }
+}
+
+/** Writes one file after the other. */
+export class CaptureFolder {
+  readonly #folder: string;
+  readonly #maxBytes: number;
+  /** By name, oldest first. */
+  readonly #sizes = new Map<string, number>();
+  #total = 0;
+
+  constructor(folder: string, maxBytes: number) {
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Counts what earlier processes have written, and deletes what they have not finished. */
+  async open(): Promise<void> {
+    // Other users of the machine must not read prompts and answers.
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const names = (await readdir(this.#folder)).filter((name) => OWN_FILE.test(name));
+    for (const name of names.toSorted()) {
+      this.#count(name, (await stat(this.#pathOf(name))).size);
+      if (name.endsWith(PART)) await this.#delete(name);
+    }
+  }
+
+  /** Each chunk is written before the next one is made. Resolves with the file's path. */
+  async write(name: string, chunks: AsyncIterable<string>): Promise<string> {
+    const part = name + PART;
+    const file = await open(this.#pathOf(part), "wx", 0o600);
+    try {
+      for await (const chunk of chunks) await this.#append(file, part, chunk);
+      await this.#append(file, part, "\n");
+      await file.close();
+      // Renamed when complete, so that readers never see half a file.
+      await rename(this.#pathOf(part), this.#pathOf(name));
+    } catch (error) {
+      await file.close();
+      await this.#delete(part);
+      throw error;
+    }
+    const bytes = this.#sizes.get(part) ?? 0;
+    this.#forget(part);
+    this.#forget(name);
+    this.#count(name, bytes);
+    return this.#pathOf(name);
+  }
+
+  async #append(file: FileHandle, part: string, text: string): Promise<void> {
+    const chunk = Buffer.from(text);
+    const bytes = (this.#sizes.get(part) ?? 0) + chunk.length;
+    if (bytes > this.#maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+    for (const oldest of this.#sizes.keys()) {
+      if (this.#total + chunk.length <= this.#maxBytes) break;
+      if (oldest !== part) await this.#delete(oldest);
+    }
+    if (this.#total + chunk.length > this.#maxBytes) {
+      throw new Error("older files cannot be deleted to make room");
+    }
+    this.#forget(part);
+    this.#count(part, bytes);
+    await file.writeFile(chunk);
+  }
+
+  /** A file that cannot be deleted still counts. */
+  async #delete(name: string): Promise<void> {
+    try {
+      await rm(this.#pathOf(name), { force: true });
+      this.#forget(name);
+    } catch {
+      // The next one that needs the room tries again.
+    }
+  }
+
+  #count(name: string, bytes: number): void {
+    this.#sizes.set(name, bytes);
+    this.#total += bytes;
+  }
+
+  #forget(name: string): void {
+    this.#total -= this.#sizes.get(name) ?? 0;
+    this.#sizes.delete(name);
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name);
+  }
+}

@@ -1,0 +1,67 @@
+/** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
+import { setImmediate } from "node:timers/promises";
+import { isLoopback } from "../../config/resolve.ts";
+import { toBackends } from "../../config/backends.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { createRecorder, type Recorder } from "../../telemetry/record/recorder.ts";
+import { createPause } from "../../streams/slices.ts";
+import { startCapture } from "./capture.ts";
+import { type Inspector, openInspector } from "../inspect/open-inspector.ts";
+import { readVersion } from "../version.ts";
+
+export interface Recording {
+  /** Undefined: nobody listens. */
+  readonly recorder: Recorder | undefined;
+  /** Undefined: the page is off. */
+  readonly inspector: Inspector | undefined;
+  close(): Promise<void>;
+}
+
+/** One turn may take this share of the memory for all. */
+const RECORD_SHARE = 4;
+
+/** Whether /inspect is on: by the setting, or by itself where only this machine can reach a demo. */
+export function isInspected(settings: Settings, hasOwnEngines: boolean): boolean {
+  const { inspect, keys, open, host } = settings;
+  if (inspect !== undefined) return inspect;
+  if (hasOwnEngines) return false;
+  const isDemo = toBackends(settings).every(({ engine }) => engine === "demo");
+  return isDemo && isLoopback(host) && keys.length === 0 && !open;
+}
+
+/**
+ * @param hasOwnEngines engines were given that are not those of the settings.
+ * @throws SettingsError if the folder for captures cannot be used.
+ */
+export async function startRecording(
+  settings: Settings,
+  log: Log,
+  hasOwnEngines = false,
+): Promise<Recording> {
+  const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxRecords } = settings;
+  const inspected = isInspected(settings, hasOwnEngines);
+  if (!inspected && folder === undefined) {
+    return { recorder: undefined, inspector: undefined, close: async () => {} };
+  }
+  const recorder = createRecorder({
+    limits: {
+      maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
+      maxTotalBytes: inspectMaxBytes,
+      // Where nobody looks at them, complete records are only written.
+      maxRecords: inspected ? inspectMaxRecords : 1,
+    },
+    keepsContent: settings.recordContent,
+    gateway: readVersion(),
+    now: () => new Date(),
+    clock: () => performance.now(),
+    pause: createPause(setImmediate),
+  });
+  const capture =
+    folder === undefined
+      ? undefined
+      : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
+  if (inspected) recorder.listen(() => {});
+  const inspector = inspected ? openInspector(settings, recorder, capture?.save) : undefined;
+  return { recorder, inspector, close: async () => capture?.close() };
+}

@@ -1,0 +1,121 @@
+/**
+ * Runs a call to a tool of the gateway: the result is appended to the transcript, and the model continues. The
+ * transcript only grows, so the engine's prefix cache is used.
+ */
+import { sentLength } from "../prompt/transcript.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import { callMessage, resultMessage } from "../../harmony/messages.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
+import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
+import type { Outcome } from "../steering/next-step.ts";
+import type { WrittenCall } from "../steering/open-call.ts";
+import { runInSlices } from "../../streams/slices.ts";
+import type { ApprovedCall, TurnEvent } from "../turn.ts";
+import { appendMessage, openMessage, parseWritten, type TurnState } from "../turn-state.ts";
+
+/** Runs the call that the model has just completed. */
+export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
+  const { emitter, builtins } = state;
+  const written = emitter.takeBuiltinCall();
+  if (written === undefined || builtins === undefined) return { type: "tool-ran", end: "answered" };
+  const { part, body } = written;
+  const call: RequestedCall = { id: part.id, recipient: part.name, body };
+  if (part.awaitsApproval) return { type: "tool-ran", end: "awaits-approval" };
+  const tool = builtins.find(part.name);
+  const outcome = tool && (await builtins.run(tool, call));
+  const result = outcome?.type === "result" ? outcome.result : undefined;
+  const fitted = await fit(state, result?.text ?? NO_CALLS_LEFT);
+  const messages = toMessages(written, fitted.text);
+  state.usage.addToolOutput(fitted.tokens);
+  appendMessage(state, state.prefixes.endOfCall, messages[1]);
+  const saved = tool && builtins.saveOne(tool);
+  const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
+  await give(state, {
+    type: "builtin-result",
+    id: part.id,
+    shown: result?.shown ?? toFailedCall({ ...call, origin: part.origin }, fitted.text),
+    failed: result?.failed ?? true,
+    ...(reason !== undefined && { reason }),
+    messages,
+    ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
+  });
+  return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
+}
+
+/**
+ * The messages of the call and its result. Function calls are on commentary, others on the channel that the model used.
+ */
+function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
+  if (part.origin !== undefined)
+    return [callMessage(part.name, raw), resultMessage(part.name, text)];
+  const { channel = "analysis", contentType } = header ?? {};
+  const type = contentType === undefined ? {} : { contentType };
+  return [
+    { role: "assistant", recipient: part.name, channel, ...type, content: raw },
+    { role: "tool", name: part.name, recipient: "assistant", channel, content: text },
+  ];
+}
+
+/** Appends a call as if the model had just made it. */
+export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void {
+  const { transcript, tokenizer, emitter, prefixes } = state;
+  const { recipient, body } = approved;
+  emitter.approved = approved;
+  openMessage(state, prefixes.builtinCall(recipient));
+  const ids: readonly TokenId[] = [...tokenizer.encode(body), prefixes.endOfCall];
+  transcript.appendIds(ids);
+  parseWritten(state, ids);
+  emitter.approved = undefined;
+}
+
+const NO_CALLS_LEFT = "Error: no more tool calls are available. Answer now.";
+
+/** Maximum tokens of one result, however much context is left. */
+const MAX_RESULT_TOKENS = 32_768;
+/** Maximum characters that are encoded: more than so many tokens of ordinary text have. */
+const MAX_RESULT_LENGTH = 8 * MAX_RESULT_TOKENS;
+/** Tokens reserved for the answer, unless the operator reserves more; at most a quarter of the context. */
+const ANSWER_ROOM = 1024;
+/** Tokens for the markers and names around a result, and for the note that it was cut. */
+const FRAME = 64;
+
+interface Fitted {
+  readonly text: string;
+  readonly tokens: number;
+  /** False: hardly any of it fitted, so further results would not fit either. */
+  readonly fits: boolean;
+}
+
+/** Cuts the result to leave room for an answer, and says so in the text. */
+async function fit(state: TurnState, text: string): Promise<Fitted> {
+  const { tokenizer, contextLength, steering, engine, transcript, pause, signal } = state;
+  const reserve = Math.max(
+    steering.answerReserve,
+    Math.min(ANSWER_ROOM, Math.floor((contextLength ?? Infinity) / 4)),
+  );
+  const left =
+    contextLength === undefined
+      ? MAX_RESULT_TOKENS
+      : contextLength - sentLength(transcript.prompt(), engine.capabilities) - reserve - FRAME;
+  const room = Math.max(0, Math.min(left, MAX_RESULT_TOKENS));
+  const known = text.slice(0, MAX_RESULT_LENGTH);
+  const ids = await runInSlices(tokenizer.encodeInSteps(known), { pause, signal, check() {} });
+  if (known === text && ids.length <= room) return { text, tokens: ids.length, fits: true };
+  const kept = tokenizer.decode(ids.slice(0, room)).replace(/\uFFFD$/, "");
+  const note = `[The result was cut here: ${room} tokens of it fit.]`;
+  const fits = left >= LEAST_RESULT;
+  return {
+    text: kept === "" ? note : `${kept}\n${note}`,
+    tokens: Math.min(ids.length, room),
+    fits,
+  };
+}
+
+/** With less context left, the model is told to answer. */
+const LEAST_RESULT = 256;
+
+async function give(state: TurnState, event: TurnEvent): Promise<void> {
+  // `runTurn` swallows this error, because nobody receives it any more.
+  if (!(await state.output.emit([event])))
+    throw new Error("the turn's consumer wants no more events");
+}

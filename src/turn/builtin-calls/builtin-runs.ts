@@ -1,0 +1,204 @@
+/**
+ * Manages the runs of a turn's tools: opened at the first call, limited in number and time, closed however the turn
+ * ends.
+ */
+import type {
+  BuiltinResult,
+  BuiltinRun,
+  BuiltinTool,
+  CitedLines,
+  CitedSource,
+  ShownCall,
+  ToolOrigin,
+} from "../../tools/builtin-tool.ts";
+import type { Turn, TurnBuiltins } from "../turn.ts";
+
+export interface BuiltinRuns {
+  /** The tool that a call is for. Undefined: none. */
+  find(recipient: string): BuiltinTool | undefined;
+  /** Rejects only when the signal is aborted. */
+  run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome>;
+  cite(cursor: number, lines?: CitedLines): CitedSource | undefined;
+  /** The state that the next turn of the conversation needs of this tool. */
+  saveOne(tool: BuiltinTool): string | undefined;
+  /** By tool name. Empty: no calls were made and no state was saved. */
+  save(): ReadonlyMap<string, string>;
+  close(): Promise<void>;
+  /** Number of calls. */
+  readonly executed: number;
+  /** Number of searches. */
+  readonly searches: number;
+  /** Number of opened pages. */
+  readonly opens: number;
+}
+
+export interface RequestedCall {
+  readonly id: string;
+  readonly recipient: string;
+  readonly body: string;
+}
+
+export type RunOutcome =
+  | { readonly type: "result"; readonly result: BuiltinResult }
+  /** The limit of calls or of time is reached. */
+  | { readonly type: "exhausted" };
+
+export function createBuiltinRuns(
+  turn: Turn,
+  builtins: TurnBuiltins,
+  signal: AbortSignal,
+): BuiltinRuns {
+  return new TurnRuns(turn, builtins, signal);
+}
+
+class TurnRuns implements BuiltinRuns {
+  executed = 0;
+  searches = 0;
+  opens = 0;
+  readonly #turn: Turn;
+  readonly #builtins: TurnBuiltins;
+  readonly #signal: AbortSignal;
+  readonly #runs = new Map<BuiltinTool, BuiltinRun>();
+  /** Aborted with the turn, and when the time limit for tools is reached. */
+  readonly #limit = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(turn: Turn, builtins: TurnBuiltins, signal: AbortSignal) {
+    this.#turn = turn;
+    this.#builtins = builtins;
+    this.#signal = signal;
+  }
+
+  find(recipient: string): BuiltinTool | undefined {
+    return this.#builtins.tools.find((tool) => tool.accepts(recipient));
+  }
+
+  async run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome> {
+    const { maxCalls } = this.#builtins;
+    if (this.executed >= maxCalls || this.#limit.signal.aborted) return { type: "exhausted" };
+    this.executed++;
+    if (call.recipient === "browser.search") this.searches++;
+    if (call.recipient === "browser.open") this.opens++;
+    this.#startClock();
+    try {
+      const result = await unlessAborted(this.#call(tool, call), this.#limit.signal);
+      return { type: "result", result };
+    } catch {
+      this.#signal.throwIfAborted();
+      const isOver = this.#limit.signal.aborted;
+      const text = isOver ? OUT_OF_TIME : FAILED;
+      const shown = toFailedCall({ ...call, origin: tool.origin?.(call.recipient) }, text);
+      const reason = isOver ? ({ reason: "timeout" } as const) : {};
+      return { type: "result", result: { text, failed: true, shown, ...reason } };
+    }
+  }
+
+  cite(cursor: number, lines?: CitedLines): CitedSource | undefined {
+    for (const run of this.#runs.values()) {
+      const source = run.cite?.(cursor, lines);
+      if (source !== undefined) return source;
+    }
+    return undefined;
+  }
+
+  saveOne(tool: BuiltinTool): string | undefined {
+    const state = this.#runs.get(tool)?.save();
+    return state !== undefined && state.length <= MAX_STATE_LENGTH ? state : undefined;
+  }
+
+  save(): ReadonlyMap<string, string> {
+    const states = new Map(this.#builtins.saved);
+    for (const tool of this.#runs.keys()) {
+      const state = this.saveOne(tool);
+      if (state === undefined) states.delete(tool.name);
+      else states.set(tool.name, state);
+    }
+    return states;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#signal.removeEventListener("abort", this.#abort);
+    this.#limit.abort();
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    // A failure to close a tool must not fail a turn that has succeeded.
+    await Promise.allSettled(runs.map((run) => run.close()));
+  }
+
+  async #call(tool: BuiltinTool, call: RequestedCall): Promise<BuiltinResult> {
+    const run = this.#runs.get(tool) ?? (await this.#open(tool));
+    return run.run(call, this.#limit.signal);
+  }
+
+  async #open(tool: BuiltinTool): Promise<BuiltinRun> {
+    const { tenant, id } = this.#turn;
+    const run = await tool.open({
+      tenant,
+      turnId: id,
+      saved: this.#builtins.saved?.get(tool.name),
+      signal: this.#limit.signal,
+    });
+    if (this.#limit.signal.aborted) await run.close();
+    else this.#runs.set(tool, run);
+    return run;
+  }
+
+  #startClock(): void {
+    if (this.executed > 1) return;
+    if (this.#signal.aborted) this.#abort();
+    this.#signal.addEventListener("abort", this.#abort, { once: true });
+    const { timeoutMs } = this.#builtins;
+    if (timeoutMs !== undefined) {
+      this.#timer = setTimeout(() => this.#limit.abort(new Error("out of time")), timeoutMs);
+    }
+  }
+
+  readonly #abort = (): void => this.#limit.abort(this.#signal.reason);
+}
+
+/** The limit documented at `BuiltinRun.save`. */
+const MAX_STATE_LENGTH = 1_048_576;
+
+const OUT_OF_TIME = "Error: the time for tool calls is over. Answer now.";
+/** The reason may contain addresses or keys, so only the operator sees it. */
+const FAILED = "Error: the tool failed.";
+
+/** A tool may be slow to react to the signal: the turn does not wait for it. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error("aborted", { cause: signal.reason }));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", abort);
+    work.then(resolve, reject).finally(settle);
+  });
+}
+
+/** The details for clients of a call that no run has described. `text`: the result for the model. */
+export function toFailedCall(
+  { recipient, body, origin }: RequestedCall & { readonly origin?: ToolOrigin | undefined },
+  text: string,
+): ShownCall {
+  if (origin !== undefined) {
+    const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } as const;
+    return { type: "mcp", ...origin, arguments: body, error };
+  }
+  if (recipient === "browser.search") {
+    return { type: "search", query: textArgument(body, "query"), results: [] };
+  }
+  if (recipient === "browser.find") return { type: "find", pattern: textArgument(body, "pattern") };
+  if (recipient.startsWith("browser")) return { type: "open" };
+  return { type: "code", code: body, containerId: "", outputs: [] };
+}
+
+function textArgument(body: string, name: string): string {
+  try {
+    const args: unknown = JSON.parse(body);
+    if (typeof args !== "object" || args === null) return "";
+    const value: unknown = Reflect.get(args, name);
+    return typeof value === "string" ? value : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,31 @@
+/** The events that a turn gives out. */
+import { type Consumer, deliverAll, type Demand, SerialQueue } from "../../streams/push-stream.ts";
+import type { OnFact } from "../facts.ts";
+import type { TurnEvent } from "../turn.ts";
+
+export class TurnOutput extends SerialQueue {
+  readonly consumer: Consumer<TurnEvent>;
+  readonly #onFact: OnFact | undefined;
+
+  constructor(consumer: Consumer<TurnEvent>, onFact: OnFact | undefined) {
+    super();
+    this.consumer = consumer;
+    this.#onFact = onFact;
+  }
+
+  /** Passes events to the consumer. Returns false if it wants no more. */
+  emit(events: readonly TurnEvent[]): Demand {
+    // Deltas are left out: they are made from tokens that have been reported.
+    if (this.#onFact) {
+      for (const event of events) {
+        if (event.type !== "part-delta") this.#onFact({ type: "emitted", event });
+      }
+    }
+    return this.pass(() => deliverAll(events, this.consumer));
+  }
+
+  /** The same for a single delta. */
+  emitDelta(delta: TurnEvent): Demand {
+    return this.deliver(delta, this.consumer);
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Everything the model has read and written in this turn: the prompt, then sampled and forced tokens, in
+ * order. It is append-only, so that each engine call extends the previous one and hits the engine's prefix
+ * cache.
+ */
+import type { Capabilities, EngineTokens, Prompt } from "../../engines/engine.ts";
+import { createMarkerScanner, idOfMarker, isHalfMarker } from "../../harmony/markers.ts";
+import { toPromptText } from "../../harmony/prompt-text.ts";
+import { CALL, END, END_OF_TEXT, RETURN, START } from "../../harmony/tokens.ts";
+import { toIdsJson } from "../../tokenizer/ids-json.ts";
+import { isSpecial, type TokenId, type Tokenizer } from "../../tokenizer/index.ts";
+
+export interface Transcript {
+  appendIds(ids: readonly TokenId[]): void;
+  append(tokens: EngineTokens): void;
+  /** The engine was cut: what may be the beginning of a spelled control token is left out. */
+  dropHalfMarker(): void;
+  /**
+   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
+   * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
+   * without any content stays open; see `isAtMessageStart`.
+   */
+  closeMessage(terminator?: TokenId): void;
+  /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
+  openMessage(start: readonly TokenId[]): void;
+  /** Nothing follows the `<|start|>assistant` at the end. */
+  isAtMessageStart(): boolean;
+  /** A snapshot of the transcript. */
+  prompt(): CountedPrompt;
+}
+
+export interface CountedPrompt extends Prompt {
+  /** Number of ids. Cheap, unlike `ids.length`, which materialises the ids. */
+  readonly length: number;
+  /** Tokens of `text()`. Broken control-token spellings take more tokens than the ids they came from. */
+  textLength(): number;
+  append(ids: readonly TokenId[]): CountedPrompt;
+}
+
+/** Prompt tokens in the form the engine receives: ids or text. */
+export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): number {
+  return idsIn ? prompt.length : prompt.textLength();
+}
+
+export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
+  return new GrowingTranscript(base, tokenizer);
+}
+
+class GrowingTranscript implements Transcript {
+  readonly #base: CountedPrompt;
+  readonly #tokenizer: Tokenizer;
+  /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
+  readonly #runs: (TokenId[] | string)[] = [];
+  #atMessageStart = true;
+  /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
+  readonly #scanner = createMarkerScanner();
+
+  constructor(base: CountedPrompt, tokenizer: Tokenizer) {
+    this.#base = base;
+    this.#tokenizer = tokenizer;
+  }
+
+  appendIds(ids: readonly TokenId[]): void {
+    this.#appendText(this.#scanner.end());
+    this.#pushIds(ids);
+  }
+
+  append(tokens: EngineTokens): void {
+    switch (tokens.type) {
+      case "ids":
+        return this.appendIds(tokens.ids);
+      case "pieces":
+        for (const piece of tokens.pieces) {
+          if ("special" in piece) this.appendIds([piece.special]);
+          else this.#appendText(piece.text);
+        }
+        return;
+      case "text":
+        return this.#appendSpelled(tokens.text);
+      default:
+        tokens satisfies never;
+    }
+  }
+
+  dropHalfMarker(): void {
+    this.#scanner.end();
+  }
+
+  closeMessage(terminator = END): void {
+    const waiting = this.#scanner.end();
+    // An incomplete marker is dropped: the following text could complete it.
+    if (!isHalfMarker(waiting)) this.#appendText(waiting);
+    const ids = this.#runs.at(-1);
+    const last = lastIdOf(ids);
+    if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
+    if (this.#endsWithStart()) this.#atMessageStart = true;
+    else if (last !== END && last !== CALL) this.appendIds([terminator]);
+  }
+
+  openMessage(start: readonly TokenId[]): void {
+    this.appendIds(start);
+    this.#atMessageStart = true;
+  }
+
+  isAtMessageStart(): boolean {
+    return this.#atMessageStart;
+  }
+
+  prompt(): CountedPrompt {
+    this.#appendText(this.#scanner.end());
+    if (this.#runs.length === 0) return this.#base;
+    return new ExtendedPrompt(this.#base, this.#runs, this.#tokenizer);
+  }
+
+  #pushIds(ids: readonly TokenId[]): void {
+    if (ids.length > 0) this.#atMessageStart = false;
+    const last = this.#runs.at(-1);
+    if (typeof last === "object") for (const id of ids) last.push(id);
+    else this.#runs.push([...ids]);
+  }
+
+  #appendSpelled(text: string): void {
+    for (const item of this.#scanner.push(text)) {
+      if (item.type === "marker") this.#pushIds([idOfMarker(item.marker)]);
+      else this.#appendText(item.type === "text" ? item.text : item.spelling);
+    }
+  }
+
+  #appendText(text: string): void {
+    if (text === "") return;
+    this.#atMessageStart = false;
+    const last = this.#runs.at(-1);
+    if (typeof last === "string") this.#runs[this.#runs.length - 1] = last + text;
+    else this.#runs.push(text);
+  }
+
+  /** Whether the last message is only `<|start|>assistant`. */
+  #endsWithStart(): boolean {
+    let header = "";
+    for (const run of this.#runs.toReversed()) {
+      if (typeof run === "string") {
+        header = run.slice(-ROLE.length - 1) + header;
+      } else {
+        for (const id of run.toReversed()) {
+          if (id === START) return header === ROLE;
+          if (isSpecial(id) || header.length > ROLE.length) return false;
+          header = this.#tokenizer.decode([id]) + header;
+        }
+      }
+    }
+    return header === "";
+  }
+}
+
+const ROLE = "assistant";
+
+function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undefined {
+  return typeof run === "object" ? run.at(-1) : undefined;
+}
+
+/** A prompt with what a turn added to it: a snapshot that later runs do not change. */
+class ExtendedPrompt implements CountedPrompt {
+  readonly #base: CountedPrompt;
+  readonly #runs: readonly (readonly TokenId[] | string)[];
+  readonly #tokenizer: Tokenizer;
+  #appendedIds: readonly TokenId[] | undefined;
+  #appendedTexts: readonly { readonly text: string; readonly tokens: number }[] | undefined;
+
+  constructor(
+    base: CountedPrompt,
+    runs: readonly (readonly TokenId[] | string)[],
+    tokenizer: Tokenizer,
+  ) {
+    this.#base = base;
+    this.#runs = runs.map((run) => (typeof run === "string" ? run : run.slice()));
+    this.#tokenizer = tokenizer;
+  }
+
+  get length(): number {
+    return this.#base.length + this.#ids().length;
+  }
+
+  textLength(): number {
+    return this.#texts().reduce((sum, { tokens }) => sum + tokens, this.#base.textLength());
+  }
+
+  get ids(): readonly TokenId[] {
+    return [...this.#base.ids, ...this.#ids()];
+  }
+
+  idsJson(): readonly Uint8Array[] {
+    return [...this.#base.idsJson(), toIdsJson(this.#ids())];
+  }
+
+  text(): string {
+    return this.#texts().reduce((all, { text }) => all + text, this.#base.text());
+  }
+
+  append(ids: readonly TokenId[]): CountedPrompt {
+    return new ExtendedPrompt(this.#base, [...this.#runs, ids], this.#tokenizer);
+  }
+
+  #ids(): readonly TokenId[] {
+    return (this.#appendedIds ??= this.#runs.flatMap((run) =>
+      typeof run === "string" ? this.#tokenizer.encode(run) : run,
+    ));
+  }
+
+  #texts(): readonly { readonly text: string; readonly tokens: number }[] {
+    return (this.#appendedTexts ??= this.#runs.map((run) =>
+      // Text from an engine is returned unchanged, since the engine produced it. Ids may spell a control
+      // token in ordinary tokens, which is broken.
+      typeof run === "string"
+        ? { text: run, tokens: this.#tokenizer.encode(run).length }
+        : toPromptText(run, { tokenizer: this.#tokenizer }),
+    ));
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Counts the tokens of growing text incrementally, for engines that return no ids. A spelled marker counts as
+ * one token.
+ */
+import { createMarkerScanner } from "../../harmony/markers.ts";
+import type { Tokenizer } from "../../tokenizer/index.ts";
+
+export interface TextMeter {
+  push(text: string): void;
+  /** Marks a boundary that no token crosses. */
+  cut(): void;
+  tokens(): number;
+  /** Those of the text that no further text can split otherwise. Costs nothing. */
+  settled(): number;
+  /** Whether there are more tokens than this, whatever text follows. */
+  exceeds(limit: number): boolean;
+}
+
+/** Length in characters at which text without spaces is counted as it stands. */
+const MAX_REST = 256;
+
+/** Bytes of a UTF-16 code unit in UTF-8: the most tokens that it can be. */
+const MAX_TOKENS_PER_UNIT = 3;
+/** How many tokens the end of a text can have more than it has with what follows: half a marker, half a word. */
+const UNSURE_TOKENS = 8;
+
+export function createTextMeter(tokenizer: Tokenizer): TextMeter {
+  return new Meter(tokenizer);
+}
+
+/**
+ * The tokenizer always splits at a space after a non-space. Text before the last such space is final and is
+ * counted once.
+ */
+class Meter implements TextMeter {
+  readonly #tokenizer: Tokenizer;
+  #settled = 0;
+  #rest = "";
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+  }
+
+  push(text: string): void {
+    this.#rest += text;
+    const end = settledEnd(this.#rest);
+    if (end > 0) this.#settle(end);
+  }
+
+  cut(): void {
+    this.#settle(this.#rest.length);
+  }
+
+  settled(): number {
+    return this.#settled;
+  }
+
+  exceeds(limit: number): boolean {
+    const left = limit - this.#settled;
+    if (left < 0) return true;
+    const sure = left + UNSURE_TOKENS;
+    if (this.#rest.length * MAX_TOKENS_PER_UNIT <= sure) return false;
+    return count(this.#rest, this.#tokenizer) > sure;
+  }
+
+  tokens(): number {
+    return this.#settled + count(this.#rest, this.#tokenizer);
+  }
+
+  #settle(end: number): void {
+    this.#settled += count(this.#rest.slice(0, end), this.#tokenizer);
+    this.#rest = this.#rest.slice(end);
+  }
+}
+
+function settledEnd(rest: string): number {
+  let at = rest.lastIndexOf(" ");
+  while (at > 0 && /\s/.test(rest.charAt(at - 1))) at = rest.lastIndexOf(" ", at - 1);
+  if (at > 0 || rest.length <= MAX_REST) return at;
+  // Do not split inside a marker.
+  const marker = rest.lastIndexOf("<");
+  return marker > MAX_REST / 2 ? marker : rest.length;
+}
+
+function count(text: string, tokenizer: Tokenizer): number {
+  if (!text.includes("<|")) return tokenizer.encode(text).length;
+  const scanner = createMarkerScanner();
+  let tokens = 0;
+  let run = "";
+  for (const item of scanner.push(text)) {
+    if (item.type === "text") {
+      run += item.text;
+    } else {
+      tokens += tokenizer.encode(run).length + 1;
+      run = "";
+    }
+  }
+  return tokens + tokenizer.encode(run + scanner.end()).length;
+}

@@ -1,0 +1,217 @@
+/**
+ * Parses the model's output across all messages of a turn.
+ *
+ * Each forced message starts a new Harmony parser. The previous one is ended first, and its counts are added
+ * up.
+ */
+import type { EngineTokens } from "../../engines/engine.ts";
+import { LONGEST_LOST_HEADER, suggestsLostHeader } from "../../harmony/lost-markers.ts";
+import {
+  type BuiltinName,
+  createParser,
+  type InputEnd,
+  type ParseEvent,
+  type Parser,
+  type PartKind,
+} from "../../harmony/parse.ts";
+import { START } from "../../harmony/tokens.ts";
+import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
+import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
+import { createTextMeter, type TextMeter } from "./text-meter.ts";
+
+export interface TurnParser {
+  /**
+   * Called when another engine of a pool answers. How its text is parsed changes at the latest with the next
+   * message.
+   */
+  readAs(reading: MarkerReading): void;
+  /** Parses sampled tokens. */
+  push(tokens: EngineTokens): ParseEvent[];
+  /** Whether these ids can only continue the open part. See {@link Parser.canContinueBody}. */
+  canContinueBody(ids: readonly TokenId[]): boolean;
+  /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
+  continueBody(ids: readonly TokenId[], from: number, to: number): string;
+  /** The same for ids whose text is known. See {@link Parser.countBody}. */
+  countBody(ids: number): void;
+  /** Parses a header written by the gateway. */
+  pushIds(ids: readonly TokenId[]): ParseEvent[];
+  /** Ends the current message. Idempotent. */
+  end(reason: InputEnd): ParseEvent[];
+  /** Starts a new parser directly after `<|start|>assistant`. The previous one must have ended. */
+  restart(): void;
+  /** The model has ended its turn. Further engine output is ignored. */
+  readonly done: boolean;
+  readonly position: Parser["position"];
+  readonly openPart: PartKind | undefined;
+  /** Reasoning tokens so far, calls to built-in tools included: counted by id, or for text by our own tokenizer. */
+  readonly reasoningTokens: number;
+  /** The parsers' repairs so far, by name. */
+  readonly recoveries: ReadonlyMap<string, number>;
+}
+
+interface TurnParserOptions extends MarkerReading {
+  readonly toolNames: readonly string[];
+  /** Those whose call bodies are free text. */
+  readonly textTools: readonly string[];
+  readonly builtins: readonly BuiltinName[];
+}
+
+export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
+  return new MessageParsers(tokenizer, options);
+}
+
+class MessageParsers implements TurnParser {
+  readonly #tokenizer: Tokenizer;
+  #options: TurnParserOptions;
+  readonly #textMeter: TextMeter;
+  /** Absent: the first parser is still in use. */
+  #earlierRecoveries: ReadonlyMap<string, number> | undefined;
+  #earlierTokens = 0;
+  /** The engine returns text only. */
+  #isText = false;
+  #hasShownMarker = false;
+  /** Two header words are joined, as in text without the control tokens between them. */
+  #hasLostHeader = false;
+  /** The end of the text so far, since a control token or a header may be split across reads. */
+  #tail = "";
+  /** The model must begin with a header: the gateway has written no part of one. */
+  #expectsHeader = true;
+  /** The parser has read nothing yet. */
+  #isUntouched = true;
+  #parser: Parser;
+
+  constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
+    this.#tokenizer = tokenizer;
+    this.#options = options;
+    this.#textMeter = createTextMeter(tokenizer);
+    this.#parser = createParser(tokenizer, options);
+  }
+
+  readAs(reading: MarkerReading): void {
+    const isKnown = reading.markers === this.#options.markers;
+    this.#options = { ...this.#options, ...reading };
+    this.#hasShownMarker = false;
+    this.#hasLostHeader = false;
+    this.#tail = "";
+    if (this.#isUntouched && !isKnown) this.#parser = createParser(this.#tokenizer, this.#options);
+  }
+
+  push(tokens: EngineTokens): ParseEvent[] {
+    this.#isUntouched = false;
+    switch (tokens.type) {
+      case "ids":
+        return this.#parser.pushIds(tokens.ids);
+      case "pieces":
+        return this.#metered(this.#parser.openPart, this.#parser.pushPieces(tokens.pieces));
+      case "text":
+        return this.#metered(this.#parser.openPart, this.#pushText(tokens.text));
+      default:
+        return tokens satisfies never;
+    }
+  }
+
+  canContinueBody(ids: readonly TokenId[]): boolean {
+    return this.#parser.canContinueBody(ids);
+  }
+
+  continueBody(ids: readonly TokenId[], from: number, to: number): string {
+    this.#isUntouched = false;
+    return this.#parser.continueBody(ids, from, to);
+  }
+
+  countBody(ids: number): void {
+    this.#parser.countBody(ids);
+  }
+
+  pushIds(ids: readonly TokenId[]): ParseEvent[] {
+    this.#isUntouched = false;
+    // Ids that end with `<|start|>assistant` leave the header to the model.
+    if (ids.length > 0) this.#expectsHeader = ids.at(-2) === START;
+    return this.#parser.pushIds(ids);
+  }
+
+  end(reason: InputEnd): ParseEvent[] {
+    const events = this.#parser.end(reason);
+    this.#expectMarkers(events);
+    return events;
+  }
+
+  #pushText(text: string): ParseEvent[] {
+    this.#isText = true;
+    if (!this.#hasShownMarker) this.#findMarker(text);
+    const events = this.#parser.pushText(text);
+    this.#expectMarkers(events);
+    return events;
+  }
+
+  #findMarker(text: string): void {
+    const seen = this.#tail + text;
+    this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
+    this.#hasLostHeader ||= suggestsLostHeader(seen);
+    // No control token is longer.
+    this.#tail = seen.slice(-LONGEST_LOST_HEADER);
+    if (this.#hasShownMarker) this.#options.onShownMarker();
+  }
+
+  /**
+   * Checked before the events are emitted: the parser holds them until it is certain. A completion begins
+   * with a control token, so text without one comes from an engine that hides them, unless the engine is
+   * known to show them.
+   */
+  #expectMarkers(events: readonly ParseEvent[]): void {
+    if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;
+    const lacksHeader = this.#expectsHeader && events.length > 0;
+    if (lacksHeader || this.#hasLostHeader || this.#parser.recoveries.has("lost-markers")) {
+      refuseHiddenMarkers();
+    }
+  }
+
+  restart(): void {
+    this.#earlierRecoveries = this.recoveries;
+    this.#earlierTokens += analysisTokens(this.#parser);
+    this.#parser = createParser(this.#tokenizer, this.#options);
+    this.#expectsHeader = true;
+    this.#isUntouched = true;
+  }
+
+  get done(): boolean {
+    return this.#parser.done;
+  }
+
+  get position(): Parser["position"] {
+    return this.#parser.position;
+  }
+
+  get openPart(): PartKind | undefined {
+    return this.#parser.openPart;
+  }
+
+  get reasoningTokens(): number {
+    return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens();
+  }
+
+  get recoveries(): ReadonlyMap<string, number> {
+    const counts = new Map(this.#earlierRecoveries);
+    for (const [name, count] of this.#parser.recoveries) {
+      counts.set(name, (counts.get(name) ?? 0) + count);
+    }
+    return counts;
+  }
+
+  #metered(openPart: PartKind | undefined, events: ParseEvent[]): ParseEvent[] {
+    let part = openPart;
+    for (const event of events) {
+      if (event.type === "part-start") {
+        part = event.part;
+        this.#textMeter.cut();
+      } else if (event.type === "part-delta" && (part === "reasoning" || part === "builtin-call")) {
+        this.#textMeter.push(event.text);
+      }
+    }
+    return events;
+  }
+}
+
+function analysisTokens({ tokens }: Parser): number {
+  return tokens.reasoning + tokens.builtinCall;
+}

@@ -1,0 +1,192 @@
+/**
+ * Makes one engine call: limits it to the turn's remaining tokens, counts its usage and adds the request's
+ * own fields.
+ */
+import { EngineError } from "../../engines/engine-error.ts";
+import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../../engines/engine.ts";
+import { consume, type Demand, guard } from "../../streams/push-stream.ts";
+import { toMarkerReading } from "../reading/shown-markers.ts";
+import { createTextMeter, type TextMeter } from "../reading/text-meter.ts";
+import { type CountedPrompt, sentLength } from "../prompt/transcript.ts";
+import { emitStart, type TurnState } from "../turn-state.ts";
+
+interface EngineCall extends Pick<
+  CompletionRequest,
+  "sampling" | "stopIds" | "constraint" | "topLogprobs"
+> {
+  readonly prompt: CountedPrompt;
+  /** In tokens. Absent: all that the turn has left. */
+  readonly maxTokens?: number;
+}
+
+/** Adds tokens to the turn's usage. Call it once per token, and not for tokens after a cut. */
+export type CountTokens = (tokens: EngineTokens) => void;
+
+export interface TokenReader {
+  /** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
+  take(tokens: EngineTokens, count: CountTokens): Demand;
+  /** Brings the turn's state up to date with the tokens taken so far. Called at the latest when the call ends. */
+  settle?(): void;
+}
+
+/** How an engine call has ended. */
+export type CallEnd =
+  | {
+      readonly type: "finished";
+      readonly reason: "stop" | "length";
+      /** The finish reason as the server spelled it. */
+      readonly nativeReason: string | null;
+      /** The call's limit was all that the turn had left. */
+      readonly isTurnLimit: boolean;
+    }
+  | { readonly type: "cut" }
+  /** The request or context limit was already reached, so the engine was not called. */
+  | { readonly type: "no-tokens-left" };
+
+/**
+ * Throws the engine's `EngineError`, also if its stream ends without a finish event, and whatever
+ * `reader` throws.
+ */
+export async function callEngine(
+  state: TurnState,
+  { prompt, maxTokens = Infinity, ...call }: EngineCall,
+  reader: TokenReader,
+): Promise<CallEnd> {
+  const { turn, engine, usage, onFact } = state;
+  const promptLength = sentLength(prompt, engine.capabilities);
+  const left = tokensLeft(state, promptLength);
+  if (left < 1) return { type: "no-tokens-left" };
+
+  const reading = new Reading(state, reader, left <= maxTokens);
+  const request: CompletionRequest = {
+    ...call,
+    prompt,
+    maxTokens: Math.min(maxTokens, left),
+    requestId: turn.id,
+    tenant: turn.tenant,
+    ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
+    ...(turn.affinity !== undefined && { affinity: turn.affinity }),
+    ...(turn.engineHeaders && { headers: turn.engineHeaders }),
+    ...(onFact && { onAttempt: onFact }),
+  };
+  onFact?.({ type: "called", stage: state.stage, request });
+  state.nativeReason = null;
+  usage.beginCall(promptLength, reading.startMeter(request.maxTokens));
+  try {
+    const guarded = guard<EngineEvent>(reading);
+    await consume(engine.complete(request, state.signal), guarded.consumer);
+    guarded.check();
+  } catch (error) {
+    onFact?.({ type: "call-failed", error });
+    throw error;
+  } finally {
+    reader.settle?.();
+  }
+  if (reading.end === undefined) {
+    throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
+  }
+  return reading.end;
+}
+
+/** Reads the events of one engine call. */
+class Reading {
+  end: CallEnd | undefined;
+  readonly #state: TurnState;
+  readonly #reader: TokenReader;
+  readonly #isTurnLimit: boolean;
+  /** Absent: no text has arrived. */
+  #meter: TextMeter | undefined;
+
+  constructor(state: TurnState, reader: TokenReader, isTurnLimit: boolean) {
+    this.#state = state;
+    this.#reader = reader;
+    this.#isTurnLimit = isTurnLimit;
+  }
+
+  /** Counts the text that arrives. */
+  startMeter(maxTokens: number): { tokens(): number } {
+    // Text that ends within a token is encoded as several. The engine samples no more than was requested.
+    return { tokens: () => Math.min(this.#meter?.tokens() ?? 0, maxTokens) };
+  }
+
+  take(event: EngineEvent): Demand {
+    switch (event.type) {
+      case "open":
+        this.#state.onFact?.(event);
+        if (event.engine) readAs(this.#state, event.engine);
+        return emitStart(this.#state);
+      case "finish":
+        this.#reader.settle?.();
+        this.#state.onFact?.(event);
+        this.#state.usage.endCall(event.usage);
+        this.end = {
+          type: "finished",
+          reason: event.reason,
+          nativeReason: event.nativeReason,
+          isTurnLimit: this.#isTurnLimit,
+        };
+        return false;
+      case "ids":
+        if (event.cachedTokens !== undefined) this.#state.usage.addCached(event.cachedTokens);
+        return this.#takeTokens(event);
+      case "pieces":
+      case "text":
+        return this.#takeTokens(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #takeTokens(tokens: EngineTokens): Demand {
+    const more = this.#reader.take(tokens, this.#count);
+    return typeof more === "boolean"
+      ? this.#noteCut(more)
+      : more.then((wanted) => this.#noteCut(wanted));
+  }
+
+  #noteCut(more: boolean): boolean {
+    if (!more) this.end ??= { type: "cut" };
+    return more;
+  }
+
+  readonly #count: CountTokens = (tokens) => {
+    const { usage, tokenizer } = this.#state;
+    switch (tokens.type) {
+      case "ids":
+        return usage.add(tokens.ids.length);
+      case "pieces":
+        return usage.add(sum(tokens.counts));
+      case "text":
+        if (tokens.tokens !== undefined) return usage.add(tokens.tokens);
+        this.#meter ??= createTextMeter(tokenizer);
+        return this.#meter.push(tokens.text);
+      default:
+        tokens satisfies never;
+    }
+  };
+}
+
+/** Another engine of a pool answers. */
+function readAs({ parser, steering, onFact }: TurnState, engine: Engine): void {
+  const reading = toMarkerReading(engine, steering);
+  onFact?.({ type: "read-as", markers: reading.markers });
+  parser.readAs(reading);
+}
+
+function sum(counts: readonly number[]): number {
+  let total = 0;
+  for (const count of counts) total += count;
+  return total;
+}
+
+/** The context of gpt-oss, as far as its weights go: the most output of a model whose context is not known. */
+const LONGEST_CONTEXT = 131_072;
+
+/** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */
+function tokensLeft(state: TurnState, promptLength: number): number {
+  const { turn, contextLength, steering, usage } = state;
+  const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
+  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens();
+  const byContext = contextLength === undefined ? LONGEST_CONTEXT : contextLength - promptLength;
+  return Math.min(byRequest, byContext);
+}

@@ -1,0 +1,117 @@
+/** Counts an engine's tokens against the most that a completion may have, whatever form they have and whatever the engine says. */
+import type { EngineTokens } from "../../engines/engine.ts";
+import { o200kHarmony } from "../../tokenizer/index.ts";
+import { createTextMeter, type TextMeter } from "../reading/text-meter.ts";
+import { textUnit } from "../reading/token-units.ts";
+
+export interface TokenAllowance {
+  /** Counts tokens. Returns those that are still allowed: the same object if all are, undefined if none is. */
+  take(tokens: EngineTokens): EngineTokens | undefined;
+}
+
+export function createTokenAllowance(maxTokens: number): TokenAllowance {
+  return new Allowance(maxTokens);
+}
+
+type Ids = Extract<EngineTokens, { type: "ids" }>;
+type Pieces = Extract<EngineTokens, { type: "pieces" }>;
+type Text = Extract<EngineTokens, { type: "text" }>;
+
+/** No token of the vocabulary has more characters. A count of fewer tokens than these is not believed. */
+const MAX_TOKEN_CHARS = 128;
+
+class Allowance implements TokenAllowance {
+  #left: number;
+  /** Absent: no text has come without a count. */
+  #meter: TextMeter | undefined;
+
+  constructor(maxTokens: number) {
+    this.#left = maxTokens;
+  }
+
+  take(tokens: EngineTokens): EngineTokens | undefined {
+    switch (tokens.type) {
+      case "ids":
+        return this.#takeIds(tokens);
+      case "pieces":
+        return this.#takePieces(tokens);
+      case "text":
+        return tokens.tokens === undefined
+          ? this.#takeText(tokens)
+          : this.#takeCountedText(tokens, tokens.tokens);
+      default:
+        return tokens satisfies never;
+    }
+  }
+
+  #takeIds(tokens: Ids): Ids | undefined {
+    const { ids, logprobs } = tokens;
+    const room = this.#spend(ids.length);
+    if (room >= ids.length) return tokens;
+    if (room === 0) return undefined;
+    const kept = logprobs && { logprobs: logprobs.slice(0, room) };
+    return { ...tokens, ids: ids.slice(0, room), ...kept };
+  }
+
+  #takePieces(tokens: Pieces): Pieces | undefined {
+    const { pieces, counts } = tokens;
+    let allowed = 0;
+    for (const [at, piece] of pieces.entries()) {
+      const count = atLeast("text" in piece ? leastTokens(piece.text) : 1, counts[at]);
+      if (this.#spend(count) < count) break;
+      allowed += 1;
+    }
+    if (allowed === pieces.length) return tokens;
+    if (allowed === 0) return undefined;
+    return { type: "pieces", pieces: pieces.slice(0, allowed), counts: counts.slice(0, allowed) };
+  }
+
+  #takeCountedText(tokens: Text, told: number): Text | undefined {
+    const count = atLeast(leastTokens(tokens.text), told);
+    const room = this.#spend(count);
+    if (room >= count) return tokens;
+    return nonEmpty(textUnit(tokens, 0, Math.floor((tokens.text.length * room) / count)));
+  }
+
+  /**
+   * Text counts as far as no further text can split it into fewer tokens. A server that stops at its limit never has more of it,
+   * and one that does not is stopped within some words.
+   */
+  #takeText(tokens: Text): Text | undefined {
+    const meter = (this.#meter ??= createTextMeter(o200kHarmony()));
+    const room = Math.max(0, this.#left - meter.settled());
+    if (leastTokens(tokens.text) <= room) {
+      meter.push(tokens.text);
+      if (!meter.exceeds(this.#left)) return tokens;
+    }
+    return nonEmpty({ type: "text", text: firstTokens(tokens.text, room) });
+  }
+
+  /** Returns how many of so many tokens there is room for. */
+  #spend(count: number): number {
+    const room = Math.min(count, this.#left);
+    this.#left -= room;
+    return room;
+  }
+}
+
+/** The count that a server told, unless it cannot be true. */
+function atLeast(least: number, told = 0): number {
+  return told > least ? told : least;
+}
+
+function leastTokens(text: string): number {
+  return Math.ceil(text.length / MAX_TOKEN_CHARS);
+}
+
+/** Without the bytes of a character that is not complete. */
+function firstTokens(text: string, count: number): string {
+  const tokenizer = o200kHarmony();
+  const ids = tokenizer.encode(text.slice(0, count * MAX_TOKEN_CHARS)).slice(0, count);
+  const decoder = tokenizer.createDecoder();
+  return ids.map((id) => decoder.push(id)).join("");
+}
+
+function nonEmpty(tokens: Text): Text | undefined {
+  return tokens.text === "" ? undefined : tokens;
+}

@@ -1,0 +1,68 @@
+/**
+ * Checks whether the model's output meets the request's demands. Every output is checked, because some
+ * engines ignore constraints silently.
+ */
+import type { Json } from "../../harmony/json.ts";
+import type { WrongCall } from "./next-step.ts";
+import type { OfferedTool, Part, Turn } from "../turn.ts";
+import type { TurnState } from "../turn-state.ts";
+import { whyInvalid } from "./validate.ts";
+
+export function toAnswerSchema({ answer }: Turn): Json | undefined {
+  return answer.type === "json-schema" ? answer.schema : undefined;
+}
+
+/** Finds the tool with this name if its arguments must satisfy their schema. */
+export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
+  const tool = turn.tools.find((each) => each.name === name);
+  if (tool === undefined || tool.text !== undefined) return undefined;
+  return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
+}
+
+/** Finds the tool of a call if its arguments must satisfy their schema. */
+export function toCheckedTool(turn: Turn, part: Part | undefined): OfferedTool | undefined {
+  return part?.kind === "tool-call" ? findCheckedTool(turn, part.name) : undefined;
+}
+
+/** Whether completed calls are held until their arguments are checked. */
+export function hasUncheckedCall({ turn, emitter }: TurnState): boolean {
+  if (!emitter.holds("tool-call") || emitter.part !== undefined) return false;
+  return emitter.held("tool-call").some(({ part }) => toCheckedTool(turn, part));
+}
+
+/**
+ * Returns why the answer is invalid, or undefined. Clients join all answer parts into one text, so a JSON
+ * document next to other text is invalid.
+ */
+export async function whyAnswerIsWrong({
+  emitter,
+  turn,
+  signal,
+}: TurnState): Promise<string | undefined> {
+  if (emitter.count("content") > 1) return "there is other text beside the document";
+  const texts = emitter.holds("content")
+    ? emitter.held("content").map(({ text }) => text)
+    : [emitter.answerText];
+  const checker = turn.answer.type === "json-schema" ? turn.answer.checker : undefined;
+  const problem = await whyInvalid((turn.prefill ?? "") + texts.join(""), checker, signal);
+  if (problem === undefined || emitter.stopSequence === undefined) return problem;
+  return `the stop string ${JSON.stringify(emitter.stopSequence)} ended it: ${problem}`;
+}
+
+/** Finds the first call whose arguments violate their schema. */
+export async function findWrongCall({
+  emitter,
+  turn,
+  signal,
+}: TurnState): Promise<WrongCall | undefined> {
+  const calls =
+    emitter.holds("tool-call") || !emitter.last
+      ? emitter.held("tool-call")
+      : [{ part: emitter.last, text: emitter.text }];
+  for (const { part, text } of calls) {
+    const tool = toCheckedTool(turn, part);
+    const problem = tool && (await whyInvalid(text, tool.checker, signal));
+    if (tool && problem !== undefined) return { tool, problem };
+  }
+  return undefined;
+}

@@ -1,0 +1,106 @@
+/** Decides where reading stops before the model ends. All functions are pure predicates. */
+import { hasUncheckedCall } from "./checks.ts";
+import { findFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
+import type { Cut } from "./next-step.ts";
+import type { TurnState } from "../turn-state.ts";
+
+/** Returns why reading should stop in the current stage, or undefined to continue. */
+export function findCut(state: TurnState): Cut | undefined {
+  const { stage, emitter, parser } = state;
+  switch (stage) {
+    case "free":
+      return findCutInFreeTurn(state);
+    case "constrained-turn":
+      return state.turn.toolChoice.type === "required"
+        ? findCutBeforeCall(state)
+        : findCutInFreeTurn(state);
+    case "reasoning":
+      if (parser.position !== "body") return "reasoning-completed";
+      return mustEndReasoning(state) ? "reasoning-budget" : undefined;
+    case "answer":
+      return emitter.part?.kind === "content" ? undefined : "answer-completed";
+    case "arguments":
+      return emitter.part?.kind === "tool-call" ? undefined : "call-completed";
+    case "more-calls":
+      return parser.openPart && parser.openPart !== "tool-call" ? "not-a-call" : undefined;
+    default:
+      return stage satisfies never;
+  }
+}
+
+/** Whether a cut must fall on an exact token, so that tokens must be read one by one. */
+export function needsExactCuts({ stage, turn, steering, engine }: TurnState): boolean {
+  return (
+    (stage !== "free" && stage !== "constrained-turn") ||
+    turn.answer.type !== "text" ||
+    !turn.reasoning.enabled ||
+    turn.reasoning.maxTokens !== undefined ||
+    turn.builtins !== undefined ||
+    turn.toolChoice.type === "allowed" ||
+    turn.toolChoice.type === "required" ||
+    turn.tools.some(
+      ({ strict, text }) => strict || (text && findFormat(engine.capabilities, text.formats)),
+    ) ||
+    (turn.tools.length > 0 && !turn.parallelToolCalls) ||
+    (turn.maxOutputTokens !== undefined && steering.answerReserve > 0) ||
+    steering.refuseUnofferedTools
+  );
+}
+
+/**
+ * After how many ids that only continue the open part {@link findCut} may return something else than before, unless the repetition
+ * guard has found something.
+ */
+export function idsUntilCut(state: TurnState): number {
+  return state.parser.openPart === "reasoning" ? reasoningLeft(state) : Infinity;
+}
+
+function findCutInFreeTurn(state: TurnState): Cut | undefined {
+  const { emitter, turn, parser } = state;
+  // Output that is already constrained needs no second constraint.
+  const constrained = state.stage === "constrained-turn";
+  const isDocument = turn.answer.type !== "text";
+  if (emitter.refused !== undefined) return "call-refused";
+  if (emitter.hasBuiltinCall) return "builtin-call";
+  if (parser.openPart === "reasoning") {
+    return mustEndReasoning(state) ? "reasoning-budget" : undefined;
+  }
+  switch (emitter.part?.kind) {
+    case "content":
+      return isDocument && !constrained && toAnswerConstraint(state) ? "answer-opened" : undefined;
+    case "tool-call":
+      return !constrained && toArgumentsConstraint(state, emitter.part) ? "call-opened" : undefined;
+    default:
+      if (hasUncheckedCall(state)) return "call-completed";
+      if (isDocument && emitter.count("content") > 0) return "answer-completed";
+      return !turn.parallelToolCalls && emitter.count("tool-call") > 0 ? "call-limit" : undefined;
+  }
+}
+
+/** Only a call may follow, optionally after reasoning. */
+function findCutBeforeCall(state: TurnState): Cut | undefined {
+  const { emitter, parser } = state;
+  if (parser.openPart === "reasoning") {
+    return mustEndReasoning(state) ? "reasoning-budget" : undefined;
+  }
+  return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
+}
+
+/**
+ * Reasoning is disabled, has used up its budget, reaches into the tokens reserved for the answer, or repeats
+ * itself.
+ */
+function mustEndReasoning(state: TurnState): boolean {
+  return reasoningLeft(state) === 0 || state.repetition?.looping === true;
+}
+
+/** How many more tokens of reasoning its budget and the answer's reserve leave; none while it is disabled. */
+function reasoningLeft({ turn, steering, usage, parser }: TurnState): number {
+  const { enabled, maxTokens = Infinity } = turn.reasoning;
+  if (!enabled) return 0;
+  const ofBudget = maxTokens - parser.reasoningTokens;
+  const { maxOutputTokens } = turn;
+  if (maxOutputTokens === undefined || steering.answerReserve === 0) return Math.max(0, ofBudget);
+  const ofOutput = maxOutputTokens - steering.answerReserve - usage.completionTokens();
+  return Math.max(0, Math.min(ofBudget, ofOutput));
+}

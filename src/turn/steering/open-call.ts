@@ -1,0 +1,77 @@
+/** Calls that the gateway runs: how they are given out, and how one is read while the model writes it. */
+import type { ParseEvent, PartHeader } from "../../harmony/parse.ts";
+import type { CitationMode, FindSource } from "../output/citations.ts";
+import { type CodeBody, createCodeBody } from "../output/code-body.ts";
+import type { ApprovedCall, Part } from "../turn.ts";
+
+/** A call that the gateway runs, as the model wrote it. */
+export interface WrittenCall {
+  readonly part: Extract<Part, { kind: "builtin-call" }>;
+  /** Code or arguments. */
+  readonly body: string;
+  /** The same as it stands in the transcript. */
+  readonly raw: string;
+  readonly header: PartHeader | undefined;
+}
+
+/** How calls that the gateway runs, and citations of what they found, are given out. */
+export interface EmittedBuiltins {
+  /** The recipient of a function that the gateway runs. Undefined for a function of the client. */
+  readonly recipientOf: (name: string) => string | undefined;
+  /** Properties of the tool that are reported with the call. */
+  readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
+  /** Code came as a JSON argument. */
+  readonly onWrappedCode: () => void;
+  readonly citations: CitationMode;
+  readonly cite: FindSource;
+}
+
+/** The part of a call that begins. */
+export function toBuiltinPart(
+  { id, name }: Pick<WrittenCall["part"], "id" | "name">,
+  builtins: EmittedBuiltins | undefined,
+  approved: ApprovedCall | undefined,
+): Part {
+  const { origin, awaitsApproval } = builtins?.describe(name) ?? {};
+  return {
+    kind: "builtin-call",
+    id,
+    name,
+    ...(origin && { origin }),
+    ...(awaitsApproval && !approved && { awaitsApproval }),
+    ...(approved?.requestId !== undefined && { approvalRequestId: approved.requestId }),
+  };
+}
+
+/** The call that is being written. */
+export class OpenCall {
+  readonly #header: PartHeader | undefined;
+  /** Absent: the body is JSON. */
+  readonly #code: CodeBody | undefined;
+  #raw = "";
+
+  constructor(event: Extract<ParseEvent, { type: "part-start" }>) {
+    this.#header = event.header;
+    if (event.part === "builtin-call" && event.rawBody) this.#code = createCodeBody();
+  }
+
+  /** Adds text. Returns what is certain of the body. */
+  push(text: string): string {
+    this.#raw += text;
+    return this.#code?.push(text) ?? text;
+  }
+
+  /** Returns the rest of the body. */
+  end(): string {
+    return this.#code?.end() ?? "";
+  }
+
+  /** The code came as a JSON argument. */
+  get wasWrapped(): boolean {
+    return this.#code?.wasWrapped() ?? false;
+  }
+
+  toWritten(part: WrittenCall["part"], body: string): WrittenCall {
+    return { part, body, raw: this.#raw, header: this.#header };
+  }
+}

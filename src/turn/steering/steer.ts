@@ -1,0 +1,208 @@
+/**
+ * Makes a turn meet the request's demands on any engine.
+ *
+ * The mechanism is always the same: sample up to the point where a demand applies, close the open message,
+ * append the required header, and let the engine continue from there, with a constraint if it supports one.
+ * `next-step.ts` decides, this module executes.
+ */
+import { resultMessage } from "../../harmony/messages.ts";
+import { runBuiltinCall, writeBuiltinCall } from "../builtin-calls/builtin-call.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
+import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
+import { chooseFunction } from "./choose-function.ts";
+import {
+  type Conclusion,
+  type Decision,
+  type Demands,
+  nextStep,
+  type Outcome,
+  type SteeringState,
+} from "./next-step.ts";
+import { leaveStage, sampleStage } from "./sample-stage.ts";
+import { bodyForm, recipientOf, type Turn } from "../turn.ts";
+import {
+  appendMessage,
+  countRepair,
+  emitStart,
+  endMessage,
+  openMessage,
+  type TurnState,
+} from "../turn-state.ts";
+
+/** Resolves once everything but the end event has been emitted. */
+export async function steer(state: TurnState): Promise<Conclusion> {
+  const demands = toDemands(state);
+  let outcome: Outcome = { type: "begun" };
+  for (;;) {
+    const decision = nextStep(toSteeringState(state, demands), outcome);
+    state.onFact?.({ type: "decided", decision, outcome });
+    if (decision.type === "finish" || decision.type === "fail") return conclude(state, decision);
+    outcome = await carryOut(state, decision);
+  }
+}
+
+function toDemands(state: TurnState): Demands {
+  const { turn, steering } = state;
+  return {
+    requiredCalls: turn.toolChoice.type === "required" ? turn.toolChoice.names : undefined,
+    document: turn.answer.type !== "text",
+    reasoning: turn.reasoning.enabled,
+    tools: turn.tools.length > 0 || turn.builtins !== undefined,
+    builtins: turn.builtins !== undefined,
+    forcedBuiltins: turn.builtins?.forced ?? [],
+    prefill: turn.prefill !== undefined,
+    moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
+    openMissingAnswer: steering.openMissingAnswer,
+    singleCallConstraint: state.singleCallConstraint !== undefined,
+  };
+}
+
+function toSteeringState(state: TurnState, demands: Demands): SteeringState {
+  const { stage, repairs, callsBefore, emitter } = state;
+  return {
+    stage,
+    demands,
+    repairs,
+    answers: emitter.count("content"),
+    calls: emitter.count("tool-call"),
+    callsBefore,
+    uncheckedCall: hasUncheckedCall(state),
+    builtinCall: emitter.hasBuiltinCall,
+    approvedCalls: (state.turn.builtins?.approved?.length ?? 0) - state.approvedRun,
+    refusedCall: emitter.refused,
+    holdsAnswers: emitter.holds("content"),
+    holdsCalls: emitter.holds("tool-call"),
+  };
+}
+
+/** Not async: its frame would be held as long as the model samples. */
+function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Promise<Outcome> {
+  const { turn, prefixes, emitter } = state;
+  if ("repair" in decision && decision.repair) countRepair(state, decision.repair);
+  switch (decision.type) {
+    case "continue":
+      return sampleStage(state, "free");
+    case "constrain-turn":
+      return sampleStage(state, "constrained-turn");
+    case "skip-reasoning":
+      openMessage(state, [...prefixes.analysis, prefixes.end, ...prefixes.assistant]);
+      return sampleStage(state, "free");
+    case "open-reasoning":
+      openMessage(state, prefixes.analysis);
+      return sampleStage(state, "reasoning");
+    case "open-message":
+      openMessage(state);
+      return sampleStage(state, "free");
+    case "open-answer":
+      return openAnswer(state);
+    case "constrain-answer":
+      return sampleStage(state, "answer");
+    case "check-answer":
+      endMessage(state);
+      return checkAnswer(state);
+    case "retry-answer":
+      emitter.discard("content");
+      appendMessage(state, prefixes.end, {
+        role: "developer",
+        content:
+          `The answer was rejected: ${decision.problem}. ` +
+          "Answer again with nothing but a JSON document of the requested format.",
+      });
+      return openAnswer(state);
+    case "choose-function":
+      openMessage(state);
+      return chooseFunction(state, decision.names);
+    case "open-call":
+      openMessage(state, toCallPrefix(state, decision.name));
+      return sampleStage(state, "arguments");
+    case "constrain-call":
+      return sampleStage(state, "arguments");
+    case "check-calls":
+      endMessage(state);
+      return checkCalls(state);
+    case "retry-call": {
+      const { tool, problem } = decision.wrong;
+      const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
+      emitter.discard("tool-call");
+      const recipient = recipientOf(turn, tool.name);
+      appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      openMessage(state, toCallPrefix(state, tool.name));
+      return sampleStage(state, "arguments");
+    }
+    case "refuse-call": {
+      const names = callableNames(turn).join(", ");
+      const error = `Error: the function ${JSON.stringify(decision.name)} cannot be called now. Functions: ${names}.`;
+      const recipient = recipientOf(turn, decision.name);
+      appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      return sampleStage(state, "free");
+    }
+    case "open-builtin-call":
+      openMessage(state, prefixes.builtinCall(decision.recipient));
+      return sampleStage(state, "free");
+    case "write-approved-call":
+      return writeApprovedCall(state);
+    case "run-tool":
+      return runBuiltinCall(state);
+    case "ask-for-more-calls":
+      void state.output.emit(emitter.release());
+      openMessage(state);
+      return sampleStage(state, "more-calls");
+    default:
+      return decision satisfies never;
+  }
+}
+
+async function checkAnswer(state: TurnState): Promise<Outcome> {
+  return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
+}
+
+async function checkCalls(state: TurnState): Promise<Outcome> {
+  return { type: "calls-checked", wrong: await findWrongCall(state) };
+}
+
+async function writeApprovedCall(state: TurnState): Promise<Outcome> {
+  const approved = state.turn.builtins?.approved?.[state.approvedRun++];
+  // Nothing is sampled for it, so no engine says that the turn has begun.
+  const demand = emitStart(state);
+  if (!(demand === true || (await demand)))
+    throw new Error("the turn's consumer wants no more events");
+  if (approved) writeBuiltinCall(state, approved);
+  return runBuiltinCall(state);
+}
+
+/** Opens the answer. A prefill goes into the prompt and is not emitted. */
+function openAnswer(state: TurnState): Promise<Outcome> {
+  const { turn, prefixes, transcript, prefillIds } = state;
+  const isDocument = turn.answer.type !== "text";
+  if (turn.prefill === undefined) {
+    openMessage(state, isDocument ? prefixes.finalJson : prefixes.final);
+  } else {
+    openMessage(state, prefixes.final);
+    transcript.appendIds(prefillIds);
+  }
+  return sampleStage(state, isDocument ? "answer" : "free");
+}
+
+function callableNames({ tools, builtins }: Turn): string[] {
+  const namespaces = (builtins?.tools ?? []).flatMap(({ namespace }) => namespace ?? []);
+  const trained = namespaces.flatMap(({ name, functions }) =>
+    functions.length === 0 ? [name] : functions.map((each) => `${name}.${each.name}`),
+  );
+  const others = (builtins?.tools ?? []).flatMap(({ functions = [] }) => functions);
+  return [...tools, ...others].map(({ name }) => name).concat(trained);
+}
+
+/** Emits what is held, or discards it if the turn has failed. */
+function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
+  // If no tokens were left for any engine call, `start` has not been emitted yet.
+  void emitStart(state);
+  leaveStage(state);
+  if (conclusion.type === "fail") return conclusion;
+  endMessage(state, conclusion.reason);
+  void state.output.emit(state.emitter.release());
+  return conclusion;
+}
+
+function toCallPrefix({ turn, prefixes }: TurnState, name: string): readonly TokenId[] {
+  return prefixes.call(recipientOf(turn, name), bodyForm(turn, name));
+}

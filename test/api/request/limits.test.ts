@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { RequestError } from "../../../src/api/errors.ts";
+import { checkLimits } from "../../../src/api/request/limits.ts";
+
+const LIMITS = {
+  messageLists: ["messages", "input"],
+  toolLists: ["tools", "functions"],
+  maxMessages: 3,
+  maxParts: 4,
+  maxTools: 2,
+  maxValues: 12,
+  maxDepth: 4,
+};
+
+function refusal(body: object): { message: string; param: string | null } | undefined {
+  try {
+    checkLimits(body, LIMITS);
+  } catch (error) {
+    if (error instanceof RequestError) return { message: error.message, param: error.param };
+    throw error;
+  }
+  return undefined;
+}
+
+test.each<[string, object]>([
+  ["as many messages as allowed", { messages: [1, 2, 3] }],
+  ["an input that is text", { input: "a long text is no list" }],
+  ["lists that are not counted", { stop: [1, 2, 3, 4, 5] }],
+  ["nesting to the last level allowed", { a: [[["text"]]] }],
+  ["an empty container at the last level", { a: [[{}]] }],
+  ["as many parts as allowed", { messages: [{ content: [1, 2] }, { content: [3, 4] }, 0] }],
+  ["as many values as allowed", { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3 } }],
+])("%s may pass", (_, body) => {
+  expect(refusal(body)).toBeUndefined();
+});
+
+test.each<[object, string, string]>([
+  [{ messages: [1, 2, 3, 4] }, "messages", "messages: has 4 entries, more than the 3 allowed."],
+  [{ input: [1, 2, 3, 4] }, "input", "input: has 4 entries, more than the 3 allowed."],
+  [{ tools: [1, 2, 3] }, "tools", "tools: has 3 entries, more than the 2 allowed."],
+  [{ functions: [1, 2, 3] }, "functions", "functions: has 3 entries, more than the 2 allowed."],
+  [{ a: [[[{}]]] }, "a", "a: is nested deeper than 4 levels."],
+  [
+    { messages: [{ content: [1, 2] }, { content: [3, 4, 5] }] },
+    "messages",
+    "messages: has more than the 4 parts allowed in all of its entries together.",
+  ],
+  [
+    { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5 } },
+    "b",
+    "b: takes the request over the 12 JSON values allowed.",
+  ],
+  [
+    { a: 1, strays: Array(12).fill(0) },
+    "strays",
+    "strays: takes the request over the 12 JSON values allowed.",
+  ],
+])("%j is refused by name", (body, param, message) => {
+  expect(refusal(body)).toEqual({ message, param });
+});
+
+test("nesting that would overflow a recursive check is refused", () => {
+  const depth = 200_000;
+  const body = JSON.parse(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+  expect(refusal(body)?.param).toBe("a");
+});
+
+test("a list that is too long is refused without reading its items", () => {
+  let looked = 0;
+  const strays = new Proxy(Array(1_000_000).fill(0), {
+    get(list, key, receiver): unknown {
+      looked++;
+      return Reflect.get(list, key, receiver);
+    },
+  });
+  expect(refusal({ strays })?.param).toBe("strays");
+  expect(looked).toBeLessThan(10);
+});

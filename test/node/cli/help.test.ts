@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { SETTING_GROUPS } from "../../../src/config/setting.ts";
+import { describedSettings } from "../../../src/config/describe.ts";
+import { ENGINE_KINDS } from "../../../src/engines/create-engine.ts";
+import { toFullHelp, toSettingsDocument, toShortHelp } from "../../../src/node/cli/help.ts";
+
+test("the help has every setting, under its group", () => {
+  const help = toFullHelp();
+  for (const setting of describedSettings()) {
+    const group = help.indexOf(`\n${SETTING_GROUPS[setting.group]}\n`);
+    expect(group).toBeGreaterThan(0);
+    expect(help.indexOf(`\n  ${setting.flag}`, group)).toBeGreaterThan(group);
+  }
+});
+
+test("no line of the help is wider than a terminal", () => {
+  const widest = Math.max(
+    ...toFullHelp()
+      .split("\n")
+      .map((line) => line.length),
+  );
+  expect(widest).toBeLessThanOrEqual(100);
+});
+
+test("an entry says what the value is, what it means and what it is by default", () => {
+  expect(toFullHelp()).toContain(`\
+  --max-body-bytes <bytes>
+      Maximum bytes of a request body. [33554432]
+`);
+  expect(toFullHelp()).toContain(`\
+  --open
+      Serve without keys even where other machines can reach the gateway.
+`);
+});
+
+test("the help says what each engine is", () => {
+  for (const kind of ENGINE_KINDS) expect(toFullHelp()).toContain(`  ${kind}\n      `);
+});
+
+test("the document has a row for every setting", () => {
+  const document = toSettingsDocument();
+  for (const { name, flag } of describedSettings())
+    expect(document).toContain(`| \`${name}\` | \`${flag}\` |`);
+});
+
+test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts", () => {
+  const path = join(import.meta.dirname, "../../../docs/settings.md");
+  expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
+});
+
+test("the short help fits a terminal, and says how to get the rest", () => {
+  const lines = toShortHelp().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(23);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(toShortHelp()).toContain("--help all");
+});
+
+test("the short help names only existing flags", () => {
+  const flags = describedSettings().map(({ flag }) => flag);
+  const known = new Set([...flags, "--config", "--help", "--version"]);
+  const named = toShortHelp().match(/--[a-z-]+/g) ?? [];
+  expect(named.filter((flag) => !known.has(flag))).toEqual([]);
+});

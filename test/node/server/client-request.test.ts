@@ -1,0 +1,106 @@
+import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import * as fc from "fast-check";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { createShutdown } from "../../../src/models/shutdown.ts";
+import { ClientRequest } from "../../../src/node/server/client-request.ts";
+import { listen } from "../../../src/node/server/listen.ts";
+
+let port = 0;
+/** For each request: whether all of its body was there when it came. */
+let arrived: boolean[] = [];
+let requests: ClientRequest[] = [];
+
+beforeAll(async () => {
+  const server = await listen(
+    async (request, { incoming }) => {
+      if (!(incoming instanceof ClientRequest)) throw new Error("another kind of request");
+      requests.push(incoming);
+      arrived.push(incoming.rawBody !== undefined);
+      return new Response(await request.text());
+    },
+    { host: "127.0.0.1", port: 0, clientIdleTimeoutMs: 10_000, shutdown: createShutdown() },
+  );
+  port = server.port;
+  return () => server.close(0);
+});
+
+function toRequest(body: string): Buffer {
+  const length = Buffer.byteLength(body);
+  return Buffer.from(
+    `POST / HTTP/1.1\r\nHost: gateway\r\nContent-Length: ${length}\r\n\r\n${body}`,
+  );
+}
+
+/** Sends these bytes, each in a turn of the event loop of its own, and returns the bodies of so many responses. */
+async function exchange(parts: readonly Uint8Array[], responses: number): Promise<string[]> {
+  arrived = [];
+  requests = [];
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  onTestFinished(() => void socket.destroy());
+  for (const part of parts) {
+    socket.write(part);
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  }
+  let text = "";
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    text += String(chunk);
+    const bodies = readBodies(text);
+    if (bodies.length === responses) return bodies;
+  }
+  throw new Error(`the connection was closed after ${text}`);
+}
+
+/** Those of complete responses with a length. */
+function readBodies(text: string): string[] {
+  const bodies: string[] = [];
+  for (let rest = text; ;) {
+    const [, head = "", length = ""] =
+      /^(HTTP[^]*?content-length: (\d+)[^]*?\r\n\r\n)/i.exec(rest) ?? [];
+    const end = head.length + Number(length);
+    if (head === "" || rest.length < end) return bodies;
+    bodies.push(rest.slice(head.length, end));
+    rest = rest.slice(end);
+  }
+}
+
+test("a body that came with its head is there when the request is", async () => {
+  expect(await exchange([toRequest('{"a":1}')], 1)).toEqual(['{"a":1}']);
+  expect(arrived).toEqual([true]);
+});
+
+test("a body that came later is read as it comes", async () => {
+  const bytes = toRequest("0123456789");
+  const parts = [bytes.subarray(0, -4), bytes.subarray(-4)];
+  expect(await exchange(parts, 1)).toEqual(["0123456789"]);
+  expect(arrived).toEqual([false]);
+});
+
+test("the body is not kept behind its end, and the request needs no draining", async () => {
+  await exchange([toRequest("short")], 1);
+  expect(requests.map(({ rawBody, readableEnded }) => ({ rawBody, readableEnded }))).toEqual([
+    { rawBody: undefined, readableEnded: true },
+  ]);
+});
+
+test("requests on one connection have their own bodies, wherever their bytes are split", async () => {
+  const bodies = fc.array(fc.string({ unit: "grapheme-ascii", maxLength: 30 }), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  const cuts = fc.array(fc.nat(300), { maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(bodies, cuts, async (sent, at) => {
+      const bytes = Buffer.concat(sent.map(toRequest));
+      const ends = [...new Set(at.map((each) => each % bytes.length))].toSorted((a, b) => a - b);
+      const parts = [0, ...ends].map((from, index) => bytes.subarray(from, ends[index]));
+      expect(
+        await exchange(
+          parts.filter(({ length }) => length > 0),
+          sent.length,
+        ),
+      ).toEqual(sent);
+    }),
+    { numRuns: 60 },
+  );
+});

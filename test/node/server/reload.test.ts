@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { createDemoEngine } from "../../../src/engines/demo.ts";
+import {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../../helpers/gateway.ts";
+
+const gateways: TestGateway[] = [];
+
+async function start(options: TestGatewayOptions): Promise<TestGateway> {
+  const gateway = await startTestGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
+});
+
+function ask({ baseURL }: TestGateway, { key = "", stream = false } = {}): Promise<Response> {
+  return fetch(`${baseURL}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }], stream }),
+  });
+}
+
+const keyOf = (name: string) => `${name}:${createHash("sha256").update(name).digest("hex")}`;
+
+describe("reloaded settings", () => {
+  test("apply to new requests: keys are added and removed", async () => {
+    const gateway = await start({ settings: { keys: [keyOf("old")] } });
+    expect((await ask(gateway, { key: "old" })).status).toBe(200);
+    await gateway.reload({ keys: [keyOf("new")] });
+    expect((await ask(gateway, { key: "old" })).status).toBe(401);
+    expect((await ask(gateway, { key: "new" })).status).toBe(200);
+  });
+
+  test("change the backends", async () => {
+    const gateway = await start({});
+    await gateway.reload({ backends: [{ engine: "demo", servedName: "other" }] });
+    const models = await (await fetch(`${gateway.baseURL}/models`)).json();
+    expect(models).toMatchObject({ data: [{ id: "other" }] });
+  });
+
+  test("do not cut a stream in flight, even if its key is gone", async () => {
+    const gateway = await start({
+      engine: createDemoEngine({ tokensPerSecond: 200 }),
+      settings: { keys: [keyOf("old")] },
+    });
+    const response = await ask(gateway, { key: "old", stream: true });
+    await gateway.reload({ keys: [keyOf("new")] });
+    expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
+  });
+
+  test("end open WebSockets, after their response in flight: a removed key cannot go on using one", async () => {
+    const gateway = await start({
+      engine: createDemoEngine({ tokensPerSecond: 200 }),
+      settings: { keys: [keyOf("old")] },
+    });
+    const open = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
+        headers,
+      });
+      const types: unknown[] = [];
+      socket.on("message", (data: Buffer) => types.push(JSON.parse(String(data)).type));
+      const [status] = await Promise.race([
+        once(socket, "open").then(() => [101]),
+        once(socket, "unexpected-response").then(([, response]) => [response.statusCode]),
+      ]);
+      return { socket, types, status };
+    };
+    const idle = await open("old");
+    const busy = await open("old");
+    const create = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hello!" };
+    busy.socket.send(JSON.stringify(create));
+    await once(busy.socket, "message");
+    const closed = Promise.all([idle, busy].map(({ socket }) => once(socket, "close")));
+    await gateway.reload({ keys: [keyOf("new")] });
+    expect((await closed).map(([code, reason]) => [code, String(reason)])).toEqual([
+      [1000, "The gateway has new settings."],
+      [1000, "The gateway has new settings."],
+    ]);
+    expect(idle.types).toEqual([]);
+    expect(busy.types.at(-1)).toBe("response.completed");
+    const [refused, accepted] = [await open("old"), await open("new")];
+    expect([refused.status, accepted.status]).toEqual([401, 101]);
+    accepted.socket.close();
+  });
+
+  test("leave the metrics as they were, and later requests are added to them", async () => {
+    const settings = { metrics: "open", servedName: "m" };
+    const gateway = await start({ settings });
+    const count = async () => {
+      const text = await (await fetch(`${gateway.origin}/metrics`)).text();
+      const read = (name: string) => Number(text.split(`${name} `)[1]?.split("\n")[0]);
+      return {
+        requests: read('_requests_total{route="/v1/chat/completions",status="200"}'),
+        turns: read('_turns_total{model="m",finish="stop"}'),
+        completions: read(
+          '_backend_completions_total{model="m",backend="demo",outcome="succeeded"}',
+        ),
+        seconds: read('_turn_seconds_count{model="m"}'),
+        // A name is printed once.
+        families: text.match(/# TYPE harmony_gateway_turns_total /g)?.length,
+      };
+    };
+    await ask(gateway);
+    await gateway.reload(settings);
+    await ask(gateway);
+    expect(await count()).toEqual({
+      requests: 2,
+      turns: 2,
+      completions: 2,
+      seconds: 2,
+      families: 1,
+    });
+  });
+
+  test("do not lose a stream in flight, which is counted when it ends", async () => {
+    const settings = { metrics: "open" };
+    const gateway = await start({ settings, engine: createDemoEngine({ tokensPerSecond: 200 }) });
+    const response = await ask(gateway, { stream: true });
+    await gateway.reload(settings);
+    const metrics = async () => (await fetch(`${gateway.origin}/metrics`)).text();
+    expect(await metrics()).toContain("harmony_gateway_turns_in_flight 1\n");
+    await response.text();
+    await expect.poll(metrics).toContain("harmony_gateway_turns_in_flight 0\n");
+    expect(await metrics()).toContain('finish="stop"} 1\n');
+  });
+
+  test("do not change settings that need a restart, and the log names those", async () => {
+    const gateway = await start({ settings: { storeMaxEntries: 5 } });
+    await gateway.reload({ storeMaxEntries: 6 });
+    expect(gateway.logged.at(-1)).toMatchObject({
+      event: "settings read again",
+      restartFor: ["storeMaxEntries"],
+    });
+  });
+});

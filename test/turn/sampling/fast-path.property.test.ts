@@ -1,0 +1,226 @@
+/** The fast path for ordinary ids has the results of the general path: events, usage, repairs, prompts and records. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  array,
+  assert,
+  asyncProperty,
+  constantFrom,
+  integer,
+  oneof,
+  record,
+  string,
+} from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Capabilities, Engine, EngineTokens } from "../../../src/engines/engine.ts";
+import { parseJson } from "../../../src/harmony/json.ts";
+import { createVllmEngine } from "../../../src/engines/vllm.ts";
+import { o200kHarmony, type TokenId } from "../../../src/tokenizer/index.ts";
+import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
+import { TurnRecording } from "../../../src/telemetry/record/recording.ts";
+import type { OnFact } from "../../../src/turn/facts.ts";
+import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
+import { scriptTransport } from "../../engines/support.ts";
+import { fakeBrowser, fakeTool, turnWithTools } from "../../helpers/fake-tool.ts";
+import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { spelledIds } from "../../helpers/spelled.ts";
+import {
+  formedAnswer,
+  offeredTool,
+  type RunOptions,
+  startTurn,
+  turnWith,
+} from "../../helpers/turns.ts";
+
+/** All observable results of a turn. */
+async function observe(engine: Engine, turn: Turn, options: RunOptions) {
+  const events: TurnEvent[] = [];
+  const facts: unknown[] = [];
+  const parsed: EngineTokens[] = [];
+  let error: unknown;
+  const budget = new RecordBudget(Infinity, new RecordMemory(Infinity, () => false));
+  const recording = new TurnRecording(budget, () => 0);
+  const onFact: OnFact = (fact) => {
+    recording.onFact(fact);
+    if (fact.type === "parsed") parsed.push(fact.tokens);
+    else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
+    else if (fact.type !== "rendered") facts.push(fact);
+  };
+  try {
+    const running = startTurn(engine, turn, { ...options, onFact });
+    for await (const event of running) events.push(event);
+  } catch (thrown) {
+    error = thrown;
+  }
+  const ids = parsed.flatMap((tokens) => (tokens.type === "ids" ? tokens.ids : []));
+  const calls = recording.calls.map(({ reads, used }) => ({ reads: reads.reads, used }));
+  return { events, facts, ids, calls, parser: recording.parser, error };
+}
+
+async function bothWays(createEngine: () => Engine, turn: Turn, options: RunOptions = {}) {
+  const short = await observe(createEngine(), turn, options);
+  const long = await observe(createEngine(), turn, { ...options, disableFastPath: true });
+  return { short, long };
+}
+
+const SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
+const TOOLS = [offeredTool("get_weather", SCHEMA), offeredTool("get_time")];
+
+const FIXTURES = join(import.meta.dirname, "../../fixtures");
+const recorded = ["engines/vllm", "recorded/vllm"].flatMap((folder) =>
+  readdirSync(join(FIXTURES, folder))
+    .filter((name) => name.endsWith(".sse"))
+    .map((name) => `${folder}/${name}`),
+);
+
+/** Every way to cut a stream in two between its events, and each event alone. Within events: `ordinary-frames.test.ts`. */
+function cutsBetween(stream: string): Uint8Array[][] {
+  const events = stream.split(/(?<=\n\n)/).map((event) => new TextEncoder().encode(event));
+  const joined = (pieces: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(pieces));
+  const inTwo = events.map((_, at) => [joined(events.slice(0, at)), joined(events.slice(at))]);
+  return [...inTwo, events];
+}
+
+describe("recorded streams, cut between any events", () => {
+  test.each(recorded)("%s", async (name) => {
+    for (const pieces of cutsBetween(readFileSync(join(FIXTURES, name), "utf8"))) {
+      const createEngine = () =>
+        createVllmEngine({
+          url: "http://engine:8000",
+          model: "m",
+          transport: scriptTransport(() => ({ pieces })),
+        });
+      const { short, long } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+      expect(short).toEqual(long);
+    }
+  });
+});
+
+/** What a model might write, more of it text than markers. */
+const scrap = oneof(
+  { weight: 4, arbitrary: string({ unit: "grapheme", maxLength: 12 }).map((text) => encode(text)) },
+  { weight: 2, arbitrary: integer({ min: 0, max: 199_997 }).map((id) => [id]) },
+  {
+    weight: 3,
+    arbitrary: constantFrom(
+      "<|channel|>analysis<|message|>",
+      "<|channel|>final<|message|>",
+      "<|channel|>commentary<|message|>",
+      "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
+      "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
+      '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>',
+      " As 【0†L1】 says",
+      "<|end|><|start|>assistant<|channel|>final<|message|>",
+      "<|end|><|start|>assistant<|channel|>analysis<|message|>",
+      '{"city":"Oslo"}',
+      "}",
+      "  ",
+      "<|end|>",
+      "<|call|>",
+      "<|return|>",
+      "<|start|>user<|message|>",
+    ).map((text) => spelledIds(text)),
+  },
+  // Runs that the repetition guard looks for.
+  { weight: 1, arbitrary: integer({ min: 1, max: 700 }).map((count) => Array(count).fill(65)) },
+  // Parts of characters.
+  { weight: 1, arbitrary: constantFrom("👩‍🚀", "é", "日本").map((text) => encode(text)) },
+);
+
+const completion = array(scrap, { maxLength: 25 }).map((scraps) => scraps.flat());
+
+const shape = constantFrom<Partial<Turn>>(
+  {},
+  { tools: TOOLS },
+  { tools: TOOLS, stop: ["a", "Oslo"] },
+  { tools: TOOLS, parallelToolCalls: false },
+  { tools: TOOLS, toolChoice: { type: "none" } },
+  { tools: TOOLS, toolChoice: { type: "required", names: ["get_weather"] } },
+  { tools: [offeredTool("get_weather", SCHEMA, true)] },
+  { maxOutputTokens: 300 },
+  { topLogprobs: 1 },
+  { reasoning: { enabled: false } },
+  { reasoning: { enabled: true, maxTokens: 5 } },
+  { reasoning: { enabled: true, maxTokens: 90 }, tools: TOOLS },
+  { reasoning: { enabled: true, maxTokens: 90 }, maxOutputTokens: 150 },
+  { tools: TOOLS, toolChoice: { type: "allowed", names: ["get_time"] } },
+  turnWithTools([fakeTool({ answer: () => "1\n" })]),
+  turnWithTools([fakeBrowser()], {}, { reasoning: { enabled: true, maxTokens: 60 } }),
+  { answer: formedAnswer("city", parseJson(SCHEMA)) },
+  { textSeparator: "\n\n" },
+);
+
+function encode(text: string): TokenId[] {
+  return o200kHarmony().encode(text);
+}
+
+test("any completion, in reads of any size", async () => {
+  const first = spelledIds("<|channel|>analysis<|message|>");
+  const options = record({
+    repetitionGuard: constantFrom(true, false),
+    answerReserve: constantFrom(0, 40),
+    refuseUnofferedTools: constantFrom(true, false),
+    singleCallConstraint: constantFrom(true, false),
+  });
+  await assert(
+    asyncProperty(
+      array(completion, { minLength: 1, maxLength: 3 }),
+      shape,
+      constantFrom(1, 2, 7, 40, 1000),
+      options,
+      constantFrom<Capabilities["constraints"]>([], ["json-schema"], ["structural-tag"]),
+      async (completions, fields, batch, steering, constraints) => {
+        const createEngine = () =>
+          scriptedEngine(
+            (_, call) => [...first, ...(completions[call % completions.length] ?? [])],
+            { batch, capabilities: { constraints } },
+          );
+        const { short, long } = await bothWays(createEngine, turnWith(fields), {
+          steering,
+          contextLength: 20_000,
+        });
+        expect(short).toEqual(long);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test("reads without ids change nothing", async () => {
+  const written =
+    '<|channel|>analysis<|message|>So<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}}<|call|>';
+  const createEngine = (): Engine => {
+    const scripted = scriptedEngine([written]);
+    return {
+      ...scripted,
+      complete: async function* complete(request, signal) {
+        for await (const event of scripted.complete(request, signal)) {
+          yield event;
+          if (event.type === "ids") yield { type: "ids", ids: [] };
+        }
+      },
+    };
+  };
+  const { short, long } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+  expect(short).toEqual(long);
+  expect(short.events.at(-1)).toMatchObject({ finish: "tool-calls" });
+});
+
+test("log probabilities that nobody asked for are passed on as well", async () => {
+  const createEngine = (): Engine => {
+    const scripted = scriptedEngine(["<|channel|>final<|message|>Hello there, you<|return|>"]);
+    return {
+      ...scripted,
+      complete: async function* complete(request, signal) {
+        for await (const event of scripted.complete(request, signal)) {
+          yield event.type === "ids"
+            ? { ...event, logprobs: event.ids.map((id) => ({ id, logprob: -1, top: [] })) }
+            : event;
+        }
+      },
+    };
+  };
+  const { short, long } = await bothWays(createEngine, turnWith());
+  expect(short).toEqual(long);
+  expect(short.events.some((event) => event.type === "part-delta" && event.logprobs)).toBe(true);
+});
