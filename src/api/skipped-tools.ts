@@ -7,12 +7,12 @@ import type { Turn } from "../turn/turn.ts";
  */
 export function skippedPlugins(
   plugins: unknown,
-  modelName: string,
+  suffixes: ReadonlySet<string>,
   { toolChoice, builtins }: Pick<Turn, "toolChoice" | "builtins">,
 ): string[] {
   if (toolChoice.type === "none") return [];
   const ids = Array.isArray(plugins) ? plugins.flatMap((plugin) => enabledId(plugin) ?? []) : [];
-  if (modelName.endsWith(":online")) ids.push(WEB);
+  if (suffixes.has("online")) ids.push(WEB);
   const hasSearch = builtins?.tools.some(({ name }) => name === "browser") ?? false;
   const names = ids.flatMap((id) => (id !== WEB ? [id] : hasSearch ? [] : ["web_search"]));
   return [...new Set(names)];

@@ -4,12 +4,9 @@
 const EFFORTS = ["none", "low", "medium", "high"] as const;
 export type NamedEffort = (typeof EFFORTS)[number];
 
-/** The events of the Open Responses schema, on the Responses API. */
-const OPEN_RESPONSES = "open-responses";
-
-/** The rest are OpenRouter's variants, which select providers there. */
+/** The first selects the events of the Open Responses schema. The rest are OpenRouter's variants. */
 const OTHERS: ReadonlySet<string> = new Set([
-  OPEN_RESPONSES,
+  "open-responses",
   "free",
   "nitro",
   "floor",
@@ -22,7 +19,8 @@ const OTHERS: ReadonlySet<string> = new Set([
 
 export interface NameSuffixes {
   readonly effort: NamedEffort | undefined;
-  readonly isOpenResponses: boolean;
+  /** `open-responses`, `free`, `online` and the like. */
+  readonly suffixes: ReadonlySet<string>;
 }
 
 /** Every spelling of a name that finds it without a suffix. */
@@ -35,16 +33,16 @@ export function findByName<T>(
   known: ReadonlyMap<string, T>,
   name: string,
 ): (NameSuffixes & { readonly found: T }) | undefined {
-  const others = new Set<string>();
+  const suffixes = new Set<string>();
   let effort: NamedEffort | undefined;
   for (let rest = name; ; rest = rest.slice(0, rest.lastIndexOf(":"))) {
     const found = known.get(rest);
-    if (found !== undefined) return { found, effort, isOpenResponses: others.has(OPEN_RESPONSES) };
+    if (found !== undefined) return { found, effort, suffixes };
     if (!rest.includes(":")) return undefined;
     const suffix = rest.slice(rest.lastIndexOf(":") + 1);
     const named = EFFORTS.find((each) => each === suffix);
     if (named !== undefined && effort === undefined) effort = named;
-    else if (OTHERS.has(suffix) && !others.has(suffix)) others.add(suffix);
+    else if (OTHERS.has(suffix) && !suffixes.has(suffix)) suffixes.add(suffix);
     else return undefined;
   }
 }

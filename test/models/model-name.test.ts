@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findByName } from "../../src/models/model-name.ts";
 
-const none = { effort: undefined, isOpenResponses: false };
+const none = { effort: undefined, suffixes: new Set() };
 const known = new Map([
   ["m", 1],
   ["m:high", 2],
@@ -10,14 +10,14 @@ const known = new Map([
 
 test.each([
   ["m", { found: 1, ...none }],
-  ["m:low", { found: 1, effort: "low", isOpenResponses: false }],
-  ["m:free", { found: 1, ...none }],
-  ["m:open-responses:none", { found: 1, effort: "none", isOpenResponses: true }],
-  ["m:none:open-responses", { found: 1, effort: "none", isOpenResponses: true }],
+  ["m:low", { found: 1, effort: "low", suffixes: new Set() }],
+  ["m:free", { found: 1, effort: undefined, suffixes: new Set(["free"]) }],
+  ["m:open-responses:none", { found: 1, effort: "none", suffixes: new Set(["open-responses"]) }],
+  ["m:none:open-responses", { found: 1, effort: "none", suffixes: new Set(["open-responses"]) }],
   // A suffix of the configured name is part of it.
   ["m:high", { found: 2, ...none }],
-  ["m:high:low", { found: 2, effort: "low", isOpenResponses: false }],
-  ["gpt-oss:20b:medium", { found: 3, effort: "medium", isOpenResponses: false }],
+  ["m:high:low", { found: 2, effort: "low", suffixes: new Set() }],
+  ["gpt-oss:20b:medium", { found: 3, effort: "medium", suffixes: new Set() }],
   ["gpt-oss:high", undefined],
   ["m:low:medium", undefined],
   ["m:", undefined],

@@ -21,6 +21,7 @@ describe.each(CLIENTS)("$name: the headers name what is not served", (client) =>
   test.each<[string | null, object]>([
     ["web_search", WEB],
     ["web_search", { model: `${MODEL}:online` }],
+    ["web_search", { model: `${MODEL}:online:high` }],
     ["web_search", { model: `${MODEL}:online`, ...WEB }],
     ["file-parser, web_search", { plugins: [{ id: "file-parser" }, { id: "web" }] }],
     [null, { plugins: [{ id: "web", enabled: false }] }],

@@ -69,7 +69,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const body = await readBody(c, deps.limits.messageLists);
     const stages = createStages(body.length, deps.pause);
     const request = await readRequest(body.value, chatRequest, deps.limits, stages);
-    const { model, name, effort: namedEffort } = requireModel(deps.models, request);
+    const { model, name, effort: namedEffort, suffixes } = requireModel(deps.models, request);
     const now = deps.now();
     const reasoning = chatReasoning(request, namedEffort);
     const { exclude } = reasoning;
@@ -96,7 +96,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const turn = await stages.run(steps);
     const skipped = skippedPlugins(
       [...(request.plugins ?? []), ...(request.web_search_options ? [{ id: "web" }] : [])],
-      name,
+      suffixes,
       turn,
     );
     if (skipped.length > 0) deps.onSkipped(c.get("requestId"), skipped);

@@ -197,7 +197,7 @@ async function prepare(
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   });
   const turn = await stages.run(steps);
-  const plugins = skippedPlugins(request.plugins, name, turn);
+  const plugins = skippedPlugins(request.plugins, found.suffixes, turn);
   const skipped = toSkippedKinds([...offered.skipped, ...plugins, ...history.skipped]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {

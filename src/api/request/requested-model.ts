@@ -29,5 +29,5 @@ export function requestedModel(
   }
   const [first] = served.all;
   if (names.length > 0 || first === undefined) return undefined;
-  return { model: first, name: first.id, effort: undefined, isOpenResponses: false };
+  return { model: first, name: first.id, effort: undefined, suffixes: new Set() };
 }

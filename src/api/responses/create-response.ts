@@ -104,7 +104,7 @@ export async function prepareResponse(
   const { turnOf, targets, skipped } = maker;
   const turn = await toFittingTurn(asked, model, { turnOf, prompt, history }, deps.pause);
   await stages.next();
-  const plugins = skippedPlugins(asked.plugins, requested.name, turn);
+  const plugins = skippedPlugins(asked.plugins, requested.suffixes, turn);
   const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
   deps.onOmissions(caller.requestId, omissions);
 

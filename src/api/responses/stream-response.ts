@@ -19,7 +19,7 @@ export interface StreamedResponse extends PendingResponse {
 export function withEvents(pending: PendingResponse, context: ResponsesContext): StreamedResponse {
   const { request, requested, caller, builder } = pending;
   const writer = createEventWriter(builder, {
-    reasoningEvents: requested.isOpenResponses
+    reasoningEvents: requested.suffixes.has("open-responses")
       ? "reasoning"
       : context.reasoningEvents(caller.client.tenant),
     showReasoning: caller.client.reasoningPolicy === "raw",
