@@ -15,6 +15,7 @@ const LONG_LIVED = [
   "engines/server-engine.ts",
   "models/models.ts",
   "node/python/interpreter.ts",
+  "turn/sampling/token-limits.ts",
 ];
 
 test("no object literal of a request has an accessor", () => {
