@@ -19,6 +19,7 @@ import {
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import { OrdinaryFrames } from "./ordinary-frames.ts";
+import type { PromptEcho } from "./prompt-echo.ts";
 import type { Server } from "./server.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
@@ -54,21 +55,26 @@ const completionFrame = z.lazy(() =>
 type CompletionFrame = z.infer<typeof completionFrame>;
 type Choice = NonNullable<CompletionFrame["choices"]>[number];
 
-/**
- * @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were.
- * @param firstLearned see {@link OrdinaryFrames}.
- */
+export interface CompletionReaderOptions {
+  /** How many alternatives were asked for; undefined when no log probabilities were. */
+  readonly topLogprobs?: number | undefined;
+  /** Absent: nothing that the server repeats of the request can be relied on. */
+  readonly echo?: PromptEcho;
+  /** See {@link OrdinaryFrames}. */
+  readonly firstLearned?: number | undefined;
+}
+
 export function createCompletionReader(
   server: Server,
-  topLogprobs?: number,
-  firstLearned?: number,
+  options: CompletionReaderOptions = {},
 ): CompletionReader {
-  return new Reader(server, topLogprobs, firstLearned);
+  return new Reader(server, options);
 }
 
 class Reader implements CompletionReader {
   readonly #server: Server;
   readonly #topLogprobs: number | undefined;
+  readonly #echo: PromptEcho | undefined;
   readonly #ordinary: OrdinaryFrames;
   #ids: TokenId[] = [];
   #logprobs: TokenLogprob[] | undefined;
@@ -77,9 +83,10 @@ class Reader implements CompletionReader {
   #lastId: TokenId | undefined;
   #finish: EngineFinish | undefined;
 
-  constructor(server: Server, topLogprobs: number | undefined, firstLearned: number | undefined) {
+  constructor(server: Server, { topLogprobs, echo, firstLearned }: CompletionReaderOptions) {
     this.#server = server;
     this.#topLogprobs = topLogprobs;
+    this.#echo = echo;
     this.#ordinary = new OrdinaryFrames(
       (sample, text, ids) => isPlain(sample, text, ids, server),
       firstLearned,
@@ -91,12 +98,14 @@ class Reader implements CompletionReader {
   }
 
   push(event: string): void {
+    this.#echo?.expectFirst(event);
     if (this.#topLogprobs === undefined && readOrdinaryIds(event, this.#ids)) {
       this.#givesIds = true;
       this.#ordinary.learn(event);
       return;
     }
     const { choices, usage } = readFrame(event, completionFrame, this.#server);
+    this.#echo?.expectCount(usage?.prompt_tokens);
     const choice = choices?.[0];
     if (choice !== undefined) this.#pushChoice(choice);
     if (this.#finish !== undefined && usage != null) {

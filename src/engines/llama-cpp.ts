@@ -25,6 +25,7 @@ import {
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
+import { PromptEcho } from "./prompt-echo.ts";
 import { END_OF_GENERATION, toChoiceGrammar, toIdsBody } from "./request-body.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import type { CompletionCall, Server, ServerOptions } from "./server.ts";
@@ -77,10 +78,10 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
         ]);
         return { description: withVersion("llama-cpp", build), ...offer, ...ofSlot };
       },
-      toCall: (request, server) => ({
+      toCall: (request, server, callName) => ({
         path: "/completion",
         body: toBody(request, options),
-        reader: createLlamaCppReader(server),
+        reader: createLlamaCppReader(server, new PromptEcho(server.name, request.prompt, callName)),
       }),
       send: sendTwice,
     },
@@ -177,7 +178,7 @@ const llamaFrame = z.lazy(() =>
 
 type LlamaFrame = z.infer<typeof llamaFrame>;
 
-function createLlamaCppReader(server: Server): CompletionReader {
+function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReader {
   let pieces: EnginePiece[] = [];
   let counts: number[] = [];
   let counted = 0;
@@ -200,6 +201,7 @@ function createLlamaCppReader(server: Server): CompletionReader {
       const frame = readFrame(event, llamaFrame, server);
       // A progress event of prompt processing: its token id 0 was not sampled.
       if (frame.prompt_progress != null) return;
+      echo.expectCount(frame.tokens_evaluated);
       const content = frame.content ?? "";
       if (frame.stop === true) finish = toFinish(frame);
       // The count increases by more than 1 after tokens that had no event of their own.

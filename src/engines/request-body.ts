@@ -110,8 +110,13 @@ export function createCallNames(): (request: CompletionRequest) => string {
   let calls = 0;
   return ({ requestId }) => {
     calls += 1;
-    return `${requestId}-${calls}`;
+    return `${requestId}-hg${calls}`;
   };
+}
+
+/** Whether a name is one of these, of whichever engine or gateway. */
+export function isCallName(name: string): boolean {
+  return /-hg\d+$/.test(name);
 }
 
 /** One of several texts as a grammar, in the notation llama.cpp and xgrammar share (GBNF, EBNF). */

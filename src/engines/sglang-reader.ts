@@ -9,6 +9,7 @@ import type { CompletionReader } from "./completion-decoder.ts";
 import { type EngineFinish, type EngineTokens, NO_LOGPROB, type TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
+import type { PromptEcho } from "./prompt-echo.ts";
 import type { Server } from "./server.ts";
 import { lazy } from "../lazy.ts";
 
@@ -20,6 +21,7 @@ const sglangFrame = z.lazy(() =>
     text: z.string().nullish(),
     output_ids: z.array(z.int().nonnegative()).nullish(),
     meta_info: z.object({
+      id: z.unknown().optional(),
       finish_reason: z
         .object({
           type: z.string(),
@@ -41,7 +43,11 @@ type Meta = z.infer<typeof sglangFrame>["meta_info"];
 type FinishReason = NonNullable<Meta["finish_reason"]>;
 
 /** @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were. */
-export function createSglangReader(server: Server, topLogprobs?: number): CompletionReader {
+export function createSglangReader(
+  server: Server,
+  echo: PromptEcho,
+  topLogprobs?: number,
+): CompletionReader {
   let ids: TokenId[] = [];
   let logprobs: TokenLogprob[] = [];
   let text = "";
@@ -75,6 +81,13 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
     textSoFar += more;
   };
 
+  const expectOwn = (meta: Meta): void => {
+    // A refused request has no tokens.
+    if (meta.finish_reason?.type === "abort") return;
+    echo.expectName(meta.id);
+    echo.expectCount(meta.prompt_tokens);
+  };
+
   const pushEnd = ({ type, matched, message, status_code: status }: FinishReason): void => {
     if (type === "abort") {
       throw server.toError({
@@ -102,6 +115,7 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
       }
       const frame = readFrame(event, sglangFrame, server);
       const { meta_info: meta, output_ids: frameIds } = frame;
+      expectOwn(meta);
       if (isFirst) cachedTokens = meta.cached_tokens ?? undefined;
       isFirst = false;
       if (frameIds == null) pushText(frame.text ?? "");

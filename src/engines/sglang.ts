@@ -2,6 +2,7 @@
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
+import { PromptEcho } from "./prompt-echo.ts";
 import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
@@ -45,7 +46,11 @@ export function createSglangEngine(options: ServerOptions): Engine {
       toCall: (request, server, callName) => ({
         path: "/generate",
         body: toBody(request, callName, options),
-        reader: createSglangReader(server, request.topLogprobs),
+        reader: createSglangReader(
+          server,
+          new PromptEcho(server.name, request.prompt, callName),
+          request.topLogprobs,
+        ),
         openAtFirstEvent: true,
       }),
     },

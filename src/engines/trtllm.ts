@@ -7,6 +7,7 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { describe } from "./describe.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
+import { PromptEcho } from "./prompt-echo.ts";
 import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
@@ -46,10 +47,12 @@ export function createTrtllmEngine(options: ServerOptions): Engine {
         expectModel(server, options.model, offer.models);
         return { description: await describe(server, "trtllm", "/version", signal), ...offer };
       },
-      toCall: (request, server) => ({
+      toCall: (request, server, callName) => ({
         path: "/v1/completions",
         body: toBody(request, options),
-        reader: createCompletionReader(server),
+        reader: createCompletionReader(server, {
+          echo: new PromptEcho(server.name, request.prompt, callName),
+        }),
       }),
     },
     options,

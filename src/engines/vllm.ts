@@ -9,6 +9,7 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { EngineError } from "./engine-error.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
+import { PromptEcho } from "./prompt-echo.ts";
 import { toIdsBody, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { describe } from "./describe.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
@@ -63,7 +64,10 @@ export function createVllmEngine(options: VllmOptions): Engine {
         return { description: await describe(server, "vllm", "/version", signal), ...offer };
       },
       toCall(request, server, callName) {
-        const reader = createCompletionReader(server, request.topLogprobs);
+        const reader = createCompletionReader(server, {
+          topLogprobs: request.topLogprobs,
+          echo: new PromptEcho(server.name, request.prompt, callName),
+        });
         // That endpoint reports log probabilities in another format.
         return hasTokenEndpoint && request.topLogprobs === undefined
           ? { path: TOKEN_ENDPOINT, body: toGenerateBody(request, callName, options), reader }

@@ -3,7 +3,14 @@ import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
-import { type Answer, complete, jsonAnswer, readFixture, scriptTransport } from "./support.ts";
+import {
+  type Answer,
+  complete,
+  jsonAnswer,
+  readFixture,
+  scriptTransport,
+  streamOf,
+} from "./support.ts";
 
 const never = new AbortController().signal;
 const url = "http://engine:8000";
@@ -69,12 +76,18 @@ describe("the kind of a server is detected by its responses", () => {
   });
 });
 
+/** The answer to any prompt: it repeats nothing of it. */
+const ONE_TOKEN = streamOf(
+  'data: {"choices":[{"index":0,"text":"","token_ids":[200002],"finish_reason":"stop"}]}\n\n',
+  "data: [DONE]\n\n",
+);
+
 describe("the engine auto", () => {
   test("becomes the engine of the kind it finds", async () => {
     const transport = serverWith({
       "/v1/models": recorded("vllm/models.json"),
       "/version": jsonAnswer({ version: "0.14.1" }),
-      "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] },
+      "/v1/completions": ONE_TOKEN,
     });
     const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
     expect(engine.name).toBe("auto");
@@ -87,7 +100,7 @@ describe("the engine auto", () => {
   test("tries again if no server answered at first", async () => {
     let isUp = false;
     const list = recorded("vllm/models.json");
-    const answer = { pieces: [readFixture("vllm/answer.sse")] };
+    const answer = ONE_TOKEN;
     const transport = scriptTransport(({ url: asked }) => {
       if (!isUp) return new EngineError("unreachable", "Cannot reach it.");
       if (asked.endsWith("/models")) return list;
@@ -109,7 +122,7 @@ describe("the engine auto", () => {
   test("a caller that aborts does not end the detection for others", async () => {
     const transport = serverWith({
       "/v1/models": recorded("vllm/models.json"),
-      "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] },
+      "/v1/completions": ONE_TOKEN,
     });
     const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
     const leaving = new AbortController();

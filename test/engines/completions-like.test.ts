@@ -117,7 +117,7 @@ describe("trtllm", () => {
         type: "finish",
         reason: "stop",
         nativeReason: "stop",
-        usage: { promptTokens: 70, cachedTokens: 64, completionTokens: 21 },
+        usage: { promptTokens: 5, cachedTokens: 4, completionTokens: 21 },
       },
     };
     expect(await complete(serveTrtllm(file("trtllm/answer.sse")).engine)).toEqual(expected);

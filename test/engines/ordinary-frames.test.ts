@@ -30,7 +30,7 @@ const EARLY = 2;
 
 /** A decoder, and how many frames it has read on the fast path. */
 function decoderOf(isShort: boolean, firstLearned?: number) {
-  const reader = createCompletionReader(server, undefined, firstLearned);
+  const reader = createCompletionReader(server, { firstLearned });
   let count = 0;
   const readWhole = (bytes: Uint8Array, from: number): number => {
     const end = reader.readWhole?.(bytes, from) ?? from;

@@ -122,10 +122,13 @@ export const SAMPLING: Sampling = {
 };
 
 const PROMPT: Prompt = {
-  ids: [200006, 1428, 200008, 12194, 200007],
-  idsJson: () => [toIdsJson([200006, 1428, 200008, 12194, 200007])],
+  ...promptOf([200006, 1428, 200008, 12194, 200007]),
   text: () => "<|start|>user<|message|>Hi<|end|>",
 };
+
+export function promptOf(ids: readonly TokenId[]): Prompt {
+  return { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) };
+}
 
 export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionRequest {
   return {

@@ -74,7 +74,7 @@ describe("the request", () => {
       skip_special_tokens: false,
       spaces_between_special_tokens: false,
       include_stop_str_in_output: true,
-      request_id: "px-1-1",
+      request_id: "px-1-hg1",
     });
   });
 
@@ -133,8 +133,8 @@ describe("the request", () => {
     await complete(engine);
     await complete(engine);
     expect(transport.requests.map((request) => bodyOf(request))).toMatchObject([
-      { request_id: "px-1-1" },
-      { request_id: "px-1-2" },
+      { request_id: "px-1-hg1" },
+      { request_id: "px-1-hg2" },
     ]);
   });
 });
@@ -148,7 +148,7 @@ describe("the stream", () => {
         type: "finish",
         reason: "stop",
         nativeReason: "stop",
-        usage: { promptTokens: 12, cachedTokens: 0, completionTokens: 21 },
+        usage: { promptTokens: 5, cachedTokens: 0, completionTokens: 21 },
       },
     });
   });
@@ -164,7 +164,7 @@ describe("the stream", () => {
         type: "finish",
         reason: "stop",
         nativeReason: "stop",
-        usage: { promptTokens: 70, cachedTokens: 64, completionTokens: 18 },
+        usage: { promptTokens: 5, cachedTokens: 4, completionTokens: 18 },
       },
     });
   });
@@ -194,7 +194,7 @@ describe("the stream", () => {
         type: "finish",
         reason: "length",
         nativeReason: "length",
-        usage: { promptTokens: 12, completionTokens: 5 },
+        usage: { promptTokens: 5, completionTokens: 5 },
       },
     });
   });
@@ -221,7 +221,7 @@ describe("the stream", () => {
         type: "finish",
         reason: "stop",
         nativeReason: "stop",
-        usage: { promptTokens: 12, completionTokens: 21 },
+        usage: { promptTokens: 5, completionTokens: 21 },
       },
     });
   });
@@ -630,6 +630,8 @@ describe("probe", () => {
     });
     return { engine, transport, probe: () => engine.probe(new AbortController().signal) };
   };
+  /** The prompt of a probe. */
+  const PROBE_IDS = "[200006,1428,200008]";
   const event = (choice: object) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
   const known = { "/v1/models": { ...jsonAnswer({}), pieces: [models] } };
 
@@ -703,10 +705,14 @@ describe("probe", () => {
       {
         ...known,
         // The existence of the path is tested with a request that the server must reject.
-        "/inference/v1/generate": (body) =>
-          body.includes('"token_ids":[]')
-            ? jsonAnswer({ error: { message: "empty prompt" } }, 400)
-            : { pieces: [readFixture("vllm/generate.sse")] },
+        "/inference/v1/generate": (body) => {
+          if (body.includes('"token_ids":[]')) {
+            return jsonAnswer({ error: { message: "empty prompt" } }, 400);
+          }
+          return body.includes(PROBE_IDS)
+            ? streamOf(event({ token_ids: [200002], finish_reason: "stop" }), "data: [DONE]\n\n")
+            : { pieces: [readFixture("vllm/generate.sse")] };
+        },
       },
       { tokenEndpoint: true },
     );
@@ -722,7 +728,7 @@ describe("probe", () => {
         type: "finish",
         reason: "stop",
         nativeReason: "stop",
-        usage: { promptTokens: 12, completionTokens: 9 },
+        usage: { promptTokens: 5, completionTokens: 9 },
       },
     });
     expect(bodyOf(transport.requests.at(-1))).toEqual({
@@ -743,13 +749,19 @@ describe("probe", () => {
       stream: true,
       stream_options: { include_usage: true },
       cache_salt: "t",
-      request_id: "px-1-2",
+      request_id: "px-1-hg2",
     });
   });
 
   test("uses completions if there is no token endpoint", async () => {
     const { engine, probe, transport } = probeWith(
-      { ...known, "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] } },
+      {
+        ...known,
+        "/v1/completions": streamOf(
+          event({ token_ids: [200002], finish_reason: "stop" }),
+          "data: [DONE]\n\n",
+        ),
+      },
       { tokenEndpoint: true },
     );
     await probe();
