@@ -33,7 +33,7 @@ export function findPages(root: string): string[] {
   const pages = [
     ...readdirSync(root),
     ...docs.map((name) => join("docs", name)),
-    ...readdirSync(join(root, "real")).map((name) => join("real", name)),
+    ...readdirSync(join(root, "proof/real")).map((name) => join("proof/real", name)),
   ];
   return pages.filter((name) => name.endsWith(".md") && !name.endsWith("CHANGELOG.md"));
 }
