@@ -132,7 +132,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
 
   app.use(identify(deps.randomId), traced(), logRequests({ ...services, now: services.clock }));
   app.use(checkHost(settings, deps.host), webPages(settings));
-  refuseUnknown(app, toErrorResponse);
+  refuseUnknown(app, APIS, toErrorResponse);
 
   app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
   app.route("/", pageRoutes(deps.models, settings.keys.length > 0, deps.inspector !== undefined));

@@ -10,6 +10,7 @@ import type { GuardedStore } from "../store/guarded-store.ts";
 import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { RecordedApi } from "../telemetry/record/exchange.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
 import type { ResponseHeaders } from "../telemetry/response-headers.ts";
@@ -21,6 +22,10 @@ import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {
+  /** Its name in records of turns. */
+  readonly name: RecordedApi;
+  /** Where clients ask for a turn, below each of its prefixes: `/responses`. These requests are recorded. */
+  readonly turnPath: string;
   /**
    * Whether a request belongs to this API: by its path, or by a header where two APIs share a path. The first API of the
    * application that claims a request authenticates it and formats its errors, also where no route matches.

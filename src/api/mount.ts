@@ -1,12 +1,12 @@
 /** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
 import type { Context, Hono, HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import type { Api, ApiServices } from "./api.ts";
+import { type Api, type ApiServices, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
 import { type ErrorReader, RequestError } from "./errors.ts";
-import { THERE_IS } from "./unsupported-paths.ts";
+import { unsupportedPaths } from "./unsupported-paths.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
 
@@ -28,7 +28,11 @@ export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader
 }
 
 /** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */
-export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): void {
+export function refuseUnknown(
+  app: Hono<ApiEnv>,
+  apis: readonly Api[],
+  toResponse: ApiErrorHandler,
+): void {
   // A middleware: whoever mounts this application in another one gets it too, but not what `notFound` answers.
   app.use(
     methodNotAllowed({
@@ -40,7 +44,7 @@ export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): v
       },
     }),
   );
-  app.notFound((c) => toResponse(notFound(c.req.path), c));
+  app.notFound((c) => toResponse(notFound(c.req.path, apis), c));
 }
 
 export function mountApis(
@@ -68,10 +72,12 @@ export function mountApis(
   const { recorder } = services;
   if (recorder !== undefined) {
     for (const prefix of new Set(mounts.map((each) => each.prefix))) {
-      app.use(`${prefix}/*`, recordExchange(recorder));
+      app.use(`${prefix}/*`, recordExchange(apis, recorder));
     }
   }
   for (const mount of mounts) app.route(mount.prefix, mount.app);
+  const unsupported = unsupportedPaths(toAlternatives(apis));
+  for (const prefix of OPENAI_PREFIXES) app.route(prefix, unsupported);
 }
 
 function wrongMethod(methods: readonly string[]): RequestError {
@@ -79,12 +85,23 @@ function wrongMethod(methods: readonly string[]): RequestError {
   return new RequestError(`This path supports ${allow} only.`, { status: 405 });
 }
 
-function notFound(path: string): RequestError {
-  const lacksVersion = /^\/(chat\/completions|responses|messages|models)\b/.exec(path);
-  const hint = lacksVersion === null ? THERE_IS : `Did you mean /v1${lacksVersion[0]}?`;
+function notFound(path: string, apis: readonly Api[]): RequestError {
+  const meant = toKnownPaths(apis).find((each) => path === each || path.startsWith(`${each}/`));
+  const hint = meant === undefined ? toAlternatives(apis) : `Did you mean /v1${meant}?`;
   return new RequestError(`There is no route with this path. ${hint}`, {
     status: 404,
     type: "not_found_error",
     errorType: "not_found",
   });
+}
+
+function toAlternatives(apis: readonly Api[]): string {
+  const paths = toKnownPaths(apis).map((path) => `/v1${path}`);
+  return `There are ${paths.slice(0, -1).join(", ")} and ${paths.at(-1)}; /api lists all routes.`;
+}
+
+/** The API that claims every request comes first, since most clients use it. */
+function toKnownPaths(apis: readonly Api[]): readonly string[] {
+  const byUse = [...apis.slice(-1), ...apis.slice(0, -1)];
+  return [...byUse.map(({ turnPath }) => turnPath), "/models"];
 }

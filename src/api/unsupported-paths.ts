@@ -3,18 +3,16 @@ import { Hono } from "hono";
 import type { ApiEnv } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
 
-export function unsupportedPaths(): Hono<ApiEnv> {
+/** @param alternatives a sentence that names the paths that exist. */
+export function unsupportedPaths(alternatives: string): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, sentence] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw notFound(`${sentence} ${THERE_IS}`);
+      throw notFound(`${sentence} ${alternatives}`);
     });
   }
   return routes;
 }
-
-export const THERE_IS =
-  "There are /v1/chat/completions, /v1/responses, /v1/messages and /v1/models; /api lists all routes.";
 
 const ONLY_TEXT = "gpt-oss reads and writes text only.";
 

@@ -5,6 +5,7 @@ import type { Api, ApiServices } from "../../src/api/api.ts";
 import { createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
+import { UploadBudget } from "../../src/api/request/upload-budget.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { createModels } from "../../src/models/models.ts";
@@ -102,6 +103,8 @@ test.each([
 describe("an API of its own", () => {
   /** Claims a shared path by a header; has its own key header, envelope, status and limit. */
   const ownApi: Api = {
+    name: "messages",
+    turnPath: "/own",
     claims: (request) => request.header("own-version") !== undefined,
     routes: () => [
       {
@@ -133,8 +136,11 @@ describe("an API of its own", () => {
 
   async function ask(path: string, init: RequestInit = {}) {
     const settings = testSettings({ keys: [`alice:${await sha256Hex("hg-1")}`] });
-    // Only the settings are used by these two.
-    const services: ApiServices = Object.assign(Object.create(null), { settings });
+    // These two use nothing else.
+    const services: ApiServices = Object.assign(Object.create(null), {
+      settings,
+      uploads: new UploadBudget(settings.maxBodyBytes),
+    });
     const apis = [ownApi, shared];
     const toErrorResponse = createApiErrorHandler(apis);
     const app = new Hono<ApiEnv>();
@@ -142,7 +148,7 @@ describe("an API of its own", () => {
       c.set("requestId", "req_1");
       return next();
     });
-    refuseUnknown(app, toErrorResponse);
+    refuseUnknown(app, apis, toErrorResponse);
     mountApis(app, apis, createAuthenticate(settings), services);
     app.onError(toErrorResponse);
     return app.request(path, init);
@@ -169,6 +175,20 @@ describe("an API of its own", () => {
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ own: expect.any(String), requestId: "req_1" });
     expect(response.headers.get("request-id")).toBe("req_1");
+  });
+
+  test("is named where a path does not exist", async () => {
+    const messages = await Promise.all(
+      ["/own/x", "/v1/nothing", "/v1/files"].map(async (path) =>
+        (await ask(path, { headers: own })).json(),
+      ),
+    );
+    const paths = "There are /v1/chat/completions, /v1/own and /v1/models; /api lists all routes.";
+    expect(messages).toEqual([
+      { own: "There is no route with this path. Did you mean /v1/own?", requestId: "req_1" },
+      { own: `There is no route with this path. ${paths}`, requestId: "req_1" },
+      { own: `No files are kept here. ${paths}`, requestId: "req_1" },
+    ]);
   });
 
   test("does not format errors of other APIs", async () => {

@@ -8,11 +8,12 @@ import { mediaRules } from "../request/media.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
 import { toKindLabel } from "../skipped-tools.ts";
-import { unsupportedPaths } from "../unsupported-paths.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
 
 export const chatCompletionsApi: Api = {
+  name: "chat-completions",
+  turnPath: "/chat/completions",
   // Claims every request that no other API claims: most clients that request an unknown path use this API.
   claims: () => true,
   routes({ settings, toolbox, log, meters, ...services }) {
@@ -36,7 +37,6 @@ export const chatCompletionsApi: Api = {
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },
-      { prefix, app: unsupportedPaths() },
     ]);
   },
   authentication: BEARER,

@@ -11,6 +11,8 @@ import { unsupportedRoutes } from "./unsupported-routes.ts";
 import { mediaRules } from "../request/media.ts";
 
 export const messagesApi: Api = {
+  name: "messages",
+  turnPath: "/messages",
   // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
   // version of Anthropic's API.
   claims: (request) => PATHS.test(request.path) || namesVersion(request),

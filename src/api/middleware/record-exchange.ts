@@ -1,28 +1,24 @@
 /** Passes requests that run turns, and their responses, to the recorder while it has listeners. */
-import type { Context, MiddlewareHandler } from "hono";
+import type { HonoRequest, MiddlewareHandler } from "hono";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
-import type { RecordedApi } from "../../telemetry/record/exchange.ts";
 import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
+import type { Api } from "../api.ts";
 import type { ApiEnv } from "../request/client.ts";
 
-/** Paths of requests that run turns, below any prefix. */
-const APIS: readonly (readonly [end: string, api: RecordedApi])[] = [
-  ["/chat/completions", "chat-completions"],
-  ["/responses", "responses"],
-  ["/messages", "messages"],
-];
-
 /** Must follow authentication and the limit of the body. */
-export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
+export function recordExchange(
+  apis: readonly Api[],
+  recorder: Recorder,
+): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
-    const api = recorder.isListening ? apiOf(c) : undefined;
+    const api = recorder.isListening ? findTurnApi(apis, c.req) : undefined;
     if (api === undefined) return next();
     // Hono keeps the text for the route.
     const body = await c.req.text();
     const { tenant, reasoningPolicy } = c.get("client");
     const exchange = recorder.begin({
       id: c.get("requestId"),
-      api,
+      api: api.name,
       tenant,
       reasoningPolicy,
       method: c.req.method,
@@ -52,9 +48,9 @@ export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
   };
 }
 
-function apiOf(c: Context<ApiEnv>): RecordedApi | undefined {
-  if (c.req.method !== "POST") return undefined;
-  return APIS.find(([end]) => c.req.path.endsWith(end))?.[1];
+/** By the path alone: the API that claims a request by its headers may not be the one that answers it. */
+function findTurnApi(apis: readonly Api[], { method, path }: HonoRequest): Api | undefined {
+  return method === "POST" ? apis.find(({ turnPath }) => path.endsWith(turnPath)) : undefined;
 }
 
 /** The same frames, noted once they are written. When they end, the exchange does. */

@@ -16,6 +16,8 @@ import { responses } from "./route.ts";
 const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
 
 export const responsesApi: Api = {
+  name: "responses",
+  turnPath: "/responses",
   claims: ({ path }) =>
     path.startsWith(`${OPEN_RESPONSES_PREFIX}/`) ||
     /^(\/api)?\/v1\/(responses|conversations)(\/|$)/.test(path),

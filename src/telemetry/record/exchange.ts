@@ -2,9 +2,10 @@
 import { RESPONSE_HEADERS } from "../response-headers.ts";
 import type { Elapsed } from "./elapsed.ts";
 import { bytesOf, type RecordBudget } from "./limits.ts";
+import type { TurnRecord } from "./schema.ts";
 import { withoutToolCredentials } from "./tool-credentials.ts";
 
-export type RecordedApi = "chat-completions" | "responses" | "messages";
+export type RecordedApi = TurnRecord["api"];
 
 export interface ExchangeRequest {
   readonly id: string;
