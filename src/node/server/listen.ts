@@ -7,6 +7,7 @@ import type { Shutdown } from "../../models/shutdown.ts";
 import { ClientRequest } from "./client-request.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import { explainListenError } from "./listen-error.ts";
+import { hasStalled, LOOKS, type ReadProgress } from "./unread-data.ts";
 import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
@@ -51,9 +52,6 @@ const BACKLOG = 65_535;
 
 /** How often idle connections are closed during shutdown. */
 const SWEEP_MS = 50;
-
-/** How often it is looked for clients that leave data unread: this many times while they may. */
-const LOOKS_FOR_UNREAD = 10;
 
 /** Part of the grace period, at most half, that is reserved for informing clients and the store. */
 const STOP_BEFORE_END_MS = 1000;
@@ -136,52 +134,43 @@ interface Connections {
  * There is no listener for upgrades: with a second listener, the adapter no longer answers upgrades it refuses.
  */
 function createConnections(clientIdleTimeoutMs: number): Connections {
-  const inFlight = new Map<Socket, number>();
+  const connections = new Map<Socket, Connection>();
 
-  function count(socket: Socket, change: number): void {
-    const before = inFlight.get(socket);
-    if (before !== undefined) inFlight.set(socket, before + change);
-  }
-
-  /**
-   * Starts Node's own socket timer where data is unsent; it then restarts whenever some of it was written. Not always, because
-   * Node restarts it at each write, too: some 560 of a token's 19,500 instructions.
-   */
-  function limitUnsent(): void {
-    for (const [socket, requests] of inFlight) {
-      // The keep-alive timer.
-      if (requests === 0) continue;
-      const limitMs = socket.writableLength > 0 ? clientIdleTimeoutMs : 0;
-      if ((socket.timeout ?? 0) !== limitMs) socket.setTimeout(limitMs);
+  function dropStalled(): void {
+    for (const [socket, connection] of connections) {
+      if (connection.requests > 0 && hasStalled(socket, connection)) socket.destroy();
     }
   }
 
   return {
     watch(server) {
-      const looking = setInterval(limitUnsent, clientIdleTimeoutMs / LOOKS_FOR_UNREAD).unref();
+      const looking = setInterval(dropStalled, clientIdleTimeoutMs / LOOKS).unref();
       server.on("close", () => clearInterval(looking));
       server.on("connection", (socket) => {
-        inFlight.set(socket, 0);
+        connections.set(socket, { requests: 0, sent: 0, unreadLooks: 0 });
         // Not `once`, which holds three more objects as long as the connection is open.
-        socket.on("close", () => inFlight.delete(socket));
+        socket.on("close", () => connections.delete(socket));
       });
       server.on("request", ({ socket }, response) => {
-        count(socket, 1);
-        response.on("close", () => count(socket, -1));
-      });
-      server.on("timeout", (socket) => {
-        // A client that waits for a response is idle too. Only unsent bytes show that it does not read.
-        if (inFlight.get(socket) === 0 || socket.writableLength > 0) socket.destroy();
+        const connection = connections.get(socket);
+        if (connection === undefined) return;
+        connection.requests += 1;
+        response.on("close", () => (connection.requests -= 1));
       });
     },
     leaveTo(socket) {
-      inFlight.delete(socket);
+      connections.delete(socket);
       socket.setTimeout(0);
     },
     closeIdle() {
-      for (const [socket, requests] of inFlight) if (requests === 0) socket.destroySoon();
+      for (const [socket, { requests }] of connections) if (requests === 0) socket.destroySoon();
     },
   };
+}
+
+interface Connection extends ReadProgress {
+  /** In flight. */
+  requests: number;
 }
 
 async function drain(
