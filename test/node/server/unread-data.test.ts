@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { hasStalled, LOOKS, type ReadProgress } from "../../src/node/unread-data.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { hasStalled, LOOKS, type ReadProgress } from "../../../src/node/server/unread-data.ts";
+import { eventually } from "../../helpers/eventually.ts";
 
 /** More than the buffers of the system take. */
 const BYTES = 64_000_000;
