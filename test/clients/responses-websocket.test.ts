@@ -186,12 +186,22 @@ describe("a response over a WebSocket", () => {
 
   test.each([
     ["no JSON", "{", { error: { type: "invalid_request_error" } }],
-    ["a type that is no word", { type: 7 }, { error: { param: "type" } }],
+    [
+      "a type that is no word",
+      { type: 7 },
+      { error: { message: "type: must be a string, such as response.create" } },
+    ],
     ["no type", { model: MODEL }, { error: { param: "type" } }],
     [
       "the background",
       { ...CREATE, input: "Hi.", background: true },
-      { error: { param: "background" } },
+      {
+        error: {
+          param: "background",
+          message:
+            "background: not supported on a WebSocket. Send the request over HTTP, or without background",
+        },
+      },
     ],
     ["no input", CREATE, { error: { param: "input" } }],
     ["another model", { ...CREATE, model: "x", input: "Hi." }, { status: 404 }],
@@ -225,6 +235,11 @@ describe("a response over a WebSocket", () => {
     const { gateway } = await open([]);
     const response = await fetch(`${gateway.baseURL}/responses`);
     expect(response.status).toBe(426);
+    expect(await response.json()).toMatchObject({
+      error: {
+        message: "GET on this path opens a WebSocket. Send an upgrade request, or use POST.",
+      },
+    });
     // Workers hide such headers.
     expect(response.headers.get("upgrade")).toBe(ON_WORKERS ? null : "websocket");
   });

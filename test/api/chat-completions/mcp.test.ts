@@ -111,13 +111,13 @@ test.each<[string, object, object, string]>([
     "an approval",
     {},
     { require_approval: "always" },
-    'tools[0].require_approval: this API has no approvals. Use the Responses API, or \\"never\\"',
+    'tools[0].require_approval: this API has no approvals. Use the Responses API, or "never"',
   ],
   [
     "a server that nobody has configured",
     {},
     { server_label: "x" },
-    "tools[0].server_url: is required, since this gateway has no MCP server with the label x.",
+    "tools[0].server_url: is required, since this gateway has no MCP server with the label x. Servers of this gateway: words.",
   ],
   [
     "a choice of what is not there",
@@ -129,7 +129,7 @@ test.each<[string, object, object, string]>([
   const { ask } = await start(scriptedEngine([]));
   const { status, text } = await ask(body, tool);
   expect(status).toBe(400);
-  expect(text).toContain(problem);
+  expect(JSON.parse(text).error.message).toBe(problem);
 });
 
 test("a server that fails is a 400 that says so: there is no item that could", async () => {

@@ -8,7 +8,7 @@ import { createShutdown } from "../../../src/models/shutdown.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
-import { responseObject } from "./schemas.ts";
+import { errorBody, responseObject } from "./schemas.ts";
 import { MODEL, readEvents, type ResponsesApp, responsesApp } from "./support.ts";
 
 const ANSWER =
@@ -131,6 +131,9 @@ describe("a background response", () => {
     const next = { model: MODEL, input: "And?", previous_response_id: id };
     const early = await app.send("POST", "/v1/responses", next);
     expect(early.status).toBe(400);
+    expect(errorBody.parse(await early.json()).error.message).toBe(
+      `previous_response_id: the response ${id} is still in progress`,
+    );
     open();
     await until(app, id, "completed");
     expect((await app.send("POST", "/v1/responses", next)).status).toBe(200);
@@ -192,7 +195,11 @@ describe("a background response", () => {
     const app = responsesApp({ engine: scriptedEngine([ANSWER]) });
     const id = await start(app);
     await until(app, id, "completed");
-    expect((await app.send("POST", `/v1/responses/${id}/cancel`)).status).toBe(400);
+    const refused = await app.send("POST", `/v1/responses/${id}/cancel`);
+    expect(refused.status).toBe(400);
+    expect(errorBody.parse(await refused.json()).error.message).toBe(
+      `The response ${id} has already ended: completed.`,
+    );
   });
 
   test("is stopped when it is deleted", async () => {
@@ -267,7 +274,9 @@ describe("through another gateway with the same store", () => {
     await Promise.all([...pieces].map((key) => store.delete(key)));
     const response = await app.send("GET", `/v1/responses/${id}?stream=true`);
     expect(response.status).toBe(404);
-    expect(await response.text()).toContain("have expired");
+    expect(errorBody.parse(await response.json()).error.message).toBe(
+      `The events of the response ${id} have expired.`,
+    );
   });
 
   test("it can be cancelled", async () => {
@@ -299,6 +308,9 @@ describe("the number of responses in the background", () => {
     const refused = flood.find(({ status }) => status !== 200);
     expect(refused?.status).toBe(429);
     expect(refused?.headers.get("retry-after")).toBe("5");
+    expect(errorBody.parse(await refused?.json()).error.message).toBe(
+      "background: this key has reached its limit of 3 background responses. Wait for one to end, or cancel one. Please try again in 5s.",
+    );
     expect((await post(app, "bob")).status).toBe(200);
     expect((await post(app, "bob")).status).toBe(429);
 
@@ -315,7 +327,11 @@ describe("the number of responses in the background", () => {
     const app = responsesApp({ engine, settings: { keys, maxBackground: 2 } });
     expect((await post(app, "alice")).status).toBe(200);
     expect((await post(app, "bob")).status).toBe(200);
-    expect((await post(app, "cy")).status).toBe(503);
+    const refused = await post(app, "cy");
+    expect(refused.status).toBe(503);
+    expect(errorBody.parse(await refused.json()).error.message).toBe(
+      "The gateway has reached its limit of background responses. Try again later. Please try again in 5s.",
+    );
   });
 });
 

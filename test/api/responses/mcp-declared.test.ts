@@ -91,6 +91,12 @@ describe("what requests may name", () => {
       "headers: has a name or value that no header can have",
     ],
     [
+      "no credentials that are two headers",
+      {},
+      { server_url: URL, authorization: "a\nb" },
+      "authorization: has characters that no header can have",
+    ],
+    [
       "no address that is not of the web",
       {},
       { server_url: "file:///etc/passwd" },

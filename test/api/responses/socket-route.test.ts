@@ -103,12 +103,12 @@ describe("a connection", () => {
         error: {
           type: "invalid_request_error",
           code: "websocket_connection_limit_reached",
-          message: expect.stringContaining("60 minutes"),
+          message: "A connection may last 60 minutes. Open a new one.",
           param: null,
         },
       },
     ]);
-    expect(closed).toEqual([[1000, expect.stringContaining("60 minutes")]]);
+    expect(closed).toEqual([[1000, "A connection may last 60 minutes. Open a new one."]]);
   });
 
   test("that was closed does nothing after an hour", async () => {
@@ -229,6 +229,9 @@ describe("a connection", () => {
     for (let count = 0; count < 1000; count++) message(CREATE);
     await expect.poll(() => engine.open).toBe(0);
     expect(typesOf(sent, "error")).toBe(32);
+    expect(JSON.parse(sent.at(-1) ?? "")).toMatchObject({
+      error: { message: "Too many requests are waiting. Wait for a response." },
+    });
     expect(closed).toEqual([
       [1008, "Too many messages were refused."],
       [undefined, "terminated"],

@@ -68,6 +68,8 @@ describe("references to stored items", () => {
       status: 413,
       param: "input",
       code: "payload_too_large",
+      message:
+        "input: the referenced items make the input longer than 4000000 bytes. Reference fewer items, or shorten the conversation.",
     });
     const input = Array.from({ length: 5 }, () => reference);
     const response = await app.send("POST", "/v1/responses", { model: MODEL, input });
@@ -123,7 +125,12 @@ describe("a conversation that would outgrow its entry", () => {
     const statuses: number[] = [];
     for (let times = 0; times < 5; times++) statuses.push((await add()).status);
     expect(statuses).toEqual([200, 200, 200, 413, 413]);
-    expect(await errorOf(await add())).toMatchObject({ status: 413, param: "conversation" });
+    expect(await errorOf(await add())).toMatchObject({
+      status: 413,
+      param: "conversation",
+      message:
+        "The conversation would be too large to be stored. Delete items from it, or start a new one.",
+    });
     expect(await count()).toBe(3);
   });
 
@@ -152,7 +159,12 @@ test("a response too large to be stored is refused before it is generated, unles
   const body = { model: MODEL, input: "x".repeat(100_000) };
   for (const background of [false, true]) {
     const refused = await app.send("POST", "/v1/responses", { ...body, background });
-    expect(await errorOf(refused)).toMatchObject({ status: 413, param: "input" });
+    expect(await errorOf(refused)).toMatchObject({
+      status: 413,
+      param: "input",
+      message:
+        "input: the response would be too large to be stored. Send less input, or set store to false.",
+    });
   }
   expect(engine.requests).toEqual([]);
   expect((await app.create({ ...body, store: false })).status).toBe("completed");

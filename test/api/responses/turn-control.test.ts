@@ -133,7 +133,12 @@ describe("for Codex", () => {
     const events = await codexEvents(script, {}, 4096);
     expect(events.at(-1)).toMatchObject({
       type: "response.failed",
-      response: { error: { code: "context_length_exceeded" } },
+      response: {
+        error: {
+          code: "context_length_exceeded",
+          message: "The conversation and its answer do not fit into the model's context together.",
+        },
+      },
     });
     // A limit set by the request is intended.
     const limited = await codexEvents(script, { max_output_tokens: 100 }, 4096);
