@@ -69,9 +69,8 @@ describe("the kind of a server is detected by its responses", () => {
   test("for anything else one sentence says what to configure", async () => {
     await expect(find(serverWith({ "/": jsonAnswer("<html>") }))).rejects.toMatchObject({
       kind: "not-found",
-      message: expect.stringMatching(
-        /^What answers at http:\/\/engine:8000 is no inference server .* --engine: vllm, /,
-      ),
+      message:
+        "What answers at http://engine:8000 is no inference server the gateway knows. Check the URL, or name its kind with --engine: vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions.",
     });
   });
 });
@@ -116,7 +115,12 @@ describe("the engine auto", () => {
   test("a request before the kind is known fails as retryable", async () => {
     const transport = serverWith({ "/v1/models": recorded("vllm/models.json") });
     const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
-    expect(await complete(engine)).toMatchObject({ error: { kind: "loading" } });
+    expect(await complete(engine)).toMatchObject({
+      error: {
+        kind: "loading",
+        message: "The kind of inference server has only just been found out.",
+      },
+    });
   });
 
   test("a caller that aborts does not end the detection for others", async () => {

@@ -519,6 +519,7 @@ describe("JSON", () => {
     await expect(continued(prompt({}), { constraint })).rejects.toMatchObject({
       name: "EngineError",
       kind: "bad-request",
+      message: "The schema is not JSON.",
     });
   });
 });

@@ -25,7 +25,8 @@ it("reports that it is not available on other runtimes", async () => {
   const failure = {
     name: "EngineError",
     kind: "not-found",
-    message: expect.stringContaining("requires Node"),
+    message:
+      'The engine "llama" runs llama.cpp in process, which requires Node. On Workers, use "llama-cpp" with the URL of a llama-server.',
   };
   expect(engine.capabilities).toBe(LLAMA_CAPABILITIES);
   await expect(engine.probe(never)).rejects.toMatchObject(failure);

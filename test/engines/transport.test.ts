@@ -331,7 +331,9 @@ describe.each([
       // `fetch` may drop undelivered bytes; the bytes that were read must be right.
       const error = await failure(readAll(response));
       expect(error.kind).toBe("closed");
-      expect(error.message).toContain(`${upstream.url}/v1/completions closed the connection`);
+      expect(error.message.replace(upstream.url, "")).toMatch(
+        /^\/v1\/completions closed the connection in the middle of an answer \([\w ]+\)\.$/,
+      );
     });
 
     test("a message never shows credentials or the query", async () => {

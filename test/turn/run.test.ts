@@ -204,10 +204,22 @@ test.each(["ids", "pieces", "text"] as const)(
     };
     await expect(finishTurn(engine, turnWith({ topLogprobs: 0 }))).rejects.toMatchObject({
       kind: "unsupported",
-      message: expect.stringContaining("returned none"),
+      message:
+        "logprobs: the engine of this model was asked for log probabilities but returned none. Send the request without logprobs.",
     });
   },
 );
+
+test("an engine whose stream ends without a finish is an error", async () => {
+  const engine = scriptedEngine([]);
+  engine.complete = async function* () {
+    yield* [];
+  };
+  await expect(finishTurn(engine, turnWith())).rejects.toMatchObject({
+    kind: "closed",
+    message: "scripted ended its stream without a finish",
+  });
+});
 
 test("a long prompt is sent in its own iteration of the event loop, a short one at once", async () => {
   const pauses = async (words: number) => {

@@ -190,7 +190,9 @@ describe("an invalid request gets the same error, streamed or not", () => {
       param: "messages",
       metadata: { error_type: "context_length_exceeded" },
     });
-    expect(error.message).toMatch(/maximum context length is 100 tokens/);
+    expect(error.message).toBe(
+      "This model's maximum context length is 100 tokens, but the messages and tools are 268 tokens long.",
+    );
     await small.close();
   });
 });
