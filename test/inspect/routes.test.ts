@@ -270,3 +270,62 @@ test("a shutdown does not wait for open pages", async () => {
   const late = await get("/inspect/api/changes");
   expect(await late.text()).toBe(": \n\n");
 });
+
+describe("the error", () => {
+  const POST = { method: "POST", headers: OWN };
+  const errorOf = async (response: Response | Promise<Response>) =>
+    z.object({ error: z.string() }).parse(await (await response).json()).error;
+
+  test.each<[string, Record<string, string>, string]>([
+    [
+      "of another host name",
+      { host: "attacker.example" },
+      "The host name attacker.example is not allowed here. Add it to allowedHosts, or use the address that was printed.",
+    ],
+    [
+      "of another origin",
+      { origin: "https://attacker.example" },
+      "Pages of other origins may not use the inspector.",
+    ],
+    [
+      "of a proxy",
+      { "x-forwarded-for": "203.0.113.7" },
+      "The request came through a proxy (x-forwarded-for). Set inspectKey to use the inspector behind one.",
+    ],
+    [
+      "of a wrong token",
+      { "x-inspect-token": "x" },
+      "The token is missing or wrong. Open the address that was printed.",
+    ],
+  ])("%s", async (_, headers, message) => {
+    const { get } = createInspected();
+    expect(await errorOf(get("/inspect/api/turns", { ...OWN, ...headers }))).toBe(message);
+  });
+
+  test("of a turn that is not kept, has not ended or cannot be saved", async () => {
+    const engine = scriptedEngine([{ write: "<|channel|>final<|message|>Hi", hang: true }]);
+    const { get, app, recorded } = createInspected(false, async () => "file", engine);
+    const save = (of: typeof app) =>
+      of.request("http://127.0.0.1:8787/inspect/api/turns/1/capture", POST);
+    expect(await errorOf(get("/inspect/api/turns/1"))).toBe("This turn is no longer kept.");
+    expect(await errorOf(save(createInspected().app))).toBe("No folder for captures is set.");
+    const abort = new AbortController();
+    const asked = recorded.request("/v1/chat/completions", {
+      method: "POST",
+      body: JSON.stringify({ ...HELLO, stream: true }),
+      signal: abort.signal,
+    });
+    await expect.poll(() => engine.open).toBe(1);
+    expect(await errorOf(save(app))).toBe("The turn has not ended yet.");
+    abort.abort();
+    await asked.then((response) => response.body?.cancel());
+  });
+
+  test("of too many open pages", async () => {
+    const { get, closing } = createInspected();
+    const pages = await Promise.all(Array.from({ length: 20 }, () => get("/inspect/api/changes")));
+    const refused = pages.find(({ status }) => status === 503);
+    expect(refused && (await errorOf(refused))).toBe("Too many pages are open.");
+    closing.abort();
+  });
+});
