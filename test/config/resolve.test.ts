@@ -118,6 +118,16 @@ describe("a wrong value names its source and what was expected", () => {
       "--keys: keys[0].sha256: expected a SHA-256 hash in 64 hex digits.",
     ],
     [
+      "a name of a key that would not fit a log",
+      { keys: [`a b:${"0".repeat(64)}`] },
+      "--keys: keys[0].name: expected up to 64 letters, digits, dots, dashes, _ or @.",
+    ],
+    [
+      "a token of the inspector that could be guessed",
+      { inspectKey: "short" },
+      "--inspectKey: expected at least 16 characters.",
+    ],
+    [
       "a backend's name that would not fit a label",
       { backends: [{ engine: "demo", name: "a b" }] },
       "--backends: backends[0].name: expected up to 64 letters, digits, dots, dashes or _.",

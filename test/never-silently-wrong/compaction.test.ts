@@ -279,15 +279,20 @@ describe("Messages, compaction: summarize", () => {
   });
 
   test.each([
-    ["compaction_nothing_to_summarize", [{ role: "system", content: "Be brief." }]],
+    [
+      "compaction_nothing_to_summarize",
+      "compaction: there is nothing to summarize",
+      [{ role: "system", content: "Be brief." }],
+    ],
     [
       "compaction_incomplete_turn",
+      "compaction: the last tool call has no result yet",
       [
         { role: "user", content: "Go." },
         { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
       ],
     ],
-  ])("refuses with the code that the SDK knows: %s", async (code, conversation) => {
+  ])("refuses with the code that the SDK knows: %s", async (code, message, conversation) => {
     const { post } = startSdk(SUM);
     const response = await post("/v1/messages", { ...request, messages: conversation, compaction });
     expect([response.status, await response.json()]).toEqual([
@@ -295,6 +300,7 @@ describe("Messages, compaction: summarize", () => {
       expect.objectContaining({
         error: expect.objectContaining({
           type: "invalid_request_error",
+          message,
           details: { error_code: code },
         }),
       }),

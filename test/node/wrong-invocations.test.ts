@@ -119,6 +119,11 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "render",
     "render: name one file with a request, or - for standard input. harmony-gateway render --help says more.",
   ],
+  [
+    "replay",
+    "replay: name one file with the record of a turn, or - for standard input. harmony-gateway replay --help says more.",
+  ],
+  ["replay ~/hello.txt", "~/hello.txt: is not the record of a turn."],
   ["render ~/none.json", "~/none.json: there is no such file."],
   ["render ~/request.json", "messages: must be an array, but it is 1"],
   ["render --idz x", "--idz: there is no such flag. Did you mean --ids?"],

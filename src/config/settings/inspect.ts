@@ -9,7 +9,8 @@ export function inspectSettings() {
         "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on for the " +
         "demo engine on loopback without keys, otherwise off. On Node only.",
     }),
-    inspectKey: setting("inspect", () => z.string().min(16, "expected at least 16 characters"), {
+    inspectKey: setting("inspect", () => z.string().min(16), {
+      expected: "at least 16 characters",
       description:
         "The token of /inspect instead of a random one, at least 16 characters. Required behind a reverse proxy: without " +
         "it, requests with forwarding headers are refused.",

@@ -237,6 +237,7 @@ describeWithLlama("llama.cpp in process", () => {
       await expect(collect(SYSTEM + USER + FINAL, { constraint })).rejects.toMatchObject({
         name: "EngineError",
         kind: "bad-request",
+        message: "llama.cpp cannot convert this schema to a grammar.",
       });
     });
   });

@@ -90,7 +90,16 @@ describe("the file of a model", () => {
     await expect(findModelFile(resolveModelFile, { model }, never)).rejects.toMatchObject({
       name: "EngineError",
       kind: "not-found",
-      message: expect.stringContaining(model),
+      message: `There is no file ${model}. Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.`,
+    });
+  });
+
+  it("is named when it cannot be downloaded", async () => {
+    const model = "hf:none/none/none.gguf";
+    const resolve = () => Promise.reject(new Error("fetch failed"));
+    await expect(findModelFile(resolve, { model }, never)).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${model} cannot be downloaded: fetch failed. Check the name and the network connection.`,
     });
   });
 });

@@ -10,7 +10,9 @@ it("is the engine of a gateway that is told so, and says why it is not ready", a
         event: "engine unavailable",
         // The name for clients: a path is none.
         model: "none",
-        reason: expect.stringContaining("There is no file /none.gguf. "),
+        reason: expect.stringContaining(
+          "There is no file /none.gguf. Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.",
+        ),
       }),
     ),
   );

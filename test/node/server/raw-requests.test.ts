@@ -144,7 +144,11 @@ describe("a path", () => {
   ])("that is refused is answered in the form of its API: %s %s", async (path, header, form) => {
     const { origin } = await start();
     const lines = [`GET ${path} HTTP/1.1`, HOST, ...(header === "" ? [] : [header])];
-    expect(await sendRaw(origin, lines)).toMatch(form);
+    const answer = await sendRaw(origin, lines);
+    expect(answer).toMatch(form);
+    expect(answer).toContain(
+      "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
+    );
   });
 
   test.each(["/v1/models/openai%2Fgpt-oss-20b", "/v1/models?next=/../x", "/v1/models/a..b"])(
@@ -187,7 +191,9 @@ describe("the name in Host, without keys and on loopback", () => {
       expect(answer).toMatch(/^HTTP\/1\.1 403 /);
     }
     const plain = await sendRaw(origin, ["GET /v1/models HTTP/1.1", `Host: ${host}`]);
-    expect(plain).toContain("allowedHosts");
+    expect(plain).toContain(
+      `The host name ${host.replace(/:\d+$/, "").toLowerCase()} is not allowed. To allow it, add it to the setting allowedHosts.`,
+    );
   });
 
   test("an allowed name is answered, and any name if a key is required", async () => {

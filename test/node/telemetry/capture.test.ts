@@ -160,7 +160,7 @@ test("a turn larger than the limit is not written, which is logged once", async 
   const { warned } = await capture(folder, 2, 100);
   expect(readdirSync(folder)).toEqual([]);
   expect(warned).toHaveLength(1);
-  expect(warned[0]).toContain("larger than captureMaxBytes");
+  expect(warned[0]).toContain("a turn is larger than captureMaxBytes");
 });
 
 /** The name of a capture of an earlier process. */

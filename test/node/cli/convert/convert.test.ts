@@ -398,8 +398,36 @@ test("a line that is too long is bad and is not kept, and the next one is read",
     [1, "E-LINE-LENGTH"],
     [2, "E-JSON"],
   ]);
+  expect(bad[0]?.message).toBe("the line is longer than 1000 bytes");
   expect(report.converted).toBe(1);
 });
+
+test.each([
+  ["chat", Buffer.from([0x22, 0xff, 0x22]), "the line is not UTF-8"],
+  [
+    "harmony",
+    Buffer.from("5"),
+    'expected Harmony as {"text": …}, {"input_ids": […]} or either alone',
+  ],
+  ["openchatml", Buffer.from("5"), 'expected OpenChatML as {"text": …}, or as a text alone'],
+] as const)(
+  "a line that is no %s is bad, and the message says what is expected",
+  async (from, line, message) => {
+    const bad: BadLine[] = [];
+    await convertStream(
+      { ...options, from },
+      {
+        input: cut(line, 100),
+        write: async () => {},
+        onBadLine: async (each) => void bad.push(each),
+        onLosses: async () => {},
+        onProgress: () => {},
+        maxLineBytes: 1000,
+      },
+    );
+    expect(bad.map((each) => each.message)).toEqual([message]);
+  },
+);
 
 test("any request is recovered from its conversation, or the loss is reported", () => {
   const text = fc.string({ maxLength: 6 });
