@@ -7,7 +7,7 @@ import type { Estimate, Measured } from "./statistics.ts";
 import { judge, toText } from "./targets.ts";
 import type { Table } from "./text/suite.ts";
 
-/** What ratios are to: the first of these that took part. */
+/** The base of all ratios: the first of these that took part. */
 const BASELINES = ["hono-pipe", "pipe"];
 
 export function toMarkdown(results: Results): string {

@@ -116,7 +116,7 @@ function toFrame(firstByte: number, payload: string): Buffer {
 /** Frames of one connection, unless it is ended before. */
 const FRAMES_A_SOCKET = 20_000;
 
-/** Over one connection after another. None is read. Returns them, some of which the gateway has ended. */
+/** Over one connection after another. The client reads nothing. Returns the connections, some of which the gateway has ended. */
 async function sendFrames(
   asking: Asking,
   frame: Frame,

@@ -81,7 +81,7 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   return settings;
 }
 
-/** Whoever names a server or a model does not want the demo. */
+/** An operator who names a server or a model does not want the demo. */
 function withKind(settings: Settings, given: ReadonlyMap<SettingName, SettingInput>): Settings {
   const isNamed = given.has("url") || given.has("model");
   return isNamed && !given.has("engine") ? { ...settings, engine: "auto" } : settings;

@@ -20,7 +20,7 @@ export const SETTING_GROUPS = {
 
 export type SettingGroup = keyof typeof SETTING_GROUPS;
 
-/** What operators are told about a setting. */
+/** The description of a setting for operators. */
 interface SettingMeta {
   readonly group: SettingGroup;
   /** One or two sentences from which an operator can decide. */

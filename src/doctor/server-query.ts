@@ -1,4 +1,4 @@
-/** Asks an inference server for documents besides completions: its tokenizer, its metrics. */
+/** Requests documents other than completions from an inference server: its tokenizer, its metrics. */
 import { readText } from "../engines/server-response.ts";
 import { readServerUrl } from "../engines/server-url.ts";
 import { systemClock } from "../engines/clock.ts";

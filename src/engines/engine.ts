@@ -51,7 +51,7 @@ export interface CompletionRequest {
   /** The most tokens to sample, at least 1. */
   readonly maxTokens: number;
   readonly sampling: Sampling;
-  /** End the completion after any of these ids, besides the model's own end-of-generation ids. */
+  /** End the completion after any of these ids, in addition to the model's own end-of-generation ids. */
   readonly stopIds: readonly TokenId[];
   /** Holds from the first sampled token on. Only for engines whose capabilities list its type. */
   readonly constraint?: Constraint;
@@ -71,7 +71,7 @@ export interface CompletionRequest {
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
-/** One backend of a pool is asked for a completion, or has failed to give it. */
+/** A pool requests a completion from one backend, or that request has failed. */
 export type Attempt =
   | { readonly type: "attempt"; readonly backend: string }
   | { readonly type: "attempt-failed"; readonly backend: string; readonly error: unknown };
@@ -124,7 +124,7 @@ export interface EngineOpen {
 
 /** The tokens of one network read: often one, many if they were buffered. */
 export type EngineTokens =
-  /** Exact ids. `logprobs` runs parallel to `ids` when it was asked for. */
+  /** Exact ids. `logprobs` runs parallel to `ids` when the request has `topLogprobs`. */
   | {
       readonly type: "ids";
       readonly ids: readonly TokenId[];

@@ -58,7 +58,7 @@ export async function findServer(
   );
 }
 
-/** Who owns the models in `/v1/models`: most servers put their own name there. */
+/** The owner of the models in `/v1/models`: most servers put their own name there. */
 const OWNERS: ReadonlyMap<string, ServerKind> = new Map([
   ["vllm", "vllm"],
   ["sglang", "sglang"],

@@ -64,7 +64,7 @@ export function toEngineError(
   });
 }
 
-/** A client that is told to wait longer would rather ask again. */
+/** A client would retry earlier than a longer wait allows. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /** Seconds of a `Retry-After` header: a number, or a date relative to the response's `Date` header. Anything else is ignored. */
@@ -175,7 +175,7 @@ function toWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Most characters of a server's text that are looked at. The title of a page is among them. */
+/** Maximum characters of a server's text that are read. The title of a page is among them. */
 const MAX_TEXT_CHARS = 4096;
 const MAX_MESSAGE_CHARS = 500;
 

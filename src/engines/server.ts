@@ -69,7 +69,7 @@ export interface CompletionCall {
   readonly path: string;
   readonly body: RequestBody;
   readonly reader: CompletionReader;
-  /** Besides those of every request to this server, which they do not replace. */
+  /** In addition to those of every request to this server, which they do not replace. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Cuts the bytes into events. Default: server-sent events. */
   readonly splitter?: Splitter;

@@ -28,7 +28,7 @@ export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
  * Passes on the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
  * are dropped.
  *
- * @param whole is asked at the first event that begins in a read. What it reads is not passed on.
+ * @param whole called at the first event that begins in a read; bytes that it consumes are not passed on.
  */
 export function createSseSplitter(whole: WholeEventReader = {}): Splitter {
   return new SseSplitter(whole);

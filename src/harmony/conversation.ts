@@ -18,7 +18,7 @@ export interface Message {
   readonly role: Role;
   /** Appended to the role. For role `tool` it replaces the role and is required. */
   readonly name?: string;
-  /** Who the message is for: `functions.get_weather`, `assistant`. `all` is not written. */
+  /** The recipient of the message: `functions.get_weather`, `assistant`. `all` is not written. */
   readonly recipient?: string;
   readonly channel?: string;
   /** For instance `<|constrain|>json`. */

@@ -40,7 +40,7 @@ export function systemMessage(options: SystemOptions): Message {
 /** The namespace of functions without one of their own. */
 export const FUNCTIONS = "functions";
 
-/** Who the calls of a function are addressed to. */
+/** The recipient of a function's calls. */
 export function functionRecipient(name: string): string {
   return `${FUNCTIONS}.${toHeaderName(name)}`;
 }

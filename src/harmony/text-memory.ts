@@ -61,7 +61,7 @@ interface RememberOptions<V> extends TextMemoryOptions<V> {
 
 /** Maximum entries per fingerprint. Bounds the comparisons of a lookup. */
 const MAX_BUCKET = 16;
-/** Character codes in a fingerprint, besides the length: this many at regular intervals… */
+/** Character codes in a fingerprint, in addition to the length: this many at regular intervals… */
 const SAMPLES = 64;
 /** …and this many at the beginning, where similar texts differ: in a number, a name, a path. */
 const HEAD = 32;

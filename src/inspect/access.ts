@@ -1,5 +1,5 @@
 /**
- * Who may use the inspector: it shows what users and models have written.
+ * Controls access to the inspector, which shows text of users and models.
  *
  * Its data needs a token, in a header that no page of another origin can send without being asked for it (CORS, refused
  * here), so that neither a link nor a form can use it. The host is checked against DNS rebinding. Forwarding headers mean
@@ -14,7 +14,7 @@ export interface AccessOptions {
   readonly token: string;
   /** The operator has configured the token, so requests may come through a proxy, with any host name. */
   readonly isChosen: boolean;
-  /** The address listened on, and names that are allowed besides. */
+  /** The address listened on, and further allowed names. */
   readonly host: string;
   readonly allowedHosts: readonly string[];
 }

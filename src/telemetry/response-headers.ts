@@ -1,5 +1,5 @@
 /**
- * The headers of replies besides those of HTTP. Records keep them, web pages may read them, and the objects that set them
+ * The headers of replies other than those of HTTP. Records keep them, web pages may read them, and the objects that set them
  * have this type, so that no other name compiles.
  */
 export const RESPONSE_HEADERS = [

@@ -14,7 +14,7 @@
  * Two thirds of the tokens are all that most processes need at first: Latin-1 with ASCII, punctuation, signs and emoji, that is
  * those without any of the bytes C4 to E1 and E3 to EE, with which the letters of other scripts begin. So the text has three
  * parts: a bit for each merged token that says whether it is one of these, their columns, and those of the others, which are
- * unpacked when the first of them is asked for. The halves of a common token are common.
+ * unpacked at the first look-up of one of them. The halves of a common token are common.
  */
 
 import * as byteWords from "./byte-words.ts";

@@ -58,7 +58,7 @@ test("a turn that fails says why itself", () => {
   });
 });
 
-test("anything else is told to nobody", () => {
+test("anything else is reported to no client", () => {
   expect(describeError(new TypeError("secret"))).toMatchObject({
     status: 500,
     message: "The gateway failed to handle this request.",

@@ -245,7 +245,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("calls the tool of the instructions besides those of the question, and not twice", async () => {
+  it("calls the tool of the instructions as well as those of the question, and not twice", async () => {
     const developer = `# Instructions\n\nYou must always use get_weather.\n\n${TOOLS}`;
     const called = async (user: string) => {
       const results = { get_weather: "fine", lookup_user: "{}" };

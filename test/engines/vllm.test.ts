@@ -226,7 +226,7 @@ describe("the stream", () => {
     });
   });
 
-  test("gives the log probability of each id, and as many alternatives as were asked for", async () => {
+  test("gives the log probability of each id, and as many alternatives as requested", async () => {
     expect(await replay("logprobs.sse", requestOf({ topLogprobs: 2 }))).toMatchObject({
       ids: [200005, 17196, 200008, 12194, 200002],
       logprobs: [

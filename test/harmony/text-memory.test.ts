@@ -97,7 +97,7 @@ describe("caching by text", () => {
 
   test("texts with the same fingerprint are only evicted earlier", () => {
     const { made, lengthOf } = createMemory();
-    // Of 6,400 characters the first 32 are looked at and every hundredth from the end.
+    // The fingerprint reads the first 32 of 6,400 characters, and every hundredth from the end.
     const texts = Array.from(
       { length: 50 },
       (_, n) => `${"x".repeat(40)}${String(n).padStart(4, "0")}${"x".repeat(6356)}`,

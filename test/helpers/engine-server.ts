@@ -78,7 +78,7 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean
       begun = true;
       const frames = toFrames(event);
       if (frames === "") continue;
-      // Who has left makes no room any more.
+      // An engine that has left makes no more room.
       await Promise.race([exchange.writeWhenRead(frames), exchange.closed]);
     }
     exchange.end(DONE);

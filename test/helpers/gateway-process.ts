@@ -7,7 +7,7 @@ export interface GatewayProcess {
   /** `http://127.0.0.1:<port>/v1` */
   readonly baseURL: string;
   readonly post: Post;
-  /** What it has printed so far. */
+  /** Its output so far. */
   output(): string;
   /** Ends it as a supervisor does. Resolves with its exit code. */
   terminate(): Promise<number | null>;

@@ -277,7 +277,7 @@ function chain(symbols: readonly Symbol[]): [[Symbol], Next][] {
   return symbols.slice(0, -1).map((symbol, index) => [[symbol], [[symbols[index + 1] ?? 0, 1]]]);
 }
 
-/** Dimensions besides those of the states. */
+/** Dimensions in addition to those of the states. */
 const CONSTANT = WIDTH - 1;
 const RECENT = {
   analysis: WIDTH - 2,

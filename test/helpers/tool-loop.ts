@@ -119,7 +119,7 @@ function toDeltas(text: string) {
 export interface LoopOptions {
   /** What of a reply the client sends back. Default: everything. */
   readonly remember?: (message: ReplyMessage) => object;
-  /** What is sent with every request besides messages and tools. */
+  /** Members of every request other than messages and tools. */
   readonly body?: object;
   readonly headers?: Record<string, string>;
   /** The conversation so far; it grows. */

@@ -6,7 +6,7 @@ import { toVariables } from "./worker-variables.ts";
 export interface TestWorker {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** What it has written to its console so far, oldest first. */
+  /** Its console output so far, oldest first. */
   readonly lines: readonly string[];
   close(): Promise<void>;
 }

@@ -229,7 +229,7 @@ test("only the page's own files are served, and may be kept: their address has a
   expect((await get("/inspect/app/another-version/style.css")).status).toBe(404);
 });
 
-test("the newest turn can be asked for before its number is known", async () => {
+test("the newest turn can be requested before its number is known", async () => {
   const { recorded, get } = createInspected();
   expect((await get("/inspect/api/turns/newest")).status).toBe(204);
   for (const content of ["first", "second"]) {

@@ -49,7 +49,7 @@ describe.each(CLIENTS)("$name", (client) => {
     ]);
   });
 
-  test("it is not told twice beside reasoning that is sent as such", async () => {
+  test("it does not stand twice beside reasoning that is sent as such", async () => {
     const sent: Entry[] = [
       QUESTION,
       {

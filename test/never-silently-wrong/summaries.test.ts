@@ -55,7 +55,7 @@ describe.each([chat, responses])("$name", (client) => {
     });
   });
 
-  test("the model is asked to leave out harmful content and instructions", async () => {
+  test("the prompt wants harmful content and instructions left out", async () => {
     const { prompts } = await replyWith(HONEST, client, false);
     const [developer = ""] = /# Instructions.*?<\|end\|>/s.exec(prompts[0] ?? "") ?? [];
     expect(developer).toContain("Leave out anything harmful");

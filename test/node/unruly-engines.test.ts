@@ -158,7 +158,7 @@ describe("S7: an engine that only pings", () => {
   });
 });
 
-describe("S8: an engine that samples more than it was asked for", () => {
+describe("S8: an engine that samples more than requested", () => {
   test("is cut with `length` at the request's limit", async () => {
     manners[0] = manners[1] = overruns(400);
     const { choices, usage } = completion.parse(await (await chat({ max_tokens: 50 })).json());

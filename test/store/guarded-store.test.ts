@@ -5,7 +5,7 @@ import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { StoreError, StoreRefusal } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";
 
-/** A store whose state a test decides, and a record of what was asked of it and what was reported. */
+/** A store whose state a test decides, and a record of its calls and of the reports. */
 function troubled() {
   const memory = createMemoryStore({ maxEntries: 100, maxBytes: 10_000, now: Date.now });
   const state = {

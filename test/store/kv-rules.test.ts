@@ -141,7 +141,7 @@ describe("does not hold:", () => {
     expect((await settled(add())).status).toBe(200);
   });
 
-  test("a response that was looked for too early is missing in that location for a minute", async () => {
+  test("a response that was read too early is missing in that location for a minute", async () => {
     const kv = createSimulatedKv();
     const there = createKvStore(kv.at("there"));
     const here = createKvStore(kv.at("here"));

@@ -126,7 +126,7 @@ test("a token of whole characters that has U+FFFD in it has a text", () => {
   expect(tokenText(id)).toBe("\uFFFD");
 });
 
-/** A shift or a mask would take the last ones for 24,912, whose text has been asked for above. */
+/** A shift or a mask would take the last ones for 24,912, whose text was read above. */
 const NO_IDS = [199_998, 200_006, 200_018, 201_088, 201_089, -1, 0.5, Number.NaN];
 const NEARLY_IDS = [24_912.5, 24_912 + 2 ** 32, 24_912 - 2 ** 32];
 test.each([...NO_IDS, ...NEARLY_IDS])("%s is not an ordinary id: neither text nor bytes", (id) => {

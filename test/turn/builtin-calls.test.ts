@@ -375,7 +375,7 @@ describe("code", () => {
 });
 
 describe("state", () => {
-  test("a tool gets back what it saved, and its new state is told at the end", async () => {
+  test("a tool gets back what it saved, and its new state comes at the end", async () => {
     const tool = fakeTool({ save: () => "two" });
     const turn = await finishTurn(
       scriptedEngine([CALL, FINAL]),

@@ -74,7 +74,7 @@ process.send?.(
   Object.fromEntries(Object.entries(times).map(([name, all]) => [name, toMeasured(all).median])),
 );
 
-/** The application's work on each read, with the short way of `turn/sampling/fast-path.ts`, without the promises in between. */
+/** The application's work on each read, with the fast path of `turn/sampling/fast-path.ts`, without the promises in between. */
 function core(reads: Reads): number {
   const completion = createCompletionReader(server);
   const splitter = createSseSplitter(completion);

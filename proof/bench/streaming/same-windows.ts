@@ -87,7 +87,7 @@ async function measureRequests(
 /**
  * `count` streams of each contender at once. Contenders whose process cannot be measured are left out.
  *
- * @param warmUp how many times `settleMs` the streams flow first: a process's first 30,000 tokens are dearer, and the dearer
+ * @param warmUp how many times `settleMs` the streams flow first: a process's first 30,000 tokens cost more, and the costlier
  * the more code has to be compiled.
  */
 function paced(

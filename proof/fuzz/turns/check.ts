@@ -111,7 +111,7 @@ function isHonestRefusal({ engine, wire, settings }: Case, status: number, why: 
   );
 }
 
-/** Maximum engine calls of a turn, besides one for each further tool call. */
+/** Maximum engine calls of a turn, in addition to one for each further tool call. */
 const MAX_CALLS = 8;
 
 /** `isExact`: tokens were read one by one, so every token that was read was used. */
@@ -154,7 +154,7 @@ const {
 } = SPECIAL_TOKENS;
 const TRAILERS: ReadonlySet<TokenId> = new Set([RETURN, SPECIAL_TOKENS["<|endoftext|>"]]);
 
-/** Sampled tokens that the gateway is not told about. */
+/** Sampled tokens that the engine does not report. */
 function hiddenTokens({ engine }: Case, { isFinished, completion }: CallRecord): number {
   const isHidden = !engine.showsStopId && !engine.reportsUsage;
   return isHidden && isFinished && completion.reason === "stop" ? 1 : 0;

@@ -20,7 +20,7 @@ export interface WorldAnswer {
   readonly faults: readonly string[];
 }
 
-/** A search draws from fewer than 400 combinations in turn. Fewer places would be emptied before they are asked for again. */
+/** A search draws from fewer than 400 combinations in turn. Fewer places would be emptied before the search returns to them. */
 const MAX_WORLDS = 1024;
 const worlds = new Map<string, World>();
 

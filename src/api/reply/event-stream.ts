@@ -21,7 +21,7 @@ export interface SseOptions {
   readonly onCancel: (reason: unknown) => void;
 }
 
-/** What is known of the frames of a response besides their text. Set by the producer of the frames. */
+/** Facts about the frames of a response other than their text. Set by the producer of the frames. */
 export interface FrameHints {
   /** No other frame follows this one: the response may be completed with it. */
   isLast: boolean;
@@ -32,7 +32,7 @@ export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
   /** What the route has answered. Another response, by middleware, has headers of its own. */
   readonly response: Response;
-  /** The headers of `response`, which need not be asked for them: that costs 3 % of a short request on Node. */
+  /** The headers of `response`, kept because reading them from it costs 3 % of a short request on Node. */
   readonly head: Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@
  * makes its summary. The events after that message wait for it, for a limited time.
  *
  * End users see summaries. OpenAI asks those who summarize gpt-oss's reasoning to leave out harmful content and the
- * developer's instructions: the model is asked to, and a summary that quotes is withheld.
+ * developer's instructions: the prompt forbids quotes, and a summary that quotes is withheld.
  */
 import {
   developerMessage,

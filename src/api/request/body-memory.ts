@@ -46,7 +46,7 @@ const KEY_MESSAGES = 3;
 const KEY_BYTES = 4096;
 /** Most beginnings with the same key. */
 const MAX_BUCKET = 2;
-/** Bytes of a parsed value besides its text: an empty object takes 56. */
+/** Bytes of a parsed value in addition to its text: an empty object takes 56. */
 const VALUE_BYTES = 64;
 
 /**

@@ -12,7 +12,7 @@ export interface UploadLease {
   release(): void;
 }
 
-/** A request whose client may leave while it waits. Its signal costs too much to be asked for where there is room. */
+/** A request whose client may leave while it waits. Reading its signal costs too much where there is room. */
 type Leavable = Pick<Request, "signal">;
 
 /** A body or message of so many bytes is not counted: the runtime buffers as much by itself. */

@@ -80,7 +80,7 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
   };
 }
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Caller {
   readonly client: Client;
   readonly requestId: string;

@@ -1,7 +1,7 @@
 /**
  * Runs a background response: writes its events to the store while it runs, and the response when it has ended.
  *
- * The last event is not written. Whoever follows the response makes it from the stored response, which is written after
+ * The last event is not written. A follower builds it from the stored response, which is written after
  * all other events: a process that is killed at any moment leaves events that end as the response did.
  */
 import { StoreError } from "../../store/store-error.ts";

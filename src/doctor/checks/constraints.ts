@@ -1,4 +1,4 @@
-/** Whether each constraint is enforced: the model is asked for output that would violate it. */
+/** Checks that each constraint is enforced, with prompts for output that would violate it. */
 import type { Constraint } from "../../engines/engine.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import { fromPlainJson } from "../../harmony/json.ts";

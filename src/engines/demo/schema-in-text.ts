@@ -7,7 +7,7 @@ export interface SchemaInText {
   readonly end: number;
 }
 
-/** Each of them may have been read to the end of the text in vain. */
+/** Each of them may have been read to the end of the text without a result. */
 const MAX_FAILURES = 8;
 
 /** The last one: explanations and examples stand before it. */

@@ -11,7 +11,7 @@ export interface TrainedCall {
   readonly body: string;
 }
 
-/** The next call. Undefined: none is left, or none was asked for. */
+/** The next call. Undefined: none is left, or the prompt wants none. */
 export function nextTrainedCall({
   question,
   namespaces,

@@ -193,7 +193,7 @@ async function saveForReplay(row: Row): Promise<void> {
 /** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */
 const MOMENT_MS = 100;
 
-/** @param first what has been asked for already */
+/** @param first data that has been requested already */
 async function start(first: FirstLoad): Promise<void> {
   await attempt(async () => {
     const moment = new Promise((resolve) => setTimeout(resolve, MOMENT_MS));

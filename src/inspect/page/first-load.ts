@@ -32,7 +32,7 @@ export function loadWith(given: string): FirstLoad | undefined {
   if (given === "") return undefined;
   token = given;
   const first = { overview: loadOverview(), newest: loadNewest() };
-  // Whoever awaits them sees a failure: until then it is not an unhandled one.
+  // A failure reaches the code that awaits them: until then it is not an unhandled one.
   for (const each of [first.overview, first.newest]) each.catch(() => undefined);
   // The token should not be in bookmarks or screenshots.
   if (location.hash !== "") history.replaceState(null, "", location.pathname);

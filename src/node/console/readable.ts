@@ -117,7 +117,7 @@ function toSentence({ level, event, fields }: LogEntry, painted: Paint): string 
     case "request":
       return toRequestLine(fields, painted);
     case "turn":
-      // One line for each request, unless its turn failed, or all details are asked for.
+      // One line for each request, unless its turn failed or `debug` is on.
       return level === "info" ? "" : toFailedTurn(fields, painted);
     case "engine ready": {
       const context = toCount(fields["contextLength"]);

@@ -32,7 +32,7 @@ export function createAssets(): Assets {
   let read: Promise<Files> | undefined;
   const files = (): Promise<Files> => {
     read ??= readFiles().catch((error: unknown) => {
-      // Read again when they are asked for again.
+      // The next request reads them again.
       read = undefined;
       throw error;
     });
@@ -65,7 +65,7 @@ export function createAssets(): Assets {
 interface Files {
   readonly version: string;
   readonly style: string;
-  /** Only what the entry imports: nothing else in the folder can be asked for. */
+  /** Only the modules that the entry imports: no other file of the folder is served. */
   readonly scripts: ReadonlyMap<string, string>;
 }
 

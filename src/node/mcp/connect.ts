@@ -45,7 +45,7 @@ export interface McpServerOptions {
 }
 
 /**
- * How long a program may take to start, which may have to be downloaded first. Who waits for it does not wait so long, and the
+ * How long a program may take to start, which may have to be downloaded first. A request waits less long for it, and the
  * next request finds it running.
  */
 const START_MS = 120_000;

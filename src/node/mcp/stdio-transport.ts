@@ -22,7 +22,7 @@ const MAX_MESSAGE_BYTES = 4_000_000;
 /** Messages that nobody waits for: at once, and each second. A chatty server sends a few dozen during a call. */
 const MESSAGES = [1000, 20] as const;
 const MESSAGE_BYTES = [MAX_MESSAGE_BYTES, 100_000] as const;
-/** How long it may take to end after its stdin is closed, and again after it is asked to. */
+/** Time to end after its stdin is closed, and again after SIGTERM. */
 const PATIENCE_MS = 1000;
 /** Maximum elements of a list in a result. */
 const MAX_ELEMENTS = 1000;

@@ -8,7 +8,7 @@ import type { HostOptions } from "./protocol.ts";
 /** A program and its arguments, before the host's options. */
 export interface Launch {
   readonly command: string;
-  /** `readable`: paths that the process may read besides Pyodide. */
+  /** `readable`: paths that the process may read in addition to Pyodide. */
   readonly toArguments: (options: HostOptions, readable: readonly string[]) => readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Part of the key of a snapshot. */

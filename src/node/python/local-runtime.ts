@@ -137,7 +137,7 @@ function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): Inte
   };
 }
 
-/** Memory of a process besides Python's memory and files: the program, compiled WebAssembly, JavaScript. */
+/** Memory of a process beyond Python's memory and files: the program, compiled WebAssembly, JavaScript. */
 const OVERHEAD_BYTES = 512 * 1024 * 1024;
 
 /** Deno compiles WebAssembly in the background for a second or two. */

@@ -13,7 +13,7 @@ export interface WebSockets {
   cut(): void;
 }
 
-/** How long a client may take to complete the closing handshake. What it has sent of a message is held as long. */
+/** How long a client may take to complete the closing handshake. Parts of a message that it has sent are held as long. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Of a message, each in a buffer of its own until the last one has arrived. Clients that fragment use 16 KB or more. */

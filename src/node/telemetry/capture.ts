@@ -1,4 +1,4 @@
-/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one that is asked for. */
+/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one requested turn. */
 import type { Log } from "../../telemetry/log.ts";
 import type { RecordEntry, Recorder } from "../../telemetry/record/recorder.ts";
 import { stringifyInChunks } from "../../telemetry/record/build-slices.ts";

@@ -26,7 +26,7 @@ export function* mapSliced<T, U>(items: readonly T[], map: (item: T) => U): Slic
 
 /**
  * The same text as by `JSON.stringify`, of data that JSON can hold; members that are undefined are left out. In chunks, each made
- * when it is asked for and after a pause.
+ * at the first read and after a pause.
  */
 export async function* stringifyInChunks(
   value: object,

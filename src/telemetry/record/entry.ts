@@ -124,7 +124,7 @@ export class Entry {
       this.#recording = undefined;
       this.#begun = { ...this.#begun, exchange: undefined };
     };
-    // Whoever asks for the record gets the error.
+    // A reader of the record gets the error.
     record.then(forget, forget);
   }
 

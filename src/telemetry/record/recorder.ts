@@ -42,7 +42,7 @@ export interface RecordEntry {
   readonly number: number;
   readonly isComplete: boolean;
   summary(): TurnSummary;
-  /** Made when it is asked for, as far as the turn has come; in slices, so that it keeps nobody waiting. */
+  /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
   record(): Promise<TurnRecord>;
   /** What is new of a running turn. Of one that has ended it is the whole record. */
   changes(since: SeenRecord): Promise<RecordChanges>;

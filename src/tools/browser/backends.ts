@@ -85,7 +85,7 @@ export function createSearchBackend(name: BackendName, options: BackendOptions):
 }
 
 const MAX_BYTES = 1024 * 1024;
-/** Maximum results that are looked at, and texts of one. */
+/** Maximum results that are read, and texts of one. */
 const MAX_RESULTS = 100;
 
 function parseJson(text: string): unknown {

@@ -75,7 +75,7 @@ interface OpenLink {
   readonly start: number;
 }
 
-/** Each piece of text is looked at a fixed number of times, however many lie between two ends of a line. */
+/** Each piece of text is visited a fixed number of times, however many lie between two ends of a line. */
 class PageWriter implements HtmlHandler {
   readonly #base: URL | null;
   /** Numbers of links by address. */

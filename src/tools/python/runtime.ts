@@ -25,7 +25,7 @@ export interface PythonSessionRequest {
 }
 
 export interface PythonSession {
-  /** Unguessable. Whoever knows it and has the same tenant can resume the session. */
+  /** Unguessable. A request of the same tenant that names it can resume the session. */
   readonly id: string;
   /** It is the requested session, with its variables and files. */
   readonly resumed: boolean;

@@ -111,7 +111,7 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
   };
 }
 
-/** With less context left, the model is told to answer. */
+/** With less context left, a message tells the model to answer. */
 const LEAST_RESULT = 256;
 
 async function give(state: TurnState, event: TurnEvent): Promise<void> {

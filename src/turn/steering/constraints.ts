@@ -1,4 +1,4 @@
-/** The constraints that an engine is asked to apply to the next tokens. */
+/** The constraints that an engine applies to the next tokens. */
 import type { Capabilities, Constraint } from "../../engines/engine.ts";
 import { type Json, toCompactJson } from "../../harmony/json.ts";
 import { toAnswerSchema, toCheckedTool } from "./checks.ts";

@@ -66,7 +66,7 @@ export interface Demands {
   readonly singleCallConstraint: boolean;
 }
 
-/** Everything the next decision depends on, besides the last outcome. */
+/** All inputs of the next decision but the last outcome. */
 export interface SteeringState {
   readonly stage: Stage;
   readonly demands: Demands;

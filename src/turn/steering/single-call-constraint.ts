@@ -48,7 +48,7 @@ function toEndings(turn: Turn): Endings | undefined {
       ? turn.tools.map((tool) => tool.name)
       : toolChoice.names;
   const callable = turn.tools.filter((tool) => names.includes(tool.name));
-  // A text without JSON around it has no end that a grammar of the whole turn could be told of.
+  // A text without JSON around it has no end that a grammar of the whole turn could name.
   if (callable.some(({ text }) => text !== undefined)) return undefined;
   const calls = callable.map(({ name, parameters, checker }) => {
     const recipient = recipientOf(turn, name);

@@ -233,7 +233,7 @@ describe("what goes wrong", () => {
     expect(engine.prompts[1]).toContain("<|message|>Error: no such word<|end|>");
   });
 
-  test("a server that does not answer is told of, and the request goes on without it", async () => {
+  test("a server that does not answer is reported, and the request goes on without it", async () => {
     const { url } = await startMcpServer({
       intercept: (_, response) => {
         response.writeHead(500).end("secret inside");
@@ -256,7 +256,7 @@ describe("what goes wrong", () => {
     expect(JSON.stringify(logged)).toContain("mcp server failed");
   });
 
-  test("what the operator's network looks like is not told", async () => {
+  test("the reply reveals nothing of the operator's network", async () => {
     const { client, logged } = createMcpApp({
       engine: scriptedEngine([FINAL]),
       settings: { mcpServers: { words: { command: "/no/such/program" } } },

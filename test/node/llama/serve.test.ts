@@ -23,7 +23,7 @@ it("is the engine of a gateway that is told so, and says why it is not ready", a
   });
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({
-    // Whoever asks from this machine is the operator.
+    // A request from this machine is the operator's.
     error: {
       message: expect.stringMatching(
         /^No engine is available\. Try again later\. There is no file \/none\.gguf\. /,

@@ -5,7 +5,7 @@ import { McpUnavailable } from "../../../src/tools/mcp/connection.ts";
 import { isRunning, processesOf, startMcpProgram } from "../../helpers/mcp-program.ts";
 
 const never = new AbortController().signal;
-/** A process that does not end when it is asked to. */
+/** A process that ignores SIGTERM. */
 const STUBBORN = 'process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1000);';
 
 function running(pids: readonly number[]): number[] {
@@ -97,7 +97,7 @@ test("a program that exits at an unknown question is started again, and asked as
   await server.close();
 });
 
-test("of a hundred thousand tools only the first are looked at", async () => {
+test("of a hundred thousand tools only the first are read", async () => {
   const server = startMcpProgram(`
     on.list = (id) => answer(id, { tools: [...Array(1000).fill(tool), ...Array(100000).fill(1)] });`);
   expect(await server.listTools(never)).toHaveLength(128);

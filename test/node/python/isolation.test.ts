@@ -281,7 +281,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       async () => {
         const bombed = await secondSession();
         const script =
-          // Past the limit, and no further: the whole machine must not run out of memory before it is looked at.
+          // Past the limit, and no further: the whole machine must not run out of memory before the next check.
           "const all = []; for (;;) { if (all.length < 60) all.push(new Uint8Array(2e7).fill(1)); await new Promise((r) => setTimeout(r)); }";
         const code =
           "from pyodide.ffi import to_js\n" +

@@ -76,7 +76,7 @@ test("each turn is a file that only its owner can read, and that can be read aga
   }
 });
 
-test("a turn can be written again when it is asked for, into the same file", async () => {
+test("a turn can be written again on request, into the same file", async () => {
   const folder = newFolder();
   const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });

@@ -156,7 +156,7 @@ describe("what a turn keeps of pages is bounded", () => {
   });
 });
 
-test("a pattern with half a character is looked for like any other", async () => {
+test("a search for a pattern with half a character works like any other", async () => {
   const run = await open();
   await ask(run, "open", { id: "https://files.example/cats.md" });
   expect(await ask(run, "find", { pattern: "\ud800" })).toContain("No `find` results");
@@ -323,7 +323,7 @@ describe("search services", () => {
     expect(cancelled).toBe(true);
   });
 
-  test("S3: of hundreds of thousands of results only the first hundred are looked at", async () => {
+  test("S3: of hundreds of thousands of results only the first hundred are read", async () => {
     const results = Array.from({ length: 100 }, () => found);
     const backend = createSearchBackend("searxng", {
       url: "http://s.example",

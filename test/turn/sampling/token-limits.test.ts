@@ -51,7 +51,7 @@ function openEngine() {
     () => undefined,
     (error: unknown) => error,
   );
-  /** Time passes in the steps in which it is looked at. */
+  /** Time passes in the steps of the checks. */
   const wait = (ms: number): void => {
     for (let passed = 0; passed < ms; passed += 100) clock.advance(100);
   };

@@ -41,7 +41,7 @@ class ChatWriter {
   readonly #hasFunctions: boolean;
   readonly #losses = new Set<string>();
   readonly #chat: ChatMessage[] = [];
-  /** Members of the request besides the messages, as JSON text. */
+  /** Members of the request other than the messages, as JSON text. */
   readonly #members = new Map<string, string>();
   /** Ids of unanswered calls by tool, oldest first. */
   readonly #openCalls = new Map<string, string[]>();

@@ -113,7 +113,7 @@ function readShown({ shown }: RecordedPart): ShownCall | undefined {
   return shown === undefined ? undefined : shownCall.parse(JSON.parse(contentText(shown)));
 }
 
-/** Written by the gateway itself, so only the type is looked at. */
+/** Written by the gateway itself, so only the type is checked. */
 const shownCall = z.custom<ShownCall>(
   (value) =>
     z.looseObject({ type: z.enum(["search", "open", "find", "code", "mcp"]) }).safeParse(value)
