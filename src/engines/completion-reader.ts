@@ -56,7 +56,7 @@ type CompletionFrame = z.infer<typeof completionFrame>;
 type Choice = NonNullable<CompletionFrame["choices"]>[number];
 
 export interface CompletionReaderOptions {
-  /** How many alternatives were asked for; undefined when no log probabilities were. */
+  /** Number of requested alternatives; undefined without log probabilities. */
   readonly topLogprobs?: number | undefined;
   /** Absent: nothing that the server repeats of the request can be relied on. */
   readonly echo?: PromptEcho;

@@ -42,7 +42,7 @@ const sglangFrame = z.lazy(() =>
 type Meta = z.infer<typeof sglangFrame>["meta_info"];
 type FinishReason = NonNullable<Meta["finish_reason"]>;
 
-/** @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were. */
+/** @param topLogprobs number of requested alternatives; undefined without log probabilities. */
 export function createSglangReader(
   server: Server,
   echo: PromptEcho,

@@ -18,7 +18,7 @@ afterEach(() => {
 
 const completion = z.object({ prompt: z.array(z.int()) });
 
-/** Repeats the word that is asked for, and the ids of its prompt, as vLLM does. */
+/** Repeats the requested word, and the ids of its prompt, as vLLM does. */
 function answer(body: string): string {
   const { prompt } = completion.parse(JSON.parse(body));
   const text = o200kHarmony().decode(prompt);
