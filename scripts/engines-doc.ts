@@ -48,7 +48,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "With `--enable-prompt-tokens-details` it reports cached tokens.",
       "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
         "without, the gateway uses `/v1/completions`.",
-      "Under a JSON schema the model may write white space between JSON tokens without end. " +
+      "Under a JSON schema the model may write white space between JSON tokens without end; after 1,024 characters the gateway ends the call, and checks what there is. " +
         '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it; it has to name the ' +
         "backend. " +
         TAGS,
@@ -68,7 +68,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "Do not set `--reasoning-parser` or `--tool-call-parser`: the latter can drop the id that ends a call.",
       "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
       "A seed has an effect only on a server started with `--enable-deterministic-inference`.",
-      "Under a JSON schema the model may write white space between JSON tokens without end. " +
+      "Under a JSON schema the model may write white space between JSON tokens without end; after 1,024 characters the gateway ends the call, and checks what there is. " +
         "`--constrained-json-disable-any-whitespace` forbids it. " +
         TAGS,
       "`extra_key` separates the prefix caches of tenants.",

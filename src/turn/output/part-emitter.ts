@@ -56,6 +56,8 @@ export interface PartEmitter {
   readonly last: Part | undefined;
   /** Text of `last` so far, emitted or held. */
   readonly text: string;
+  /** Characters of white space at its end. */
+  readonly blankTail: number;
   /** Text of the open answer part, or else the last one. */
   readonly answerText: string;
   /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */
@@ -96,6 +98,7 @@ class Emitter implements PartEmitter {
   approved: ApprovedCall | undefined;
   readonly #options: PartEmitterOptions;
   text = "";
+  blankTail = 0;
   readonly #counts: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
@@ -170,12 +173,14 @@ class Emitter implements PartEmitter {
       !this.#stops.isWatching &&
       !this.#isHeld(part);
     if (!isPlain) return undefined;
-    this.text += text;
+    this.addEmitted(text);
     return { type: "part-delta", text };
   }
 
   addEmitted(text: string): void {
     this.text += text;
+    const written = text.trimEnd().length;
+    this.blankTail = text.length - written + (written === 0 ? this.blankTail : 0);
   }
 
   setHeld(kinds: readonly PartKind[]): void {
@@ -236,6 +241,7 @@ class Emitter implements PartEmitter {
     this.part = part;
     this.last = part;
     this.text = "";
+    this.blankTail = 0;
     this.#counts[part.kind]++;
     this.#stops.start(part.kind, this.#counts.content > 0);
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
@@ -307,7 +313,7 @@ class Emitter implements PartEmitter {
     // A message without text, such as an empty analysis message or a call cut before its arguments, is nothing to show.
     if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
     this.#started = true;
-    this.text += text;
+    this.addEmitted(text);
     this.#emit(
       { type: "part-delta", text, ...this.#drainLogprobs(), ...this.#takeCitations() },
       out,

@@ -18,9 +18,11 @@ export function findCut(state: TurnState): Cut | undefined {
       if (parser.position !== "body") return "reasoning-completed";
       return mustEndReasoning(state) ? "reasoning-budget" : undefined;
     case "answer":
-      return emitter.part?.kind === "content" ? undefined : "answer-completed";
+      if (emitter.part?.kind !== "content") return "answer-completed";
+      return isDocument(state) ? findWhiteSpace(state) : undefined;
     case "arguments":
-      return emitter.part?.kind === "tool-call" ? undefined : "call-completed";
+      if (emitter.part?.kind !== "tool-call") return "call-completed";
+      return isTextCall(state, emitter.part.name) ? undefined : findWhiteSpace(state);
     case "more-calls":
       return parser.openPart && parser.openPart !== "tool-call" ? "not-a-call" : undefined;
     default:
@@ -59,7 +61,6 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   const { emitter, turn, parser } = state;
   // Output that is already constrained needs no second constraint.
   const constrained = state.stage === "constrained-turn";
-  const isDocument = turn.answer.type !== "text";
   if (emitter.refused !== undefined) return "call-refused";
   if (emitter.hasBuiltinCall) return "builtin-call";
   if (parser.openPart === "reasoning") {
@@ -67,14 +68,32 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   }
   switch (emitter.part?.kind) {
     case "content":
-      return isDocument && !constrained && toAnswerConstraint(state) ? "answer-opened" : undefined;
+      if (!isDocument(state)) return undefined;
+      return !constrained && toAnswerConstraint(state) ? "answer-opened" : findWhiteSpace(state);
     case "tool-call":
       return !constrained && toArgumentsConstraint(state, emitter.part) ? "call-opened" : undefined;
     default:
       if (hasUncheckedCall(state)) return "call-completed";
-      if (isDocument && emitter.count("content") > 0) return "answer-completed";
+      if (isDocument(state) && emitter.count("content") > 0) return "answer-completed";
       return !turn.parallelToolCalls && emitter.count("tool-call") > 0 ? "call-limit" : undefined;
   }
+}
+
+function isDocument({ turn }: TurnState): boolean {
+  return turn.answer.type !== "text";
+}
+
+/** The body of such a call is no JSON. */
+function isTextCall({ turn }: TurnState, name: string): boolean {
+  return turn.tools.some((tool) => tool.name === name && tool.text !== undefined);
+}
+
+/** Longest white space within or behind a document, in characters: the deepest indentation needs less. */
+const MAX_WHITE_SPACE = 1024;
+
+/** JSON allows white space without end between its tokens, and so do most grammars made of a schema. */
+function findWhiteSpace({ emitter }: TurnState): Cut | undefined {
+  return emitter.blankTail > MAX_WHITE_SPACE ? "white-space" : undefined;
 }
 
 /** Only a call may follow, optionally after reasoning. */

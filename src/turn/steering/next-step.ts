@@ -31,6 +31,8 @@ export type Cut =
   | "answer-opened"
   /** The JSON document is complete. */
   | "answer-completed"
+  /** The document or the arguments go on with white space alone, which JSON allows without end. */
+  | "white-space"
   /** A call has begun, and the engine can constrain its arguments to their schema. */
   | "call-opened"
   /** A call is complete whose arguments must satisfy a schema. */
@@ -320,6 +322,8 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
     case "answer-completed":
       // Text next to a call is not the answer.
       return state.calls > 0 && state.stage !== "answer" ? STOP : { type: "check-answer" };
+    case "white-space":
+      return { type: state.stage === "arguments" ? "check-calls" : "check-answer" };
     case "call-opened":
       return { type: "constrain-call" };
     case "call-completed":

@@ -32,7 +32,7 @@ function toOutcome(state: TurnState, end: SampleEnd<Cut>): Outcome {
       return { type: "stop-sequence" };
     case "cut":
       // The other cuts fall between messages, or where one goes on.
-      if (end.cut === "reasoning-budget") cutMessage(state);
+      if (end.cut === "reasoning-budget" || end.cut === "white-space") cutMessage(state);
       return { type: "cut", cut: end.cut };
     default:
       return end satisfies never;

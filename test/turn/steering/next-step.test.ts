@@ -390,6 +390,18 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: { type: "check-calls" },
     },
     {
+      why: "white space without end follows the document, or stands in it",
+      given: { stage: "answer", answers: 1 },
+      outcome: cut("white-space"),
+      decision: { type: "check-answer" },
+    },
+    {
+      why: "white space without end follows the arguments, or stands in them",
+      given: { stage: "arguments", calls: 1 },
+      outcome: cut("white-space"),
+      decision: { type: "check-calls" },
+    },
+    {
       why: "a call that may not be made is answered with an error",
       given: { refusedCall: "f" },
       outcome: cut("call-refused"),
