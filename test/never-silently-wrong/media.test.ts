@@ -99,6 +99,14 @@ describe.each(APIS)("$name", ({ path, parts, text, inResult, inMessage, fields, 
     return { status: response.status, reply: await response.text(), prompt: engine.prompts[0] };
   }
 
+  /** The message, as JSON. */
+  function refusal(field: string, kind: (typeof KINDS)[number]): string {
+    const { type } = parts[kind];
+    const noun = path === "/v1/messages" ? "blocks" : "parts";
+    const message = `${field}: the model is text-only and cannot read "${type}" ${noun}`;
+    return `"message":${JSON.stringify(message)}`;
+  }
+
   test.each(KINDS)("a note stands for the %s in a tool's result", async (kind) => {
     for (const media of [undefined, "placeholder"] as const) {
       const { status, prompt } = await send(inResult([text("Here: "), parts[kind]]), media);
@@ -118,7 +126,7 @@ describe.each(APIS)("$name", ({ path, parts, text, inResult, inMessage, fields, 
   test.each(KINDS)("the setting refuses the %s in a tool's result too", async (kind) => {
     const { status, reply, prompt } = await send(inResult([text("Here: "), parts[kind]]), "refuse");
     expect([status, prompt]).toEqual([400, undefined]);
-    expect(reply).toContain(`${fields.result}: the model is text-only and cannot read `);
+    expect(reply).toContain(refusal(fields.result, kind));
   });
 
   test.each(KINDS)("the %s in a user's message is treated as the setting says", async (kind) => {
@@ -127,7 +135,7 @@ describe.each(APIS)("$name", ({ path, parts, text, inResult, inMessage, fields, 
     expect([noted.status, noted.prompt]).toEqual([200, expect.stringContaining(NOTES[kind])]);
     const refused = await send(body, "refuse");
     expect([refused.status, refused.prompt]).toEqual([400, undefined]);
-    expect(refused.reply).toContain(`${fields.message}: the model is text-only and cannot read `);
+    expect(refused.reply).toContain(refusal(fields.message, kind));
     const byDefault = await send(body);
     expect(byDefault.status).toBe(api.inMessageByDefault === "refuse" ? 400 : 200);
   });
