@@ -5,6 +5,7 @@ import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
 import { createConsoleLog } from "../console/console-log.ts";
+import { openLogOutput } from "../console/log-output.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { DOCTOR_USAGE } from "./doctor/usage.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -186,10 +187,14 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   let log: Log;
   try {
     const { settings, warnings } = loadSettings(args, io.environment);
-    log = createConsoleLog(settings, process.stdout);
+    const output = openLogOutput();
+    log = createConsoleLog(settings, output);
+    // What Node itself reports there must not end the process either.
+    process.stderr.on("error", () => {});
     for (const message of warnings) log.warn("warning", { message });
     const starting = startGateway(settings, {
       log,
+      droppedLines: () => output.dropped,
       demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
       environment: io.environment,
     });

@@ -1,30 +1,45 @@
 /** The log of a process: lines for people on a terminal, JSON lines anywhere else. */
 import type { Settings } from "../../config/settings.ts";
 import { createLog, createLogWith, type Log } from "../../telemetry/log.ts";
+import type { LogOutput } from "./log-output.ts";
 import { createReadable } from "./readable.ts";
-
-/** The part of `process.stdout` that is needed. */
-export interface Output {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  /** Knows `NO_COLOR`, `FORCE_COLOR` and `TERM`. */
-  hasColors?(): boolean;
-  write(text: string): unknown;
-}
 
 /** Replaces the line that is being written. */
 const RESTART_LINE = "\r\u001B[2K";
 
 export function createConsoleLog(
   { log: level, logFormat }: Pick<Settings, "log" | "logFormat">,
-  output: Output,
+  output: LogOutput,
   now: () => number = Date.now,
 ): Log {
-  const isTerminal = output.isTTY === true;
-  if (logFormat === "json" || (logFormat === "auto" && !isTerminal)) {
-    return createLog({ level, now, write: (line) => output.write(`${line}\n`) });
+  const isJson = logFormat === "json" || (logFormat === "auto" && !output.isTTY);
+  const log = isJson
+    ? createLog({ level, now, write: (line) => write(`${line}\n`) })
+    : createReadableLog(level, { output, now, write });
+  let reported = 0;
+  return log;
+
+  /** The first line that can be written again is followed by the number of those that could not. */
+  function write(text: string): void {
+    const lines = output.dropped - reported;
+    if (!output.write(text) || lines === 0) return;
+    reported += lines;
+    log.warn("log lines dropped", { lines });
   }
-  const toText = createReadable({ colour: isTerminal && output.hasColors?.() === true });
+}
+
+interface ReadableLogOptions {
+  readonly output: LogOutput;
+  readonly now: () => number;
+  readonly write: (text: string) => void;
+}
+
+function createReadableLog(
+  level: Settings["log"],
+  { output, now, write }: ReadableLogOptions,
+): Log {
+  const isTerminal = output.isTTY;
+  const toText = createReadable({ colour: isTerminal && output.hasColors() });
   let isOpen = false;
   return createLogWith(level, (entry) => {
     const { text, isProgress = false } = toText(entry, new Date(now()));
@@ -33,6 +48,6 @@ export function createConsoleLog(
     isOpen = isTerminal && isProgress;
     // A longer line would wrap, and could not be replaced.
     const shown = isOpen ? text.slice(0, Math.max(0, (output.columns ?? 80) - 1)) : `${text}\n`;
-    output.write(start + shown);
+    write(start + shown);
   });
 }

@@ -1,7 +1,7 @@
 /** Log entries as lines for people. What is not known here is shown as its fields. */
 import * as z from "zod";
 import type { LogEntry, LogFields, LogLevel } from "../../telemetry/log.ts";
-import { paint } from "../cli/control-signs.ts";
+import { paint, visible } from "../cli/control-signs.ts";
 import { toTable } from "./table.ts";
 
 export interface ReadableOptions {
@@ -171,7 +171,7 @@ function toRequestLine(fields: LogFields, painted: Paint): string {
     painted(colour, String(status)),
     `${toWord(fields["method"])} ${toWord(fields["route"])}`,
     painted("dim", `${toWord(fields["ms"])} ms`),
-    ...(typeof tenant === "string" && tenant !== "" ? [tenant] : []),
+    ...(typeof tenant === "string" && tenant !== "" ? [toWord(tenant)] : []),
     ...(fields["reason"] === undefined ? [] : [toWord(fields["reason"])]),
   ];
   return parts.join("  ");
@@ -196,10 +196,10 @@ function toFields(event: string, level: LogLevel, fields: LogFields, painted: Pa
   return [painted(colour, event), ...shown].join("  ");
 }
 
-/** Without control characters: a terminal would obey those of a server's message. */
+/** Nothing that a terminal would obey: clients and servers choose some of the words. */
 function toWord(value: unknown): string {
-  if (typeof value !== "string") return JSON.stringify(value) ?? "";
-  return value.replaceAll(/\p{Cc}+/gu, " ");
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return visible(text.replaceAll(/[\r\n\t]+/g, " "));
 }
 
 function toCount(value: unknown): string | undefined {

@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import type { Registry } from "../../telemetry/metrics.ts";
 
 /** The first two have the names that Prometheus' own clients use. Read at each scrape. */
-export function registerProcessMetrics(registry: Registry): void {
+export function registerProcessMetrics(registry: Registry, droppedLines: () => number): void {
   registry.readings(
     "process_cpu_seconds_total",
     "Processor time of this process, user and system.",
@@ -24,5 +24,11 @@ export function registerProcessMetrics(registry: Registry): void {
     "Time in which the event loop was not idle. A rate near 1 means that this process has no time left.",
     "counter",
     () => [[{}, performance.eventLoopUtilization().active / 1000]],
+  );
+  registry.readings(
+    "harmony_gateway_log_lines_dropped_total",
+    "Lines of the log that could not be written: the disk is full, or the reader is slow or has left.",
+    "counter",
+    () => [[{}, droppedLines()]],
   );
 }

@@ -6,8 +6,10 @@ import { WEB_SOCKET_PATHS } from "../../app.ts";
 import { toPublicUrl } from "../../engines/server-url.ts";
 import type { ModelOptions } from "../../models/models.ts";
 import { createShutdown } from "../../models/shutdown.ts";
-import { createLog, type Log } from "../../telemetry/log.ts";
+import type { Log } from "../../telemetry/log.ts";
 import { createRegistry } from "../../telemetry/metrics.ts";
+import { createConsoleLog } from "../console/console-log.ts";
+import { openLogOutput } from "../console/log-output.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { createEngineTransport } from "../engine-http/engine-transport.ts";
 import { createGeneration, type Shared } from "./generation.ts";
@@ -28,6 +30,8 @@ export interface ServeOptions {
   readonly models?: readonly ModelOptions[];
   /** Absent: JSON lines on stdout. */
   readonly log?: Log;
+  /** Lines that `log` could not write. Absent: it does not say. */
+  readonly droppedLines?: () => number;
   /** Absent: the demo engine writes without delay. */
   readonly demoTokensPerSecond?: number;
   /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
@@ -51,7 +55,9 @@ export async function startGateway(
   settings: Settings,
   options: ServeOptions = {},
 ): Promise<Gateway> {
-  const { log = createJsonLog(settings) } = options;
+  const { log, droppedLines = () => 0 } = options.log
+    ? { ...options, log: options.log }
+    : openJsonLog(settings);
   const llamas = createLlamas(log);
   const opened = await openStore(settings);
   const tools = await openToolbox(settings, log).catch(async (error: unknown) => {
@@ -83,7 +89,7 @@ export async function startGateway(
     createNativeLlama: llamas.create,
     upgrade: webSockets?.upgrade,
   };
-  registerProcessMetrics(shared.registry);
+  registerProcessMetrics(shared.registry, droppedLines);
   let current = createGeneration(settings, shared);
   const handler: FetchHandler = (request, env) => current.fetch(request, env);
   const { server, own } = await openPorts(settings, handler, {
@@ -175,6 +181,10 @@ function describeBackends(settings: Settings, models: readonly ModelOptions[] | 
   }));
 }
 
-function createJsonLog({ log: level }: Settings): Log {
-  return createLog({ level, now: Date.now, write: (line) => process.stdout.write(`${line}\n`) });
+function openJsonLog({
+  log: level,
+}: Settings): Required<Pick<ServeOptions, "log" | "droppedLines">> {
+  const output = openLogOutput();
+  const log = createConsoleLog({ log: level, logFormat: "json" }, output);
+  return { log, droppedLines: () => output.dropped };
 }

@@ -1,20 +1,26 @@
+import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { createConsoleLog, type Output } from "../../../src/node/console/console-log.ts";
+import { createConsoleLog } from "../../../src/node/console/console-log.ts";
+import {
+  createFileWriter,
+  createLogOutput,
+  createStreamWriter,
+  type LogOutput,
+} from "../../../src/node/console/log-output.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 
-interface Screen extends Output {
+interface Screen extends LogOutput {
   readonly written: () => string;
 }
 
 function screen(isTTY: boolean, colours = false): Screen {
   let text = "";
-  return {
-    isTTY,
-    columns: 60,
-    hasColors: () => colours,
-    write: (more) => (text += more),
-    written: () => text,
+  const write = (more: string) => {
+    text += more;
+    return true;
   };
+  const output = createLogOutput(write, { isTTY, columns: 60, hasColors: () => colours });
+  return { ...output, written: () => text };
 }
 
 const START = {
@@ -29,7 +35,7 @@ const START = {
 const REQUEST = { id: "1", method: "POST", route: "/v1/chat/completions", status: 200, ms: 12 };
 const noon = () => new Date(2026, 0, 31, 12, 0, 0).getTime();
 
-function logTo(output: Output, settings = {}) {
+function logTo(output: LogOutput, settings = {}) {
   return createConsoleLog(testSettings(settings), output, noon);
 }
 
@@ -91,11 +97,15 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
     );
   });
 
-  test("control characters of a server's message are removed", () => {
+  test("S15: what a terminal obeys in words of clients and servers is spelled, in lists as well", () => {
     const output = screen(true);
-    logTo(output).warn("engine unavailable", { model: "m", reason: "\u001B[31mred\u0007\nline" });
+    const hostile = "a\u001B[2Jb\u009B1mc\u2028d\u202Ee\nf";
+    logTo(output).info("tools skipped", { kinds: [hostile], kind: hostile });
+    logTo(output).warn("engine unavailable", { model: "m", reason: hostile });
+    const spelled = String.raw`a\u001b[2Jb\u009b1mc\u2028d\u202ee`;
     expect(output.written()).toBe(
-      "12:00:00  waiting  m:  [31mred line The gateway keeps asking.\n",
+      `12:00:00  tools skipped  kinds=["${spelled}\\nf"]  kind=${spelled} f\n` +
+        `12:00:00  waiting  m: ${spelled} f The gateway keeps asking.\n`,
     );
   });
 
@@ -127,4 +137,51 @@ test("the format text can be configured without a terminal, and has no colour th
   const output = screen(false, true);
   logTo(output, { logFormat: "text" }).info("request", REQUEST);
   expect(output.written()).toBe("12:00:00  200  POST /v1/chat/completions  12 ms\n");
+});
+
+describe("S18: an output that fails", () => {
+  test("costs lines, whose number follows the first one that is written again", () => {
+    let isFull = true;
+    let text = "";
+    const output = createLogOutput((more) => {
+      if (!isFull) text += more;
+      return !isFull;
+    });
+    const log = createConsoleLog(testSettings({ logFormat: "text" }), output, noon);
+    for (let count = 0; count < 3; count++) log.info("lost");
+    expect(output.dropped).toBe(3);
+    isFull = false;
+    log.info("kept");
+    log.info("kept");
+    expect(text).toBe("12:00:00  kept\n12:00:00  log lines dropped  lines=3\n12:00:00  kept\n");
+  });
+
+  test("as a file, may be full in the middle of a line: the next one begins on a line of its own", () => {
+    const room = [5, 0, 100, 100];
+    let text = "";
+    const write = createFileWriter((line) => {
+      const bytes = Math.min(room.shift() ?? 0, line.length);
+      if (bytes === 0) throw new Error("ENOSPC");
+      text += line.slice(0, bytes);
+      return bytes;
+    });
+    expect(["first line\n", "second\n", "third\n", "fourth\n"].map(write)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect(text).toBe("first\nthird\nfourth\n");
+  });
+
+  test("as a stream, is not given more than its reader takes, and nothing once it has left", () => {
+    const held: (() => void)[] = [];
+    const stream = new Writable({ write: (_, __, done) => void held.push(done) });
+    const write = createStreamWriter(stream);
+    const line = "x".repeat(100_000);
+    const written = Array.from({ length: 20 }, () => write(line));
+    expect(written.filter(Boolean).length).toBe(11);
+    stream.destroy(new Error("EPIPE"));
+    expect(write(line)).toBe(false);
+  });
 });

@@ -1,0 +1,93 @@
+/**
+ * Where a process writes its log. A full disk, a reader that has left or one that is slow costs lines, which are counted, and
+ * never the process.
+ */
+import { fstatSync, writeSync } from "node:fs";
+import type { Writable } from "node:stream";
+
+export interface LogOutput {
+  readonly isTTY: boolean;
+  readonly columns: number | undefined;
+  hasColors(): boolean;
+  /** Returns false if the text was dropped. */
+  write(text: string): boolean;
+  /** Lines that were dropped so far. */
+  readonly dropped: number;
+}
+
+interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  hasColors?(): boolean;
+}
+
+/** Characters that wait for a slow reader. */
+const MAX_UNREAD = 1_048_576;
+
+const STDOUT = 1;
+
+export function openLogOutput(): LogOutput {
+  // Node's stream of a file is closed by the first failure, although a disk may have room again later.
+  return isFile(STDOUT)
+    ? createLogOutput(createFileWriter((text) => writeSync(STDOUT, text)))
+    : createLogOutput(createStreamWriter(process.stdout), process.stdout);
+}
+
+/** @param write returns false if it cannot write the text */
+export function createLogOutput(
+  write: (text: string) => boolean,
+  terminal: Terminal = {},
+): LogOutput {
+  let dropped = 0;
+  return {
+    isTTY: terminal.isTTY === true,
+    get columns() {
+      return terminal.columns;
+    },
+    hasColors: () => terminal.hasColors?.() === true,
+    write(text) {
+      const isWritten = write(text);
+      if (!isWritten) dropped += 1;
+      return isWritten;
+    },
+    get dropped() {
+      return dropped;
+    },
+  };
+}
+
+export function createStreamWriter(stream: Writable): (text: string) => boolean {
+  // Without a listener an error ends the process.
+  stream.on("error", () => {});
+  return (text) => {
+    if (!stream.writable || stream.writableLength > MAX_UNREAD) return false;
+    stream.write(text);
+    return true;
+  };
+}
+
+/** @param write returns how many bytes were written; throws if none was */
+export function createFileWriter(write: (text: string) => number): (text: string) => boolean {
+  /** The disk was full in the middle of a line. */
+  let isCut = false;
+  return (text) => {
+    const line = isCut ? `\n${text}` : text;
+    try {
+      const bytes = write(line);
+      isCut = bytes < Buffer.byteLength(line);
+      return !isCut;
+    } catch {
+      return false;
+    }
+  };
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    const stat = fstatSync(descriptor);
+    return stat.isFile() || (stat.isCharacterDevice() && !process.stdout.isTTY);
+  } catch {
+    // It is closed.
+    return false;
+  }
+}
