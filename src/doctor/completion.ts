@@ -87,10 +87,14 @@ class Collector {
     const before = this.#tokens;
     this.#tokens += this.#read(tokens);
     this.#reads.push({ ms: this.#ms(), tokens: this.#tokens - before });
-    const mostCharacters = Math.max(LEAST_CHARACTERS, this.#maxTokens * CHARACTERS_PER_TOKEN);
     this.#overran =
-      this.#tokens > this.#maxTokens + TOLERATED_TOKENS || this.#text.length > mostCharacters;
+      this.#tokens > this.#maxTokens + TOLERATED_TOKENS ||
+      this.#text.length >= this.#mostCharacters;
     return this.#overran ? Infinity : this.#tokens;
+  }
+
+  get #mostCharacters(): number {
+    return Math.max(LEAST_CHARACTERS, this.#maxTokens * CHARACTERS_PER_TOKEN);
   }
 
   #read(tokens: EngineTokens): number {
@@ -106,8 +110,8 @@ class Collector {
         }
         return tokens.counts.reduce((sum, count) => sum + count, 0);
       case "text":
-        this.#text += tokens.text;
-        return tokens.tokens ?? countTokens(tokens.text);
+        this.#text += tokens.text.slice(0, this.#mostCharacters);
+        return tokens.tokens ?? countTokens(tokens.text.slice(0, this.#mostCharacters));
       default:
         return tokens satisfies never;
     }
@@ -151,12 +155,15 @@ function isToken(id: number): boolean {
   return Number.isInteger(id) && id >= 0 && id <= 201_087;
 }
 
-/** The name of a control token at the end. */
-const CONTROL_AT_END = /(?:<\|\w+\|>)+\s*$/;
-
-/** The text without the control tokens that end it. */
+/** The text without the control tokens that end it, and the white space behind them. */
 export function body({ text }: Completion): string {
-  return text.replace(CONTROL_AT_END, "");
+  let rest = text;
+  for (let end = rest.trimEnd(); end.endsWith("|>"); end = rest) {
+    const from = end.lastIndexOf("<|");
+    if (from === -1 || !/^\w+$/.test(end.slice(from + 2, -2))) break;
+    rest = end.slice(0, from);
+  }
+  return rest;
 }
 
 /** Milliseconds to the first token; undefined if none came. */

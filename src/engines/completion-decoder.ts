@@ -76,7 +76,7 @@ class Decoder implements CompletionDecoder {
   push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand {
     const hasEvents = this.#readEvents(bytes);
     // Tokens before an error in the same read were sampled: they are still emitted.
-    const tokens = this.#reader.drain();
+    const tokens = this.#expectPlausible(this.#reader.drain());
     this.#ended ||= this.#failure !== undefined || this.#reader.isDone?.() === true;
     if (this.#opened) return tokens === undefined || consumer(tokens);
     if (!hasEvents && tokens === undefined) return true;
@@ -97,6 +97,20 @@ class Decoder implements CompletionDecoder {
     return this.#reader.finish();
   }
 
+  /** Text is split into tokens and parsed at once: more than any answer has would block others. */
+  #expectPlausible(tokens: EngineTokens | undefined): EngineTokens | undefined {
+    if (
+      tokens === undefined ||
+      tokens.type === "ids" ||
+      countCharacters(tokens) <= MAX_TEXT_CHARS
+    ) {
+      return tokens;
+    }
+    const why = new Error(`more than ${MAX_TEXT_CHARS} characters of text at once`);
+    this.#failure ??= toProtocolError(this.#serverName, why);
+    return undefined;
+  }
+
   /** Returns whether the bytes completed at least one event without an error. */
   #readEvents(bytes: Uint8Array): boolean {
     try {
@@ -107,6 +121,14 @@ class Decoder implements CompletionDecoder {
       return false;
     }
   }
+}
+
+/** Of one read. An answer of 131,072 tokens of English has about as many. */
+const MAX_TEXT_CHARS = 512 * 1024;
+
+function countCharacters(tokens: Exclude<EngineTokens, { type: "ids" }>): number {
+  if (tokens.type === "text") return tokens.text.length;
+  return tokens.pieces.reduce((sum, piece) => sum + ("text" in piece ? piece.text.length : 0), 0);
 }
 
 const OPEN: EngineEvent = { type: "open" };

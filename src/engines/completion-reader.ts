@@ -138,10 +138,13 @@ class Reader implements CompletionReader {
   #pushChoice(choice: Choice): void {
     const topLogprobs = this.#topLogprobs;
     const tokens = topLogprobs === undefined ? [] : toLogprobs(choice, topLogprobs);
-    if (tokens.length > 0) (this.#logprobs ??= []).push(...tokens);
+    if (tokens.length > 0) {
+      const logprobs = (this.#logprobs ??= []);
+      for (const token of tokens) logprobs.push(token);
+    }
     // With log probabilities, tokens are named by id: this gives ids from servers without `return_token_ids`.
     const sampled = choice.token_ids ?? tokens.map(({ id }) => id);
-    this.#ids.push(...sampled);
+    for (const id of sampled) this.#ids.push(id);
     this.#givesIds ||= choice.token_ids != null || tokens.length > 0;
     if (!this.#givesIds) this.#text += choice.text ?? "";
     if (choice.finish_reason == null) return;

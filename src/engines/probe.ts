@@ -41,6 +41,11 @@ const TURN: Prompt = {
   text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",
 };
 
+/** More than so many tokens have. */
+const MAX_HEADER_CHARS = 1024;
+/** Reads of one token: an engine that sends more does not keep its limit. */
+const MAX_READS = 64;
+
 /** Enough for a header's marker and channel, or for the channel alone. */
 const HEADER_TOKENS = 4;
 
@@ -67,7 +72,9 @@ async function probeHeader(
   let text = "";
   const request = toRequest(TURN, HEADER_TOKENS, GREEDY);
   for await (const event of engine.complete(request, signal)) {
-    if (event.type === "text") text += event.text;
+    if (event.type === "text") text += event.text.slice(0, MAX_HEADER_CHARS);
+    // It does not keep its limit.
+    if (text.length >= MAX_HEADER_CHARS) break;
   }
   if (MARKER.test(text)) return "shown";
   return /^\s*(?:analysis|commentary|final)/.test(text) ? "hidden" : "unknown";
@@ -100,7 +107,10 @@ async function sampleOne(
   let { idsOut, stopIdVisible } = engine.capabilities;
   let sawStopId = false;
   let sawMarker = false;
+  let reads = 0;
   for await (const event of engine.complete(request, signal)) {
+    reads += 1;
+    if (reads > MAX_READS) break;
     switch (event.type) {
       case "open":
         break;
