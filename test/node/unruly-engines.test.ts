@@ -1,5 +1,7 @@
 /** A gateway over engines that keep no limit: they ping instead of sampling, or sample without end. */
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -43,6 +45,21 @@ function overruns(words: number): Manner {
     }
     response.end(toFrame([], "stop") + DONE);
   };
+}
+
+/** Long text in one token. */
+const LINE = spelledIds("-".repeat(64));
+/** Tokens that engines have got rid of. */
+let written = 0;
+
+/** As fast as they are read, without end. */
+async function floods(response: ServerResponse): Promise<void> {
+  response.write(toFrame(HEADER, null));
+  while (!response.destroyed) {
+    written += 1;
+    if (response.write(toFrame(LINE, null))) continue;
+    await Promise.race([once(response, "drain"), once(response, "close")]);
+  }
 }
 
 const manners: [Manner, Manner] = [answers, answers];
@@ -173,4 +190,32 @@ describe("S8: an engine that samples more than requested", () => {
     expect(choices[0].finish_reason).toBe("length");
     expect(usage.completion_tokens).toBeLessThan(131_072);
   });
+});
+
+test("an engine that is faster than its reader is read no further than some buffers", async () => {
+  manners[0] = manners[1] = floods;
+  const endless = await startTestGateway({
+    settings: {
+      engine: "vllm",
+      url: engines[0]?.url,
+      contextLength: 10_000_000,
+      log: "silent",
+    },
+  });
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hi" }], stream: true });
+  const client = connect(Number(new URL(endless.origin).port), "127.0.0.1").pause();
+  client.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  let before = 0;
+  const hasStopped = () => {
+    const isSame = before > 0 && before === written;
+    before = written;
+    return isSame;
+  };
+  await expect.poll(hasStopped, { interval: 500 }).toBe(true);
+  // Their text has 64 bytes each: the system keeps some megabytes of it on both sides of the gateway, of 640 in all.
+  expect(written).toBeLessThan(1_000_000);
+  client.destroy();
+  await endless.close();
 });
