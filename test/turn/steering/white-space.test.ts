@@ -41,7 +41,7 @@ describe.each<[string, ScriptedOptions]>([
   });
 });
 
-test("without a constraint, an answer that goes on with white space is asked for again", async () => {
+test("without a constraint, the gateway samples an answer again that goes on with white space", async () => {
   const engine = scriptedEngine([
     `<|channel|>final<|message|>{"city":${BLANK}`,
     '{"city":"Oslo"}<|return|>',
