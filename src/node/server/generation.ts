@@ -51,8 +51,8 @@ export interface Shared {
 
 export interface Generation {
   readonly fetch: FetchHandler;
-  /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs`. */
-  firstProbe(timeoutMs: number): Promise<void>;
+  /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs` or when the signal is aborted. */
+  firstProbe(timeoutMs: number, signal: AbortSignal): Promise<void>;
   /** Probes engines until they are ready, then checks their health. */
   monitor(): void;
   stopMonitoring(): Promise<void>;
@@ -99,9 +99,9 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
 
   return {
     fetch: app.fetch,
-    async firstProbe(timeoutMs) {
-      const signal = AbortSignal.timeout(timeoutMs);
-      await Promise.all(models.all.map((model) => model.probe(signal)));
+    async firstProbe(timeoutMs, signal) {
+      const within = AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]);
+      await Promise.all(models.all.map((model) => model.probe(within)));
     },
     monitor() {
       monitoring = monitorModels(models, {

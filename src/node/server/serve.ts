@@ -43,7 +43,8 @@ export interface Gateway {
   readonly baseUrl: string;
   /**
    * Serves new requests by other settings: engines, keys, limits. Requests in flight end under the old ones. Settings of
-   * the listener, the store and the log cannot change; those that differ are in the log.
+   * the listener, the store and the log cannot change; those that differ are in the log. Later settings replace those that
+   * are still being tried.
    */
   reload(settings: Settings): Promise<void>;
   /** Waits for in-flight requests and background work, for at most `shutdownGraceMs`, then stops the rest. */
@@ -115,12 +116,20 @@ export async function startGateway(
   });
   current.monitor();
 
-  let queue = Promise.resolve();
+  let reloading = Promise.resolve();
+  /** The last settings that were read and not yet tried. */
+  let wanted: Settings | undefined;
+  /** Aborted when the settings that are being tried are no longer wanted. */
+  let trying = new AbortController();
 
-  async function replace(wanted: Settings): Promise<void> {
+  async function tryWanted(): Promise<void> {
+    if (wanted === undefined) return;
     const { settings: next, restartFor } = keepFixed(settings, wanted);
+    wanted = undefined;
+    const { signal } = (trying = new AbortController());
     const successor = createGeneration(next, shared);
-    await successor.firstProbe(next.connectTimeoutMs);
+    await successor.firstProbe(next.connectTimeoutMs, signal);
+    if (signal.aborted) return successor.retire();
     const former = current;
     current = successor;
     await former.stopMonitoring();
@@ -135,15 +144,20 @@ export async function startGateway(
 
   return {
     baseUrl,
-    reload(wanted) {
-      const done = queue.then(() => replace(wanted));
-      queue = done.catch(() => {});
+    reload(next) {
+      wanted = next;
+      trying.abort();
+      const done = reloading.then(tryWanted);
+      reloading = done.catch(() => {});
       return done;
     },
     async close() {
-      await queue;
-      const stopped = current.stopMonitoring();
-      await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
+      // Accepts no more connections from here on.
+      const closed = server.close(settings.shutdownGraceMs);
+      wanted = undefined;
+      trying.abort();
+      await reloading;
+      await Promise.all([closed, current.stopMonitoring()]);
       // Until here it says that the process is shutting down, and how many turns are left.
       await own.close();
       await Promise.all([opened.close(), tools.close(), current.retire(), recording.close()]);

@@ -134,6 +134,32 @@ describe("reloaded settings", () => {
     expect(await metrics()).toContain('finish="stop"} 1\n');
   });
 
+  test("S12: are given up for later ones and for a shutdown, though an engine does not answer", async () => {
+    let probes = 0;
+    const frozen = {
+      ...createDemoEngine(),
+      probe(signal: AbortSignal): Promise<never> {
+        probes += 1;
+        return new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      },
+    };
+    // Longer than the test may take.
+    const settings = { connectTimeoutMs: 1_000_000 };
+    const gateway = await startTestGateway({ engine: frozen, settings });
+    const reloads = [1, 2, 3].map(() => gateway.reload(settings));
+    await expect.poll(() => probes).toBeGreaterThan(1);
+    reloads.push(gateway.reload(settings));
+    await expect.poll(() => probes).toBeGreaterThan(2);
+    await gateway.close();
+    await Promise.all(reloads);
+    expect(gateway.logged.filter(({ event }) => event === "settings read again")).toEqual([]);
+    // The monitor's own, and one for the settings at first, the last ones of the three, and the later ones at most.
+    expect(probes).toBeLessThanOrEqual(4);
+    await expect(fetch(gateway.origin)).rejects.toThrow();
+  });
+
   test("do not change settings that need a restart, and the log names those", async () => {
     const gateway = await start({ settings: { storeMaxEntries: 5 } });
     await gateway.reload({ storeMaxEntries: 6 });
