@@ -157,7 +157,7 @@ describe("reloaded settings", () => {
     expect(gateway.logged.filter(({ event }) => event === "settings read again")).toEqual([]);
     // The monitor's own, and one for the settings at first, the last ones of the three, and the later ones at most.
     expect(probes).toBeLessThanOrEqual(4);
-    await expect(fetch(gateway.origin)).rejects.toThrow();
+    await expect(fetch(gateway.origin)).rejects.toThrow("fetch failed");
   });
 
   test("do not change settings that need a restart, and the log names those", async () => {
