@@ -10,6 +10,7 @@ import { toFixture } from "../../src/node/cli/replay/fixture.ts";
 import { readRecord } from "../../src/node/cli/replay/read-record.ts";
 import { createRecordedEngine } from "../../src/node/cli/replay/recorded-engine.ts";
 import { runAgain } from "../../src/node/cli/replay/run-again.ts";
+import { toRecordedPrompt } from "../../src/node/cli/show-record.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { BROWSER } from "../helpers/browsing-app.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
@@ -312,6 +313,56 @@ test("a record without content is refused with an explanation", async () => {
   await expect(compareAgain(app)).rejects.toThrow(
     "The record was made with recordContent off: without texts and token ids it cannot be replayed.",
   );
+});
+
+test.each<[string, (record: TurnRecord) => Promise<unknown> | unknown, string]>([
+  [
+    "of a refused request",
+    (record) => createRecordedEngine({ ...record, settings: null }),
+    "The record has no turn: its request was refused.",
+  ],
+  [
+    "of a turn that the gateway made itself",
+    (record) => runAgain({ ...record, request: null }, createRecordedEngine(record)),
+    "The record has no request: its turn was made by the gateway itself.",
+  ],
+  [
+    "of another path",
+    (record) =>
+      runAgain(
+        { ...record, request: record.request && { ...record.request, path: "/v1/models" } },
+        createRecordedEngine(record),
+      ),
+    "There is no API at /v1/models that makes turns.",
+  ],
+  [
+    "without a prompt",
+    (record) => toRecordedPrompt({ ...record, prompt: null }),
+    "The record has no prompt: its request was refused.",
+  ],
+  [
+    "of another form",
+    () => readRecord('{"version":1,"calls":[]}'),
+    "The record cannot be read: gateway: Invalid input: expected string, received undefined.",
+  ],
+])("a record %s is refused with an explanation", async (_, read, message) => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const record = reread((await app.records()).at(-1));
+  await expect(async () => read(record)).rejects.toThrow(message);
+});
+
+test("a record whose engine calls are fewer, or were cut, fails where they end", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const record = reread((await app.records()).at(-1));
+  const endOf = async (calls: TurnRecord["calls"]) => {
+    const again = await runAgain(record, createRecordedEngine({ ...record, calls }));
+    return again.record.end?.error;
+  };
+  expect(await endOf([])).toBe("the record has no further engine call (closed)");
+  const cut = record.calls.map((call) => ({ ...call, reads: [], finish: null }));
+  expect(await endOf(cut)).toBe("the recorded call was cut here by the gateway (closed)");
 });
 
 test("a record of a newer version is refused with an explanation", () => {

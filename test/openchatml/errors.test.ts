@@ -175,6 +175,14 @@ describe("the document", () => {
     );
   });
 
+  test("a stream whose last message ends the turn for nobody", () => {
+    const stream = createOpenChatMLStream({ prefill: "assistant" });
+    stream.push("<|channel|>final<|message|>Hi<|end|>");
+    expect(endOf(stream.end())).toBe(
+      "E-STREAM-TRUNCATED: the stream ends without <|return|> or <|call|>",
+    );
+  });
+
   test("a stream that stops, or whose ids collide", () => {
     const stopped = createOpenChatMLStream({ prefill: "assistant" });
     stopped.push("<|channel|>final<|message|>Hi");

@@ -130,7 +130,7 @@ const ownTool = lazy(() =>
 const hosted = lazy(() =>
   z
     .looseObject({
-      type: z.string().refine(isHostedType, "is not complete"),
+      type: z.string().refine(isHostedType),
     })
     .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
 );

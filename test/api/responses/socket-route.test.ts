@@ -1,3 +1,5 @@
+import { createOpenSockets } from "../../../src/api/responses/open-sockets.ts";
+import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -360,4 +362,16 @@ test("without WebSockets, the path supports POST only", async () => {
   });
   const response = await new Hono().route("/", app).request("/v1/responses");
   expect(response.status).toBe(405);
+});
+
+test("a key that has as many connections as it may is told so", () => {
+  const sockets = createOpenSockets(() => 1);
+  sockets.enter("a");
+  expect(() => sockets.check("a")).toThrow(
+    "This key has reached its limit of 1 open WebSockets. Close one, or send the request with POST.",
+  );
+});
+
+test("a message that is too large is told so", () => {
+  expect(() => readMessage("x".repeat(11), 10)).toThrow("The message is larger than 10 bytes.");
 });

@@ -84,7 +84,11 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       expect(await server.callTool("get-sum", '{"a":"x"}', never)).toHaveProperty("error");
       expect(await server.callTool("no-such-tool", "{}", never)).toHaveProperty("error");
       expect(await server.callTool("echo", "[1]", never)).toMatchObject({
-        error: { type: "mcp_protocol_error", code: -32_602 },
+        error: {
+          type: "mcp_protocol_error",
+          code: -32_602,
+          message: "The arguments are not a JSON object.",
+        },
       });
       expect(await server.callTool("echo", '{"message":"again"}', never)).toEqual({
         text: "Echo: again",

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -6,7 +6,11 @@ import { openPython, type PythonSettings } from "../../../src/node/python/open-p
 import { createLog } from "../../../src/telemetry/log.ts";
 
 const empty = mkdtempSync(join(tmpdir(), "no-python-"));
-afterAll(() => rmSync(empty, { recursive: true }));
+const pyodide = mkdtempSync(join(tmpdir(), "pyodide-"));
+writeFileSync(join(pyodide, "pyodide.mjs"), "");
+afterAll(() => {
+  for (const folder of [empty, pyodide]) rmSync(folder, { recursive: true });
+});
 
 function open(settings: Partial<PythonSettings>) {
   const lines: string[] = [];
@@ -38,6 +42,11 @@ describe("without isolation python is not offered, and the log says why", () => 
       "no Deno",
       { denoPath: join(empty, "deno"), pyodideFolder: empty },
       "No Deno was found, and without it nothing isolates the code. Install the npm package deno, or set denoPath.",
+    ],
+    [
+      "no folder of packages",
+      { denoPath: "/bin/true", pyodideFolder: pyodide, pythonPackages: join(empty, "none") },
+      "The folder pythonPackages cannot be read: Error: ENOENT: no such file or directory, scandir",
     ],
     ["no sandbox", { pythonRuntime: "http" }, "pythonRuntime http needs pythonUrl."],
     ["no MCP server", { pythonRuntime: "mcp" }, "pythonRuntime mcp needs pythonUrl."],

@@ -273,6 +273,16 @@ describe("search services", () => {
     expect(asked.at(-1)?.url).toBe(url);
   });
 
+  test("an answer of another form is an error", async () => {
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      fetch: answering({ hits: [] }),
+    });
+    await expect(backend.search("x", options, signal)).rejects.toThrow(
+      "the search service answered with something else than results",
+    );
+  });
+
   test("an error says which service and, for SearXNG, the usual reason", async () => {
     const backend = createSearchBackend("searxng", {
       url: "http://s.example",

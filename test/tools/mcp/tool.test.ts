@@ -57,6 +57,14 @@ test.each<[NamespaceStyle, string]>([
   expect(tool.origin?.(recipient)).toEqual({ server: "docs", tool: "search.docs" });
 });
 
+test("a call to a tool that there is not is a result that says so", async () => {
+  const run = await open().open(SESSION);
+  expect(await run.run({ id: "1", recipient: "docs.none", body: "{}" }, never)).toMatchObject({
+    text: "Error: There is no tool docs.none.",
+    failed: true,
+  });
+});
+
 test("asks the client before tools that change something", () => {
   const tool = open(fakeServer(), [{ approval: { never: { readOnly: true } } }]);
   expect(tool.needsApproval?.("docs.search_docs")).toBe(false);
