@@ -9,6 +9,7 @@ import type { TokenId } from "../../tokenizer/index.ts";
 import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
 import type { Outcome } from "../steering/next-step.ts";
 import type { WrittenCall } from "../steering/open-call.ts";
+import { ConsumerStopped } from "../output/turn-output.ts";
 import { runInSlices } from "../../streams/slices.ts";
 import type { ApprovedCall, TurnEvent } from "../turn.ts";
 import { appendMessage, openMessage, parseWritten, type TurnState } from "../turn-state.ts";
@@ -30,7 +31,7 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   appendMessage(state, state.prefixes.endOfCall, messages[1]);
   const saved = tool && builtins.saveOne(tool);
   const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
-  await give(state, {
+  const event: TurnEvent = {
     type: "builtin-result",
     id: part.id,
     shown: result?.shown ?? toFailedCall({ ...call, origin: part.origin }, fitted.text),
@@ -38,7 +39,8 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
     ...(reason !== undefined && { reason }),
     messages,
     ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
-  });
+  };
+  if (!(await state.output.emit([event]))) throw new ConsumerStopped();
   return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
 }
 
@@ -113,9 +115,3 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
 
 /** With less context left, a message tells the model to answer. */
 const LEAST_RESULT = 256;
-
-async function give(state: TurnState, event: TurnEvent): Promise<void> {
-  // `runTurn` swallows this error, because nobody receives it any more.
-  if (!(await state.output.emit([event])))
-    throw new Error("the turn's consumer wants no more events");
-}

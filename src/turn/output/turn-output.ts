@@ -29,3 +29,10 @@ export class TurnOutput extends SerialQueue {
     return this.deliver(delta, this.consumer);
   }
 }
+
+/** Ends a turn whose consumer wants no more events. `runTurn` drops it: a cancelled turn has no failure to report. */
+export class ConsumerStopped extends Error {
+  constructor() {
+    super("the turn's consumer wants no more events");
+  }
+}

@@ -4,6 +4,7 @@ import { CALL, END_OF_TEXT, RETURN } from "../../harmony/tokens.ts";
 import type { Demand } from "../../streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../../tokenizer/index.ts";
 import { type CallEnd, callEngine, type CountTokens, type TokenReader } from "./engine-call.ts";
+import { ConsumerStopped } from "../output/turn-output.ts";
 import { OrdinaryReads } from "./fast-path.ts";
 import { behindControlTokens, endsWithin, oneByOne } from "../reading/token-units.ts";
 import { TurnError } from "../turn-error.ts";
@@ -103,8 +104,7 @@ class Sampler<Cut extends string> implements TokenReader {
   end(finish: CallEnd): SampleEnd<Cut> {
     if (finish.type === "no-tokens-left") return { why: "length" };
     if (this.#end !== undefined) return this.#end;
-    // The consumer is gone, so `runTurn` drops this error.
-    if (finish.type === "cut") throw new Error("the turn's consumer wants no more events");
+    if (finish.type === "cut") throw new ConsumerStopped();
     // For a stop string, the native reason would depend on how tokens were grouped.
     if (this.#atLastToken?.why !== "stop-sequence") this.#state.nativeReason = finish.nativeReason;
     return this.#atLastToken ?? { why: finish.reason };

@@ -7,6 +7,7 @@
  */
 import { resultMessage } from "../../harmony/messages.ts";
 import { runBuiltinCall, writeBuiltinCall } from "../builtin-calls/builtin-call.ts";
+import { ConsumerStopped } from "../output/turn-output.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
 import { chooseFunction } from "./choose-function.ts";
@@ -164,8 +165,7 @@ async function writeApprovedCall(state: TurnState): Promise<Outcome> {
   const approved = state.turn.builtins?.approved?.[state.approvedRun++];
   // Nothing is sampled for it, so no engine says that the turn has begun.
   const demand = emitStart(state);
-  if (!(demand === true || (await demand)))
-    throw new Error("the turn's consumer wants no more events");
+  if (!(demand === true || (await demand))) throw new ConsumerStopped();
   if (approved) writeBuiltinCall(state, approved);
   return runBuiltinCall(state);
 }
