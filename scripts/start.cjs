@@ -2,7 +2,7 @@
  * `npm start` in a clone. CommonJS in the syntax of old Nodes, as one of those may read it: the gateway's sources need a
  * newer Node, which is then fetched by npx once and kept in npm's cache.
  */
-const { spawn } = require("node:child_process");
+const { spawn, spawnSync } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { enableCompileCache } = require("node:module");
 const path = require("node:path");
@@ -10,6 +10,8 @@ const path = require("node:path");
 const [major, minor] = process.versions.node.split(".").map(Number);
 const root = path.join(__dirname, "..");
 const entry = path.join(root, "src", "node.ts");
+
+if (process.env.npm_lifecycle_event === "start") followShell();
 
 if (!existsSync(path.join(root, "node_modules", "hono"))) {
   console.error("The dependencies are not installed yet. Run: npm ci --omit=dev");
@@ -22,9 +24,31 @@ if (!existsSync(path.join(root, "node_modules", "hono"))) {
   console.error(
     `This is Node ${process.versions.node}, and the gateway needs 22.19 or newer: it is started with Node 24 by npx.`,
   );
-  const command = ["node", ...process.execArgv, entry, ...process.argv.slice(2)];
-  const args = ["--yes", "--package", "node@24", "--", ...command];
-  const child = spawn("npx", args, { stdio: "inherit", shell: process.platform === "win32" });
+  // Only asked for the path: a gateway below npx would get no signal, since the shell between them passes none on.
+  const ask = ["--yes", "--package", "node@24", "--", "node", "--print", "process.execPath"];
+  const npx = spawnSync("npx", ask, {
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  if (npx.status === 0) start(npx.stdout.trim());
+  else process.exitCode = 1;
+}
+
+/** npm passes a signal on to the shell it has started, which ends without the gateway. So the end of the shell is the signal. */
+function followShell() {
+  const shell = process.ppid;
+  const looking = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(looking);
+    process.kill(process.pid, "SIGTERM");
+  }, 200);
+  looking.unref();
+}
+
+function start(node) {
+  const command = [...process.execArgv, entry, ...process.argv.slice(2)];
+  const child = spawn(node, command, { stdio: "inherit" });
   // The signal reaches both from a terminal; this one waits for the other's end.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => child.kill(signal));
