@@ -1,6 +1,7 @@
 /** Generates `docs/engines.md`: how to start each engine, and its capabilities. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { Capabilities, Constraint, Sampling } from "../src/engines/engine.ts";
+import type { Capabilities, Constraint } from "../src/engines/engine.ts";
+import { ALL_SAMPLING, SAMPLING_FIELDS } from "../src/engines/sampling.ts";
 import { ENGINE_KINDS, ENGINES, type EngineKind } from "../src/engines/create-engine.ts";
 
 interface Guide {
@@ -169,23 +170,9 @@ const ANSWERS = {
   unmarked: "text without control tokens",
 } as const;
 
-/** Listed explicitly, so that the compiler reports a missing one. */
-const SAMPLING: Readonly<Record<keyof Sampling, string>> = {
-  temperature: "temperature",
-  topP: "top_p",
-  topK: "top_k",
-  minP: "min_p",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
-  repetitionPenalty: "repetition_penalty",
-  seed: "seed",
-  logitBias: "logit_bias",
-};
-
 function missingSampling({ sampling }: Capabilities): string {
-  const honoured = new Set<string>(sampling);
-  const missing = Object.entries(SAMPLING).filter(([name]) => !honoured.has(name));
-  return missing.length === 0 ? "none" : missing.map(([, field]) => `\`${field}\``).join(", ");
+  const missing = ALL_SAMPLING.filter((name) => !sampling.includes(name));
+  return missing.map((name) => `\`${SAMPLING_FIELDS[name]}\``).join(", ") || "none";
 }
 
 const HEAD = `# Engines

@@ -1,6 +1,7 @@
 /** `docs/guarantees.md`: what a request can demand and how each engine enforces it, generated from the capabilities. */
 import { FAULTS } from "../proof/fuzz/turns/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
+import { ALL_SAMPLING, SAMPLING_FIELDS } from "../src/engines/sampling.ts";
 import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
 import { formatNames } from "../src/json-schema/formats.ts";
 
@@ -12,8 +13,6 @@ interface Demand {
 
 const constrains = (type: Capabilities["constraints"][number]) => (engine: Capabilities) =>
   engine.constraints.includes(type) ? "native" : "checked";
-const samples = (name: Capabilities["sampling"][number]) => (engine: Capabilities) =>
-  engine.sampling.includes(name) ? "native" : "ignored";
 const steered = () => "steered";
 
 const DEMANDS: readonly Demand[] = [
@@ -38,12 +37,10 @@ const DEMANDS: readonly Demand[] = [
     fields: "`logprobs`, `top_logprobs`",
     how: ({ logprobs }) => (logprobs ? "native" : "refused"),
   },
-  { fields: "`seed`", how: samples("seed") },
-  { fields: "`logit_bias`", how: samples("logitBias") },
-  { fields: "`frequency_penalty`, `presence_penalty`", how: samples("frequencyPenalty") },
-  { fields: "`repetition_penalty`", how: samples("repetitionPenalty") },
-  { fields: "`top_k`", how: samples("topK") },
-  { fields: "`min_p`", how: samples("minP") },
+  ...ALL_SAMPLING.map((name) => ({
+    fields: `\`${SAMPLING_FIELDS[name]}\``,
+    how: ({ sampling }: Capabilities) => (sampling.includes(name) ? "native" : "ignored"),
+  })),
   {
     fields: "typed control tokens stay text",
     how: ({ idsIn }) => (idsIn ? "by ids" : "altered visibly"),

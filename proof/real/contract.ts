@@ -9,6 +9,7 @@ import assert, { AssertionError } from "node:assert/strict";
 import { parseArgs } from "node:util";
 import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import type { CompletionRequest } from "../../src/engines/engine.ts";
+import type { Sampling } from "../../src/engines/sampling.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { expectAnswer, expectLogprobs, expectUsage } from "../../test/engines/contract-checks.ts";
 import { complete, textOf } from "../../test/engines/support.ts";
@@ -26,7 +27,7 @@ const SAMPLING = {
   repetitionPenalty: 1.5,
   seed: 4711,
   logitBias: new Map([[123, -50]]),
-};
+} satisfies Required<Sampling>;
 
 const { values } = parseArgs({
   options: {

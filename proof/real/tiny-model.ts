@@ -1,4 +1,5 @@
 /** Requests to a server of the tiny model, and their results as text. */
+import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { z } from "zod";
 import type { EngineKind } from "../../src/engines/create-engine.ts";
 import type { CompletionRequest, Prompt } from "../../src/engines/engine.ts";
@@ -16,13 +17,7 @@ export function tinyRequest(changes: Partial<CompletionRequest> = {}): Completio
     prompt: toPrompt(spelledIds(ASKED)),
     maxTokens: 200,
     sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
+      ...GREEDY_SAMPLING,
       // Two words have almost the same probability: rounding on the server decides between them, and this one leads
       // into a loop.
       logitBias: new Map([[AND, -100]]),

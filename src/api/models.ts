@@ -3,7 +3,8 @@
  * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
  */
 import { Hono } from "hono";
-import type { Capabilities, Sampling } from "../engines/engine.ts";
+import type { Capabilities } from "../engines/engine.ts";
+import { SAMPLING_FIELDS } from "../engines/sampling.ts";
 import type { NamedEffort } from "../models/model-name.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./request/client.ts";
@@ -32,19 +33,6 @@ const ALWAYS_SUPPORTED = [
   "tool_choice",
   "tools",
 ];
-
-/** Supported where the engine supports them. */
-const SAMPLING_PARAMETERS: Record<keyof Sampling, string> = {
-  temperature: "temperature",
-  topP: "top_p",
-  topK: "top_k",
-  minP: "min_p",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
-  repetitionPenalty: "repetition_penalty",
-  seed: "seed",
-  logitBias: "logit_bias",
-};
 
 export function modelRoutes(models: Models): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
@@ -137,7 +125,7 @@ function toModelEntry(
 export function toSupportedParameters(capabilities: Capabilities): string[] {
   return [
     ...ALWAYS_SUPPORTED,
-    ...capabilities.sampling.map((name) => SAMPLING_PARAMETERS[name]),
+    ...capabilities.sampling.map((name) => SAMPLING_FIELDS[name]),
     ...(capabilities.logprobs ? ["logprobs", "top_logprobs"] : []),
   ].toSorted();
 }

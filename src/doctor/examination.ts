@@ -1,13 +1,9 @@
 /** The engine under examination: what is known about it so far, and how checks send it requests. */
+import { GREEDY_SAMPLING } from "../engines/sampling.ts";
 import { type Clock, systemClock } from "../engines/clock.ts";
 import { ENGINE_KINDS, type EngineKind } from "../engines/create-engine.ts";
-import type {
-  CompletionRequest,
-  Constraint,
-  Engine,
-  EngineProbe,
-  Sampling,
-} from "../engines/engine.ts";
+import type { CompletionRequest, Constraint, Engine, EngineProbe } from "../engines/engine.ts";
+import type { Sampling } from "../engines/sampling.ts";
 import type { EngineError } from "../engines/engine-error.ts";
 import type { FoundServer } from "../engines/find-kind.ts";
 import { withTimeout } from "../engines/with-timeout.ts";
@@ -52,16 +48,6 @@ export interface CallOptions {
 /** A model on a processor, under a grammar, writes a token or two a second. */
 const CALL_MS = 60_000;
 const PATIENCE_MS = 10_000;
-
-const GREEDY: Sampling = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-};
 
 export class Examination {
   readonly engine: Engine;
@@ -114,7 +100,7 @@ export class Examination {
     const request: CompletionRequest = {
       ...rest,
       prompt: toPrompt(ids),
-      sampling: { ...GREEDY, ...sampling },
+      sampling: { ...GREEDY_SAMPLING, ...sampling },
       stopIds,
       requestId: `doctor-${this.#calls}`,
       tenant: "",

@@ -1,4 +1,5 @@
 /** The doctor's turns: a small corpus of typical requests. */
+import { NEUTRAL_SAMPLING } from "../engines/sampling.ts";
 import { fromPlainJson } from "../harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../harmony/messages.ts";
 import { compileSchema } from "../json-schema/index.ts";
@@ -49,13 +50,7 @@ export function turnOf(sketch: TurnSketch, seed = 0): Turn {
     stop: [],
     maxOutputTokens: MAX_TOKENS,
     sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
+      ...NEUTRAL_SAMPLING,
       seed,
     },
   };

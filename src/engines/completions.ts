@@ -6,7 +6,8 @@
 import { createCompletionReader } from "./completion-reader.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { toJsonBody, toLogitBias } from "./request-body.ts";
+import { toJsonBody } from "./request-body.ts";
+import { toSamplingFields } from "./sampling.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 
@@ -48,7 +49,6 @@ function toApiPath(url: string): string {
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): string {
-  const { sampling } = request;
   return toJsonBody(
     {},
     {
@@ -57,12 +57,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       stream: true,
       stream_options: { include_usage: true },
       max_tokens: request.maxTokens,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      seed: sampling.seed,
-      logit_bias: toLogitBias(request),
+      ...toSamplingFields(request.sampling, COMPLETIONS_CAPABILITIES.sampling),
       // Servers based on vLLM omit control tokens without it; others ignore it.
       skip_special_tokens: false,
     },

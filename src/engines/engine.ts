@@ -6,6 +6,7 @@
  * what to request next.
  */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
+import type { Sampling, SamplingParameter } from "./sampling.ts";
 
 export interface Engine {
   /** The kind of server: `vllm`, `llama-cpp`, `demo`. */
@@ -75,25 +76,6 @@ export interface CompletionRequest {
 export type Attempt =
   | { readonly type: "attempt"; readonly backend: string }
   | { readonly type: "attempt-failed"; readonly backend: string; readonly error: unknown };
-
-/**
- * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server
- * samples at temperature 0.8 with top_k 40 unless told otherwise).
- */
-export interface Sampling {
-  readonly temperature: number;
-  readonly topP: number;
-  /** 0: off. */
-  readonly topK: number;
-  readonly minP: number;
-  readonly frequencyPenalty: number;
-  readonly presencePenalty: number;
-  /** 1: off. */
-  readonly repetitionPenalty: number;
-  readonly seed?: number;
-  /** Added to the logits, -100 to 100. */
-  readonly logitBias?: ReadonlyMap<TokenId, number>;
-}
 
 /** The form of the completion, from its first token on. */
 export type Constraint =
@@ -188,21 +170,8 @@ export interface Capabilities {
   readonly constraints: readonly Constraint["type"][];
   readonly logprobs: boolean;
   /** Sampling parameters the server honours; the others are dropped. */
-  readonly sampling: readonly (keyof Sampling)[];
+  readonly sampling: readonly SamplingParameter[];
 }
-
-/** All sampling parameters, for servers that honour all. */
-export const ALL_SAMPLING: readonly (keyof Sampling)[] = [
-  "temperature",
-  "topP",
-  "topK",
-  "minP",
-  "frequencyPenalty",
-  "presencePenalty",
-  "repetitionPenalty",
-  "seed",
-  "logitBias",
-];
 
 export interface EngineProbe {
   /** The server's own description, for the log: `vllm 0.14.1`. */

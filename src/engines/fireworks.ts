@@ -4,9 +4,10 @@
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { toChoiceGrammar, toIdsBody, toLogitBias } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody } from "./request-body.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -55,7 +56,7 @@ export function createFireworksEngine(options: ServerOptions): Engine {
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
-  const { sampling, cacheSalt } = request;
+  const { cacheSalt } = request;
   return toIdsBody(
     { member: "prompt", prompt: request.prompt },
     {
@@ -65,15 +66,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       model: options.model,
       stream: true,
       max_tokens: request.maxTokens,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      top_k: sampling.topK,
-      min_p: sampling.minP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      repetition_penalty: sampling.repetitionPenalty,
-      seed: sampling.seed,
-      logit_bias: toLogitBias(request),
+      ...toSamplingFields(request.sampling, ALL_SAMPLING),
       return_token_ids: true,
       // By default, Fireworks silently shortens the answer if the prompt is too long.
       context_length_exceeded_behavior: "error",

@@ -13,20 +13,20 @@ import { readContextLength } from "./context-length.ts";
 import { askOptional, withVersion } from "./describe.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
-import {
-  ALL_SAMPLING,
-  type Capabilities,
-  type CompletionRequest,
-  type Engine,
-  type EngineFinish,
-  type EngineTokens,
-  type EngineUsage,
-  type EnginePiece,
+import type {
+  Capabilities,
+  CompletionRequest,
+  Engine,
+  EngineFinish,
+  EngineTokens,
+  EngineUsage,
+  EnginePiece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
 import { END_OF_GENERATION, toChoiceGrammar, toIdsBody } from "./request-body.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import type { CompletionCall, Server, ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -130,13 +130,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       cache_prompt: true,
       return_tokens: true,
       n_predict: request.maxTokens,
-      temperature: sampling.temperature,
-      top_k: sampling.topK,
-      top_p: sampling.topP,
-      min_p: sampling.minP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      repeat_penalty: sampling.repetitionPenalty,
+      ...toSamplingFields(sampling, ALL_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
       seed: sampling.seed ?? RANDOM_SEED,
       logit_bias: toLogitBias(sampling.logitBias),
       // Turns off samplers that no API exposes but that the server may have been started with.

@@ -4,7 +4,8 @@
  */
 import { type ConstraintMap, constraintTypes } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
-import { ALL_SAMPLING, type Capabilities, type Engine } from "./engine.ts";
+import type { Capabilities, Engine } from "./engine.ts";
+import { ALL_SAMPLING } from "./sampling.ts";
 import { toJsonGrammar, toJsonObjectGrammar } from "./json-grammar.ts";
 import { toChoiceGrammar } from "./request-body.ts";
 

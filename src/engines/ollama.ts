@@ -11,18 +11,18 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { readContextLength } from "./context-length.ts";
 import { describe } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
-import {
-  ALL_SAMPLING,
-  type Capabilities,
-  type CompletionRequest,
-  type Engine,
-  type EngineFinish,
-  type EngineTokens,
+import type {
+  Capabilities,
+  CompletionRequest,
+  Engine,
+  EngineFinish,
+  EngineTokens,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { expectModel } from "./models-probe.ts";
 import { createLineSplitter } from "./ndjson.ts";
 import { toJsonBody } from "./request-body.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import type { Server, ServerOptions } from "./server.ts";
 import { createServerEngine } from "./server-engine.ts";
 
@@ -48,6 +48,8 @@ const CONSTRAINTS: ConstraintMap<string> = {
   regex: null,
 };
 
+const HONOURED = ALL_SAMPLING.filter((name) => name !== "logitBias");
+
 export const OLLAMA_CAPABILITIES: Capabilities = {
   idsIn: false,
   idsOut: "none",
@@ -55,7 +57,7 @@ export const OLLAMA_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: ALL_SAMPLING.filter((name) => name !== "logitBias"),
+  sampling: HONOURED,
 };
 
 const tags = z.lazy(() => z.object({ models: z.array(z.object({ name: z.string() })) }));
@@ -141,14 +143,8 @@ function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptio
       options: {
         num_predict: request.maxTokens,
         num_ctx: numCtx,
-        temperature: sampling.temperature,
-        top_k: sampling.topK,
-        top_p: sampling.topP,
-        min_p: sampling.minP,
+        ...toSamplingFields(sampling, HONOURED, { repetitionPenalty: "repeat_penalty" }),
         typical_p: 1,
-        frequency_penalty: sampling.frequencyPenalty,
-        presence_penalty: sampling.presencePenalty,
-        repeat_penalty: sampling.repetitionPenalty,
         seed: sampling.seed ?? RANDOM_SEED,
       },
     },

@@ -1,9 +1,11 @@
 /** Finds out what a server supports by sampling one token. */
+import { GREEDY_SAMPLING } from "./sampling.ts";
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
 import { toIdsJson } from "../tokenizer/ids-json.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Capabilities, CompletionRequest, Engine, Prompt, Sampling } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine, Prompt } from "./engine.ts";
+import type { Sampling } from "./sampling.ts";
 import { END_OF_GENERATION } from "./request-body.ts";
 
 const {
@@ -20,16 +22,6 @@ const PROMPT: Prompt = {
   ids: PROMPT_IDS,
   idsJson: () => [toIdsJson(PROMPT_IDS)],
   text: () => "<|start|>user<|message|>",
-};
-
-const GREEDY: Sampling = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
 };
 
 /** A prompt that gpt-oss nearly always continues with `<|channel|>analysis`. */
@@ -70,7 +62,7 @@ async function probeHeader(
   signal: AbortSignal,
 ): Promise<"shown" | "hidden" | "unknown"> {
   let text = "";
-  const request = toRequest(TURN, HEADER_TOKENS, GREEDY);
+  const request = toRequest(TURN, HEADER_TOKENS, GREEDY_SAMPLING);
   for await (const event of engine.complete(request, signal)) {
     if (event.type === "text") text += event.text.slice(0, MAX_HEADER_CHARS);
     // It does not keep its limit.
@@ -81,13 +73,18 @@ async function probeHeader(
 }
 
 async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
-  if (!engine.capabilities.sampling.includes("logitBias")) return sampleOne(engine, GREEDY, signal);
+  if (!engine.capabilities.sampling.includes("logitBias"))
+    return sampleOne(engine, GREEDY_SAMPLING, signal);
   try {
-    return await sampleOne(engine, { ...GREEDY, logitBias: new Map([[RETURN, 100]]) }, signal);
+    return await sampleOne(
+      engine,
+      { ...GREEDY_SAMPLING, logitBias: new Map([[RETURN, 100]]) },
+      signal,
+    );
   } catch (error) {
     // TensorRT-LLM refuses a bias if it was started without a tokenizer.
     if (!(error instanceof EngineError) || error.kind !== "bad-request") throw error;
-    return sampleOne(engine, GREEDY, signal);
+    return sampleOne(engine, GREEDY_SAMPLING, signal);
   }
 }
 

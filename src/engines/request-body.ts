@@ -18,14 +18,6 @@ export function toStopIds(request: CompletionRequest): TokenId[] {
   return [...new Set([...END_OF_GENERATION, ...request.stopIds])];
 }
 
-/** In the form of vLLM and compatible servers: `{"200007": -100}`. */
-export function toLogitBias(request: CompletionRequest): Record<string, number> | undefined {
-  const { logitBias } = request.sampling;
-  return logitBias === undefined || logitBias.size === 0
-    ? undefined
-    : Object.fromEntries(logitBias);
-}
-
 /**
  * A JSON object from members that are JSON text already (a schema whose key order and numbers must stay as they are) and from members that are values. Undefined ones are left out.
  *

@@ -1,9 +1,10 @@
 /** SGLang, on its own endpoint `/generate`: ids in, ids out. */
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody, toStopIds } from "./request-body.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -84,15 +85,8 @@ function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
     max_new_tokens: request.maxTokens,
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
+    ...toSamplingFields(sampling, ALL_SAMPLING, { seed: "sampling_seed" }),
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
-    min_p: sampling.minP,
-    frequency_penalty: sampling.frequencyPenalty,
-    presence_penalty: sampling.presencePenalty,
-    repetition_penalty: sampling.repetitionPenalty,
-    sampling_seed: sampling.seed,
-    logit_bias: toLogitBias(request),
     stop_token_ids: toStopIds(request),
     // For servers that send no ids: their text must include the control tokens.
     skip_special_tokens: false,

@@ -5,10 +5,11 @@
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody, toStopIds } from "./request-body.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -60,7 +61,6 @@ export function createTrtllmEngine(options: ServerOptions): Engine {
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
-  const { sampling } = request;
   return toIdsBody(
     { member: "prompt", prompt: request.prompt },
     {
@@ -72,15 +72,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       // Some versions default to true for both.
       stream_options: { include_usage: true, continuous_usage_stats: false },
       max_tokens: request.maxTokens,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      top_k: sampling.topK,
-      min_p: sampling.minP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      repetition_penalty: sampling.repetitionPenalty,
-      seed: sampling.seed,
-      logit_bias: toLogitBias(request),
+      ...toSamplingFields(request.sampling, ALL_SAMPLING),
       stop_token_ids: toStopIds(request),
       include_stop_str_in_output: true,
       add_special_tokens: false,

@@ -7,11 +7,12 @@
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
-import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toIdsBody, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toIdsBody, toJsonBody, toStopIds } from "./request-body.ts";
 import { describe } from "./describe.ts";
+import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { Server, ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -138,16 +139,9 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
     max_tokens: request.maxTokens,
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
+    ...toSamplingFields(sampling, ALL_SAMPLING),
     // Some versions refuse 0; -1 means off in all.
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
-    min_p: sampling.minP,
-    frequency_penalty: sampling.frequencyPenalty,
-    presence_penalty: sampling.presencePenalty,
-    repetition_penalty: sampling.repetitionPenalty,
-    seed: sampling.seed,
-    logit_bias: toLogitBias(request),
     stop_token_ids: toStopIds(request),
   };
 }

@@ -4,7 +4,8 @@
  * Every API converts its requests to a `Turn` and reads `TurnEvent`s. No API's wire format is known below
  * this layer, and no engine's wire format above it.
  */
-import type { Constraint, Sampling, TokenLogprob } from "../engines/engine.ts";
+import type { Constraint, TokenLogprob } from "../engines/engine.ts";
+import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";

@@ -9,6 +9,7 @@ import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "../../src/engines/fireworks.ts";
 import type { ServerOptions } from "../../src/engines/server.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "../../src/engines/trtllm.ts";
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -17,7 +18,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
   streamOf,
 } from "./support.ts";
@@ -56,7 +56,7 @@ function event(choice: object): string {
 }
 
 const EVERYTHING = requestOf({
-  sampling: { ...SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
+  sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
   cacheSalt: "tenant-7f",
   affinity: "conversation-1",
 });

@@ -11,6 +11,7 @@ import {
   ENGINES,
 } from "../../src/engines/create-engine.ts";
 import { expectAnswer, expectLogprobs, expectUsage } from "./contract-checks.ts";
+import { NEUTRAL_SAMPLING, type Sampling } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   complete,
@@ -18,7 +19,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
 } from "./support.ts";
 import { requestText } from "../helpers/request-text.ts";
@@ -139,12 +139,12 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
   });
 
   test("sends every sampling parameter in its capabilities", async () => {
-    const body = async (sampling: typeof SAMPLING) => {
+    const body = async (sampling: Sampling) => {
       const { engine, transport } = serve(kind, { pieces: [bytes] });
       await complete(engine, requestOf({ sampling }));
       return transport.requests[0]?.body;
     };
-    const neutral = await body(SAMPLING);
+    const neutral = await body(NEUTRAL_SAMPLING);
     const changes = {
       temperature: 0.123,
       topP: 0.456,
@@ -155,9 +155,9 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
       repetitionPenalty: 1.987,
       seed: 4711,
       logitBias: new Map([[123, -50]]),
-    };
+    } satisfies Required<Sampling>;
     for (const name of capabilities.sampling) {
-      expect([name, await body({ ...SAMPLING, [name]: changes[name] })]).not.toEqual([
+      expect([name, await body({ ...NEUTRAL_SAMPLING, [name]: changes[name] })]).not.toEqual([
         name,
         neutral,
       ]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { CompletionRequest, EnginePiece } from "../../src/engines/engine.ts";
 import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -10,7 +11,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
   streamOf,
 } from "./support.ts";
@@ -91,7 +91,7 @@ describe("the request", () => {
       [5, 2.5],
     ]);
     expect(
-      bodyOf(await sent(requestOf({ sampling: { ...SAMPLING, seed: 7, logitBias } }))),
+      bodyOf(await sent(requestOf({ sampling: { ...NEUTRAL_SAMPLING, seed: 7, logitBias } }))),
     ).toMatchObject({
       seed: 7,
       logit_bias: [

@@ -1,3 +1,4 @@
+import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
@@ -16,16 +17,6 @@ import {
   startTurn,
   turnWith,
 } from "../helpers/turns.ts";
-
-const GREEDY = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-};
 
 const ANALYSIS = "The user sent a message; I should reply. ✓";
 const ANSWER = "Hello!👩‍🚀 This is toy text bye";
@@ -66,7 +57,7 @@ describeWithLlama("tokens of llama.cpp", () => {
     });
 
     it("become reasoning and an answer, split characters intact", async () => {
-      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY }));
+      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }));
       expect(partsOf(turn)).toEqual([
         ["reasoning", ANALYSIS],
         ["content", ANSWER],
@@ -76,7 +67,7 @@ describeWithLlama("tokens of llama.cpp", () => {
     });
 
     it("become a tool call, and an answer once the tool has answered", async () => {
-      const first = turnWith({ sampling: GREEDY, tools: [WEATHER] });
+      const first = turnWith({ sampling: GREEDY_SAMPLING, tools: [WEATHER] });
       const called = await finishTurn(engine, first);
       expect(partsOf(called)).toEqual([
         ["reasoning", ANALYSIS],
@@ -85,7 +76,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       expect(called.end.finish).toBe("tool-calls");
 
       const then = turnWith({
-        sampling: GREEDY,
+        sampling: GREEDY_SAMPLING,
         tools: [WEATHER],
         messages: [
           ...first.messages,
@@ -116,7 +107,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const turn = await finishTurn(
         engine,
         turnWith({
-          sampling: GREEDY,
+          sampling: GREEDY_SAMPLING,
           tools: [WEATHER],
           toolChoice: { type: "required", names: ["get_weather"] },
         }),
@@ -133,7 +124,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const schema = parseJson(CITY);
       const turn = await finishTurn(
         engine,
-        turnWith({ sampling: GREEDY, answer: formedAnswer("city", schema) }),
+        turnWith({ sampling: GREEDY_SAMPLING, answer: formedAnswer("city", schema) }),
       );
       expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
       expect(JSON.parse(turn.parts[1]?.text ?? "")).toEqual({
@@ -144,7 +135,10 @@ describeWithLlama("tokens of llama.cpp", () => {
 
     it("are cut at the limit without half a character", async () => {
       // The last of these tokens is the first of the emoji's five.
-      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY, maxOutputTokens: 23 }));
+      const turn = await finishTurn(
+        engine,
+        turnWith({ sampling: GREEDY_SAMPLING, maxOutputTokens: 23 }),
+      );
       expect(turn.end.finish).toBe("length");
       expect(partsOf(turn)).toEqual([
         ["reasoning", ANALYSIS],
@@ -154,7 +148,10 @@ describeWithLlama("tokens of llama.cpp", () => {
 
     it("are valid Harmony at any temperature", async () => {
       const turns = Array.from({ length: 4 }, (__, seed) =>
-        finishTurn(engine, turnWith({ sampling: { ...GREEDY, temperature: 1, topK: 40, seed } })),
+        finishTurn(
+          engine,
+          turnWith({ sampling: { ...GREEDY_SAMPLING, temperature: 1, topK: 40, seed } }),
+        ),
       );
       for (const turn of await Promise.all(turns)) {
         expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
@@ -166,19 +163,21 @@ describeWithLlama("tokens of llama.cpp", () => {
     it("stop when the reader disconnects, and the sequence is released", async () => {
       const abort = new AbortController();
       const reason = new Error("The client left.");
-      const turn = startTurn(engine, turnWith({ sampling: GREEDY }), { signal: abort.signal });
+      const turn = startTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }), {
+        signal: abort.signal,
+      });
       await expect(async () => {
         for await (const event of turn) if (event.type === "part-delta") abort.abort(reason);
       }).rejects.toBe(reason);
       await expect.poll(() => server.running).toBe(0);
-      const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY }));
+      const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }));
       expect(parts).toHaveLength(2);
     });
 
     it("are refused for a prompt that does not fit", async () => {
       const messages = [userMessage("a ".repeat(2000))];
       await expect(
-        finishTurn(engine, turnWith({ sampling: GREEDY, messages })),
+        finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING, messages })),
       ).rejects.toMatchObject({ kind: "context-length" });
     });
   });

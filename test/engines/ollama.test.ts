@@ -6,6 +6,7 @@ import {
   OLLAMA_CAPABILITIES,
   type OllamaOptions,
 } from "../../src/engines/ollama.ts";
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -14,7 +15,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
   streamOf,
 } from "./support.ts";
@@ -74,7 +74,7 @@ describe("the request", () => {
   });
 
   test("sends the configured context length and the seed", async () => {
-    const request = await sent(requestOf({ sampling: { ...SAMPLING, seed: 7 } }), {
+    const request = await sent(requestOf({ sampling: { ...NEUTRAL_SAMPLING, seed: 7 } }), {
       contextLength: 8192,
     });
     expect(bodyOf(request)).toMatchObject({ options: { num_ctx: 8192, seed: 7 } });

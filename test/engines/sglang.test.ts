@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 
 import type { CompletionRequest } from "../../src/engines/engine.ts";
 import { createSglangEngine, SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -10,7 +11,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
   streamOf,
 } from "./support.ts";
@@ -92,7 +92,7 @@ describe("the request", () => {
       bodyOf(
         await sent(
           requestOf({
-            sampling: { ...SAMPLING, topK: 40, seed: 7, logitBias },
+            sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias },
             cacheSalt: "tenant-7f",
             topLogprobs: 3,
           }),

@@ -1,4 +1,5 @@
 /** Shared by the engine tests: scripted transports, a request with every field, comparable events. */
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { readFileSync } from "node:fs";
 
 import type { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
@@ -9,7 +10,6 @@ import type {
   EngineFinish,
   EnginePiece,
   Prompt,
-  Sampling,
   TokenLogprob,
 } from "../../src/engines/engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
@@ -111,16 +111,6 @@ export function streamOf(...texts: string[]): Answer {
   return { pieces: texts.map((text) => new TextEncoder().encode(text)) };
 }
 
-export const SAMPLING: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-};
-
 const PROMPT: Prompt = {
   ...promptOf([200006, 1428, 200008, 12194, 200007]),
   text: () => "<|start|>user<|message|>Hi<|end|>",
@@ -134,7 +124,7 @@ export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionR
   return {
     prompt: PROMPT,
     maxTokens: 4096,
-    sampling: SAMPLING,
+    sampling: NEUTRAL_SAMPLING,
     stopIds: [200002, 200012],
     requestId: "px-1",
     ...changes,

@@ -5,6 +5,7 @@ import type { CompletionRequest } from "../../src/engines/engine.ts";
 import type { Transport } from "../../src/engines/transport.ts";
 import { consume } from "../../src/streams/push-stream.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -13,7 +14,6 @@ import {
   jsonAnswer,
   readFixture,
   requestOf,
-  SAMPLING,
   scriptTransport,
   streamOf,
 } from "./support.ts";
@@ -81,7 +81,7 @@ describe("the request", () => {
   test("sends optional fields if they are given", async () => {
     const request = await sent(
       requestOf({
-        sampling: { ...SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
+        sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
         stopIds: [200008],
         cacheSalt: "tenant-7f",
         topLogprobs: 3,

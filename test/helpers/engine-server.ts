@@ -11,6 +11,8 @@ import type {
 } from "../../src/engines/engine.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
+import { RequestSchema } from "../../src/api/request/request-schema.ts";
+import { samplingFields, toSampling } from "../../src/api/request/sampling.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export interface EngineServer {
@@ -99,18 +101,12 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean
 const DONE = "data: [DONE]\n\n";
 const END = frame({ choices: [{ index: 0, text: "", token_ids: [], finish_reason: "stop" }] });
 
-const body = z.object({
+const sampling = new RequestSchema(samplingFields, []).whole;
+
+const body = z.looseObject({
+  top_k: z.number(),
   prompt: z.array(z.number()),
   max_tokens: z.number(),
-  temperature: z.number(),
-  top_p: z.number(),
-  top_k: z.number(),
-  min_p: z.number(),
-  frequency_penalty: z.number(),
-  presence_penalty: z.number(),
-  repetition_penalty: z.number(),
-  seed: z.number().optional(),
-  logit_bias: z.record(z.string(), z.number()).optional(),
   stop_token_ids: z.array(z.number()),
   logprobs: z.number().optional(),
   cache_salt: z.string().optional(),
@@ -133,19 +129,7 @@ function toRequest(text: string): CompletionRequest {
   return {
     prompt: { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) },
     maxTokens: sent.max_tokens,
-    sampling: {
-      temperature: sent.temperature,
-      topP: sent.top_p,
-      topK: Math.max(sent.top_k, 0),
-      minP: sent.min_p,
-      frequencyPenalty: sent.frequency_penalty,
-      presencePenalty: sent.presence_penalty,
-      repetitionPenalty: sent.repetition_penalty,
-      ...(sent.seed !== undefined && { seed: sent.seed }),
-      ...(sent.logit_bias !== undefined && {
-        logitBias: new Map(Object.entries(sent.logit_bias).map(([id, bias]) => [Number(id), bias])),
-      }),
-    },
+    sampling: toSampling(sampling().parse({ ...sent, top_k: Math.max(sent.top_k, 0) })),
     stopIds: sent.stop_token_ids,
     requestId: sent.request_id,
     ...(constraint !== undefined && { constraint }),

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { CompletionRequest, Constraint, EngineTokens } from "../../src/engines/engine.ts";
+import { NEUTRAL_SAMPLING, type Sampling } from "../../src/engines/sampling.ts";
 import type { EngineError } from "../../src/engines/engine-error.ts";
 import {
   createDecoder,
@@ -243,8 +244,9 @@ function isVisible(id: TokenId, name: string, shown: ReadonlySet<string>): boole
   return !ENDS.has(id) || shown.has(name);
 }
 
-function toSampling(body: z.infer<z.ZodObject<typeof samplingFields>>) {
+function toSampling(body: z.infer<z.ZodObject<typeof samplingFields>>): Sampling {
   return {
+    ...NEUTRAL_SAMPLING,
     temperature: body.temperature,
     topP: body.top_p,
     minP: body.min_p,

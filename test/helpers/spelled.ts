@@ -1,4 +1,5 @@
 /** Prompts and completions written down as text, special tokens by their names. */
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import type { CompletionRequest, Prompt } from "../../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
@@ -25,15 +26,7 @@ export function spelledRequest(
   return {
     prompt: spelledPrompt(text),
     maxTokens: 4096,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-    },
+    sampling: NEUTRAL_SAMPLING,
     stopIds: [],
     requestId: "req-test",
     ...extra,

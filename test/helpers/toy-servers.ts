@@ -1,9 +1,11 @@
 /** The toy behind the wire of each kind of server, as the gateway's adapters speak it. */
+import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { CompletionRequest, Constraint, Sampling } from "../../src/engines/engine.ts";
+import type { CompletionRequest, Constraint } from "../../src/engines/engine.ts";
+import type { Sampling } from "../../src/engines/sampling.ts";
 import type { ServerKind } from "../../src/engines/find-kind.ts";
 import { o200kHarmony, isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
@@ -173,15 +175,7 @@ const HIDES_ENDS = TEXT_KINDS;
 
 const NEUTRAL = {
   maxTokens: 1,
-  sampling: {
-    temperature: 0,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-  },
+  sampling: GREEDY_SAMPLING,
 };
 
 const MODELS = { object: "list", data: [{ id: TOY_MODEL, max_model_len: 131_072 }] };

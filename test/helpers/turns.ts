@@ -1,4 +1,5 @@
 /** Turns for tests: neutral in everything a test does not care about. */
+import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { type Json, parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Engine } from "../../src/engines/engine.ts";
@@ -46,15 +47,7 @@ export function turnWith(fields: Partial<Turn> = {}): Turn {
     answer: { type: "text" },
     reasoning: { enabled: true },
     stop: [],
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-    },
+    sampling: NEUTRAL_SAMPLING,
     ...fields,
   };
 }

@@ -5,13 +5,12 @@
  * names it. `null` always means absent. `fields.ts` lists how each field is handled.
  */
 import * as z from "zod";
-import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import { isHostedType } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
+import { samplingFields } from "../request/sampling.ts";
 
 const textLike = lazy(() => z.string().nullish());
-const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
 /** A content part. Only `text` and `refusal` carry text; which others are refused is decided in `to-turn`. */
 const part = lazy(() =>
@@ -180,16 +179,6 @@ const responseFormat = lazy(() =>
   ]),
 );
 
-/** Control tokens are excluded: a bias could force or forbid the end of a message. */
-const ordinaryTokenId = lazy(() =>
-  z
-    .string()
-    .refine(
-      (id) => /^\d{1,6}$/.test(id) && Number(id) < FIRST_SPECIAL_ID,
-      `must be the id of an ordinary token, below ${FIRST_SPECIAL_ID}`,
-    ),
-);
-
 /** Stop strings delay output by their length, so the length is limited. */
 const MAX_STOP_LENGTH = 1_000;
 
@@ -236,15 +225,7 @@ export const chatRequest = new RequestSchema(
 
     max_completion_tokens: () => z.int().min(1).nullish(),
     max_tokens: () => z.int().min(1).nullish(),
-    temperature: () => unit(0, 2),
-    top_p: () => unit(0, 1),
-    top_k: () => z.int().min(0).nullish(),
-    min_p: () => unit(0, 1),
-    frequency_penalty: () => unit(-2, 2),
-    presence_penalty: () => unit(-2, 2),
-    repetition_penalty: () => z.number().gt(0).max(2).nullish(),
-    seed: () => z.int().nullish(),
-    logit_bias: () => z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
+    ...samplingFields,
     logprobs: () => z.boolean().nullish(),
     top_logprobs: () => z.int().min(0).max(20).nullish(),
     stop: () => z.union([stopString(), z.array(stopString()).max(4)]).nullish(),

@@ -9,6 +9,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
+import { samplingFields } from "../request/sampling.ts";
 import { SERVER_TOOL_ID } from "./server-tool-blocks.ts";
 
 const textLike = lazy(() => z.string().nullish());
@@ -275,16 +276,16 @@ const promptFields = {
   thread: () => z.unknown().optional(),
 };
 
-const samplingFields = {
+const turnFields = {
   stop_sequences: () => z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
   stream: () => z.boolean().nullish(),
-  temperature: () => z.number().min(0).max(2).nullish(),
-  top_p: () => z.number().min(0).max(1).nullish(),
-  top_k: () => z.int().min(0).nullish(),
+  temperature: samplingFields.temperature,
+  top_p: samplingFields.top_p,
+  top_k: samplingFields.top_k,
 };
 
 export const messagesRequest = new RequestSchema(
-  { ...promptFields, ...samplingFields, max_tokens: () => z.int().min(0) },
+  { ...promptFields, ...turnFields, max_tokens: () => z.int().min(0) },
   ["messages", "max_tokens"],
 );
 

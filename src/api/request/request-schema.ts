@@ -9,6 +9,9 @@ import type { Parsed, Parser, ParserOptions } from "./parse-request.ts";
 /** What makes the schema of each field. */
 type Fields = Readonly<Record<string, () => z.ZodType>>;
 
+/** The values of such fields. */
+export type FieldsOf<F extends Fields> = z.output<Whole<F>>;
+
 type Whole<F extends Fields> = z.ZodObject<{ -readonly [Name in keyof F]: ReturnType<F[Name]> }>;
 
 export type RequestOf<S> = S extends RequestSchema<infer F> ? z.output<Whole<F>> : never;

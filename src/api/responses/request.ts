@@ -8,10 +8,10 @@ import * as z from "zod";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
+import { samplingFields } from "../request/sampling.ts";
 import { tool } from "./tool-schemas.ts";
 
 const textLike = lazy(() => z.string().nullish());
-const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
 const CHOICES: ReadonlySet<string> = new Set(["function", "custom", "allowed_tools"]);
 
@@ -134,10 +134,10 @@ export const responsesRequest = new RequestSchema(
     ...controlFields,
     max_output_tokens: () => z.int().min(16).nullish(),
     max_tool_calls: () => z.int().min(1).nullish(),
-    temperature: () => unit(0, 2),
-    top_p: () => unit(0, 1),
-    presence_penalty: () => unit(-2, 2),
-    frequency_penalty: () => unit(-2, 2),
+    temperature: samplingFields.temperature,
+    top_p: samplingFields.top_p,
+    presence_penalty: samplingFields.presence_penalty,
+    frequency_penalty: samplingFields.frequency_penalty,
     top_logprobs: () => z.int().min(0).max(20).nullish(),
     include: () => z.array(include()).nullish(),
     metadata: () => metadata().nullish(),

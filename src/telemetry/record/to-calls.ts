@@ -1,5 +1,6 @@
 /** The engine calls of a recorded turn. */
-import type { Constraint, Sampling } from "../../engines/engine.ts";
+import type { Constraint } from "../../engines/engine.ts";
+import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { describeError } from "./describe-error.ts";
 import type { TimedTokens } from "./read-log.ts";

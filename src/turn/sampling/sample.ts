@@ -1,5 +1,6 @@
 /** Continues the transcript until the model ends, a limit is reached, or enough has been read. */
-import type { Constraint, EngineTokens, Sampling } from "../../engines/engine.ts";
+import type { Constraint, EngineTokens } from "../../engines/engine.ts";
+import type { Sampling } from "../../engines/sampling.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../../harmony/tokens.ts";
 import type { Demand } from "../../streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../../tokenizer/index.ts";

@@ -1,14 +1,14 @@
 /** An engine that returns the recorded output of another engine, call by call. */
 import { EngineError, type EngineErrorKind } from "../../../engines/engine-error.ts";
-import {
-  ALL_SAMPLING,
-  type Capabilities,
-  type CompletionRequest,
-  type Constraint,
-  type Engine,
-  type EngineEvent,
-  type EngineTokens,
+import type {
+  Capabilities,
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+  EngineTokens,
 } from "../../../engines/engine.ts";
+import { ALL_SAMPLING } from "../../../engines/sampling.ts";
 import type { RecordedCall, RecordedRead, TurnRecord } from "../../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "./read-record.ts";
 

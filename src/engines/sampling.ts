@@ -1,0 +1,82 @@
+/** The sampling parameters: what all engines and APIs derive from. */
+import type { TokenId } from "../tokenizer/tokenizer.ts";
+
+/**
+ * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server
+ * samples at temperature 0.8 with top_k 40 unless told otherwise).
+ */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP: number;
+  /** 0: off. */
+  readonly topK: number;
+  readonly minP: number;
+  readonly frequencyPenalty: number;
+  readonly presencePenalty: number;
+  /** 1: off. */
+  readonly repetitionPenalty: number;
+  readonly seed?: number;
+  /** Added to the logits, -100 to 100. */
+  readonly logitBias?: ReadonlyMap<TokenId, number>;
+}
+
+export type SamplingParameter = keyof Sampling;
+
+/** Their names in the APIs and in the requests of most servers. */
+export const SAMPLING_FIELDS: Readonly<Record<SamplingParameter, string>> = {
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  minP: "min_p",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  repetitionPenalty: "repetition_penalty",
+  seed: "seed",
+  logitBias: "logit_bias",
+};
+
+/** For servers that honour all. */
+export const ALL_SAMPLING: readonly SamplingParameter[] =
+  Object.keys(SAMPLING_FIELDS).filter(isSamplingParameter);
+
+function isSamplingParameter(name: string): name is SamplingParameter {
+  return name in SAMPLING_FIELDS;
+}
+
+/** The baseline recommended for gpt-oss: the model's own distribution. */
+export const NEUTRAL_SAMPLING: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+};
+
+export const GREEDY_SAMPLING: Sampling = { ...NEUTRAL_SAMPLING, temperature: 0 };
+
+/**
+ * The members of a server's request.
+ *
+ * @param honoured as in the engine's capabilities, so that these are true.
+ * @param names where the server's differ from {@link SAMPLING_FIELDS}.
+ */
+export function toSamplingFields(
+  sampling: Sampling,
+  honoured: readonly SamplingParameter[],
+  names: Partial<Record<SamplingParameter, string>> = {},
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const parameter of honoured) {
+    const value = sampling[parameter];
+    fields[names[parameter] ?? SAMPLING_FIELDS[parameter]] =
+      typeof value === "object" ? toBiases(value) : value;
+  }
+  return fields;
+}
+
+/** In the form of vLLM and compatible servers: `{"200007": -100}`. */
+function toBiases(biases: ReadonlyMap<TokenId, number>): Record<string, number> | undefined {
+  return biases.size === 0 ? undefined : Object.fromEntries(biases);
+}
