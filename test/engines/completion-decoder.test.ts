@@ -130,3 +130,23 @@ describe("open at the first event", () => {
     expect(push("refuse")).toEqual([]);
   });
 });
+
+test("more text in one read than any answer has is a failure of the server", () => {
+  const decoder = createCompletionDecoder({
+    serverName: "vllm at http://a",
+    reader: {
+      push: () => undefined,
+      drain: () => ({ type: "text", text: "x".repeat(524_289) }),
+      finish: () => undefined,
+      isDone: () => false,
+    },
+    splitter: createSseSplitter(),
+    openAtFirstEvent: false,
+  });
+  expect(eventsIn(decoder, "data: 1\n\n")).toEqual([]);
+  expect(decoder.failure()).toMatchObject({
+    kind: "server-error",
+    message:
+      "vllm at http://a sent an invalid response: more than 524288 characters of text at once.",
+  });
+});

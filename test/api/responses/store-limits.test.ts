@@ -4,7 +4,7 @@ import * as z from "zod";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { errorBody } from "./schemas.ts";
+import { errorBody, responseObject } from "./schemas.ts";
 import { MODEL, readEvents, type ResponsesApp, responsesApp } from "./support.ts";
 
 const ANSWER = "<|channel|>final<|message|>Hi.<|return|>";
@@ -168,6 +168,21 @@ test("a response too large to be stored is refused before it is generated, unles
   }
   expect(engine.requests).toEqual([]);
   expect((await app.create({ ...body, store: false })).status).toBe("completed");
+});
+
+test("a background response that becomes too large to be stored fails and says why", async () => {
+  const long = `<|channel|>final<|message|>${"word ".repeat(40_000)}<|return|>`;
+  const engine = scriptedEngine(() => long);
+  const app = responsesApp({ engine, settings: { storeMaxEntryBytes: 60_000 } });
+  const { id } = await app.create({ input: "Hi", background: true });
+  await expect
+    .poll(async () =>
+      responseObject.parse(await (await app.send("GET", `/v1/responses/${id}`)).json()),
+    )
+    .toMatchObject({
+      status: "failed",
+      error: { code: "server_error", message: "The response became too large to be stored." },
+    });
 });
 
 describe("when the store is down", () => {

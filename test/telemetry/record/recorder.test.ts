@@ -273,6 +273,14 @@ test("where content is not kept, texts and ids are only counted", async () => {
   });
 });
 
+test("where content is not kept, errors are left out", async () => {
+  const engine = scriptedEngine([{ write: THINK, fail: new EngineError("closed", "secret") }]);
+  const app = createRecordedApp({ engine, recorder: { keepsContent: false } });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const [record] = await app.records();
+  expect(record?.end).toMatchObject({ error: "left out, because content is not kept" });
+});
+
 test("a record that would be too large is cut and says so", async () => {
   const engine = scriptedEngine([`<|channel|>final<|message|>${"word ".repeat(2000)}<|return|>`]);
   const limits = { maxRecordBytes: 20_000, maxTotalBytes: 1_000_000, maxRecords: 10 };

@@ -64,6 +64,31 @@ describe("cursors", () => {
     expect(await ask(run, "open", { cursor: 0, id: 0 })).toContain("Cats sleep.");
   });
 
+  test.each([
+    [
+      "a connection, without its address",
+      new TypeError("connect 10.0.0.7"),
+      "the connection failed",
+    ],
+    ["something that is no error", "10.0.0.7", "it failed"],
+  ])("the model gets the reason of a failure: %s", async (_, thrown, reason) => {
+    const tool = createBrowserTool(
+      {
+        backend: { ...SITE, search: () => Promise.reject(thrown) },
+        fetchPage: SITE.fetchPage,
+        policy: { allow: [], deny: [] },
+        tokenizer: o200kHarmony(),
+        searchTimeoutMs: 60_000,
+        openTimeoutMs: 60_000,
+        pause: createPause(),
+      },
+      {},
+    );
+    const { signal } = new AbortController();
+    const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    expect(await ask(run, "search", { query: "x" })).toContain(reason);
+  });
+
   test("a display that fails takes no cursor", async () => {
     const run = await open();
     await ask(run, "open", { id: "https://files.example/cats.md" });
