@@ -10,11 +10,8 @@ export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
 // State kept between requests: in memory, in a KV namespace, or in any object with these three methods.
 export type { Store } from "./store/store.ts";
-export {
-  createMemoryStore,
-  type MemoryStoreOptions,
-  type StoreQuota,
-} from "./store/memory-store.ts";
+export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
+export type { StoreLimits, StoreQuota } from "./store/fair-share.ts";
 export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
 // Settings.

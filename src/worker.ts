@@ -131,8 +131,9 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
   if (store === "memory") return toMemoryStore(settings);
   const binding = /^kv:(\w+)$/.exec(store)?.[1];
   if (binding === undefined) {
+    const kind = store.slice(0, store.indexOf(":"));
     throw new SettingsError([
-      "store redis: is available on Node only. On Workers, use kv:BINDING.",
+      `store ${kind}: is available on Node only. On Workers, use kv:BINDING.`,
     ]);
   }
   const namespace = env[binding];

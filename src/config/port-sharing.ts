@@ -17,7 +17,7 @@ export function portProblems(settings: Settings): string[] {
   if (settings.store === "memory" && !isSealed(settings)) {
     problems.push(
       "reusePort: with the store memory, a process does not find what another one has stored. Share a store, for instance " +
-        "--store redis://127.0.0.1:6379, or set reasoningPolicy to sealed and have clients send store: false.",
+        "--store sqlite:state.db, or set reasoningPolicy to sealed and have clients send store: false.",
     );
   }
   return problems;
@@ -28,7 +28,7 @@ export function portWarnings(settings: Settings): string[] {
   if (!settings.reusePort || settings.store !== "memory") return [];
   return [
     "reusePort: stored responses, conversations and background responses are found only by the process that made them. " +
-      "Clients must send store: false. A shared store such as Redis removes this limit.",
+      "Clients must send store: false. A shared store, for instance --store sqlite:state.db, removes this limit.",
   ];
 }
 

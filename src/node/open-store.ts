@@ -1,25 +1,35 @@
-/** Opens the configured store on Node: in memory, or Redis. */
+/** Opens the configured store on Node: in memory, in a file, or Redis. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
-import { maxEntryBytes, toMemoryStore } from "../store/reasoning.ts";
+import { maxEntryBytes, toMemoryStore, toStoreBounds } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
+import type { SqliteStore } from "./sqlite/sqlite-store.ts";
 
 export interface OpenStore {
   readonly store: Store;
+  /** The same store if it is in a file. */
+  readonly file?: SqliteStore;
   /** Waits briefly for pending operations. */
   close(): Promise<void>;
 }
 
 /**
- * Redis need not be reachable yet.
- * @throws SettingsError
+ * Redis need not be reachable yet. A file must be usable.
+ * @throws SettingsError, StoreBusyError
  */
 export async function openStore(settings: Settings): Promise<OpenStore> {
   if (settings.store === "memory") {
     return { store: toMemoryStore(settings), close: async () => {} };
   }
   if (settings.store.startsWith("kv:")) {
-    throw new SettingsError(["store kv: is available on Workers only. On Node, use Redis."]);
+    throw new SettingsError([
+      "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+    ]);
+  }
+  const path = sqlitePath(settings);
+  if (path !== undefined) {
+    const file = await openFile(path, settings);
+    return { store: file, file, close: () => file.close() };
   }
   const { openRedisStore } = await import("./redis/redis-store.ts");
   const store = openRedisStore(settings.store, {
@@ -27,4 +37,22 @@ export async function openStore(settings: Settings): Promise<OpenStore> {
     maxValueBytes: maxEntryBytes(settings),
   });
   return { store, close: () => store.close() };
+}
+
+/** Undefined: the store is not a file. */
+export function sqlitePath({ store }: Settings): string | undefined {
+  return store.startsWith(SQLITE) ? store.slice(SQLITE.length) : undefined;
+}
+
+const SQLITE = "sqlite:";
+
+/** @throws SettingsError, StoreBusyError */
+export async function openFile(
+  path: string,
+  settings: Settings,
+  options: { readonly mayCreate?: boolean } = {},
+): Promise<SqliteStore> {
+  const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
+  const { limits, quotaOf } = toStoreBounds(settings);
+  return openSqliteStore(path, { ...options, timeoutMs: settings.storeTimeoutMs, limits, quotaOf });
 }

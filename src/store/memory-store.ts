@@ -1,25 +1,19 @@
-/**
- * The default store: this process's memory, bounded by entries and bytes.
- *
- * When it is full, the tenant with the most bytes loses its least recently used entries. So a tenant below its fair share
- * (the store divided by the tenants in it) never loses an entry to another, and a single tenant may use the whole store.
- */
+/** The default store: this process's memory, bounded by entries and bytes, and shared as `fair-share.ts` says. */
 import { byteLength } from "./byte-length.ts";
+import {
+  hasRoom,
+  largestShare,
+  limitsOf,
+  type StoreLimits,
+  type StoreQuota,
+} from "./fair-share.ts";
 import type { Store } from "./store.ts";
 
-export interface MemoryStoreOptions {
-  readonly maxEntries: number;
-  /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
-  readonly maxBytes: number;
+export interface MemoryStoreOptions extends StoreLimits {
   /** The maximum a tenant may hold, even if there is room. Absent: unlimited. */
   readonly quotaOf?: (tenant: string) => StoreQuota;
   /** Milliseconds, of a monotonic clock: entries must not expire because the system's clock is set. */
   readonly now: () => number;
-}
-
-export interface StoreQuota {
-  readonly maxEntries?: number | undefined;
-  readonly maxBytes?: number | undefined;
 }
 
 interface Entry {
@@ -31,11 +25,19 @@ interface Entry {
 }
 
 /** The entries of one tenant. */
-interface Owner {
+class Owner {
   readonly tenant: string;
-  /** In order of last use: a Map keeps insertion order, and an entry is reinserted when it is read. */
-  readonly keys: Set<string>;
-  bytes: number;
+  /** In order of last use: a Set keeps insertion order, and a key is reinserted when its entry is read. */
+  readonly keys = new Set<string>();
+  bytes = 0;
+
+  constructor(tenant: string) {
+    this.tenant = tenant;
+  }
+
+  get entries(): number {
+    return this.keys.size;
+  }
 }
 
 /**
@@ -84,7 +86,7 @@ class Memory {
     const size = byteLength(key) + byteLength(value);
     if (!this.#hasRoom(tenant, size)) return false;
     this.remove(key);
-    const owner = this.#owners.get(tenant) ?? { tenant, keys: new Set(), bytes: 0 };
+    const owner = this.#owners.get(tenant) ?? new Owner(tenant);
     const until = this.#options.now() + ttlSeconds * 1000;
     this.#put(key, { owner, value, bytes: size, until });
     this.#makeRoom(owner);
@@ -112,34 +114,24 @@ class Memory {
     this.#bytes += entry.bytes;
   }
 
-  #quotaOf(tenant: string): { readonly maxEntries: number; readonly maxBytes: number } {
-    const { maxEntries, maxBytes } = this.#options;
-    const quota = this.#options.quotaOf?.(tenant);
-    return {
-      maxEntries: Math.min(maxEntries, quota?.maxEntries ?? maxEntries),
-      maxBytes: Math.min(maxBytes, quota?.maxBytes ?? maxBytes),
-    };
+  #limitsOf(tenant: string): StoreLimits {
+    return limitsOf(this.#options, this.#options.quotaOf?.(tenant));
   }
 
-  /** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
   #hasRoom(tenant: string, size: number): boolean {
     const { maxBytes } = this.#options;
-    if (size > this.#quotaOf(tenant).maxBytes) return false;
+    if (size > this.#limitsOf(tenant).maxBytes) return false;
     if (this.#bytes + size <= maxBytes) return true;
-    let least = size;
-    for (const owner of this.#owners.values()) {
-      if (owner.tenant !== tenant) least += Math.min(owner.bytes, size);
-    }
-    return least <= maxBytes;
+    return hasRoom(this.#owners.values(), { tenant, size }, maxBytes);
   }
 
   #makeRoom(writer: Owner): void {
     const { maxEntries, maxBytes } = this.#options;
-    const own = this.#quotaOf(writer.tenant);
+    const own = this.#limitsOf(writer.tenant);
     this.#evict(writer, () => writer.keys.size <= own.maxEntries && writer.bytes <= own.maxBytes);
     while (this.#entries.size > maxEntries || this.#bytes > maxBytes) {
-      const overBytes = this.#bytes > maxBytes;
-      const owner = this.#largest(writer, (each) => (overBytes ? each.bytes : each.keys.size));
+      const measure = this.#bytes > maxBytes ? "bytes" : "entries";
+      const owner = largestShare(this.#owners.values(), writer, measure);
       const before = owner.keys.size;
       this.#evict(owner, () => owner.keys.size < before);
     }
@@ -151,18 +143,5 @@ class Memory {
       if (isEnough()) return;
       this.remove(oldest);
     }
-  }
-
-  /**
-   * Prefers another tenant to the writer if both hold as much, so that the new entry stays. There are few
-   * tenants: those with keys.
-   */
-  #largest(writer: Owner, measure: (owner: Owner) => number): Owner {
-    let most = writer;
-    for (const owner of this.#owners.values()) {
-      const isMore = measure(owner) > measure(most);
-      if (isMore || (most === writer && measure(owner) === measure(most))) most = owner;
-    }
-    return most;
   }
 }

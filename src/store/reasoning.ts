@@ -3,6 +3,7 @@ import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
+import type { StoreLimits, StoreQuota } from "./fair-share.ts";
 import { createForgivingStore } from "./forgiving-store.ts";
 import { createGuardedStore, type GuardedStore } from "./guarded-store.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -17,16 +18,25 @@ export interface ReasoningDeps {
   readonly now: () => number;
 }
 
-/** A memory store with the limits of the settings. */
-export function toMemoryStore(settings: Settings): Store {
+/** The bounds of a store that keeps its own, in memory or in a file. */
+export interface StoreBounds {
+  readonly limits: StoreLimits;
+  readonly quotaOf: (tenant: string) => StoreQuota;
+}
+
+export function toStoreBounds(settings: Settings): StoreBounds {
   const maxEntriesOf = createKeySetting(settings, "storeMaxEntriesPerKey");
   const maxBytesOf = createKeySetting(settings, "storeMaxBytesPerKey");
-  return createMemoryStore({
-    maxEntries: settings.storeMaxEntries,
-    maxBytes: settings.storeMaxBytes,
+  return {
+    limits: { maxEntries: settings.storeMaxEntries, maxBytes: settings.storeMaxBytes },
     quotaOf: (tenant) => ({ maxEntries: maxEntriesOf(tenant), maxBytes: maxBytesOf(tenant) }),
-    now: () => performance.now(),
-  });
+  };
+}
+
+/** A memory store with the limits of the settings. */
+export function toMemoryStore(settings: Settings): Store {
+  const { limits, quotaOf } = toStoreBounds(settings);
+  return createMemoryStore({ ...limits, quotaOf, now: () => performance.now() });
 }
 
 /** Default: an entry may take one eighth of the store. */

@@ -110,7 +110,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "another store",
       { store: "postgres://x" },
-      "--store: expected memory, a redis:// or rediss:// URL, or kv:BINDING.",
+      "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING.",
     ],
     [
       "a key that is no hash",
@@ -178,7 +178,7 @@ describe("a wrong value names its source and what was expected", () => {
 
 const NOT_SHARED =
   "reusePort: with the store memory, a process does not find what another one has stored. Share a store, for instance " +
-  "--store redis://127.0.0.1:6379, or set reasoningPolicy to sealed and have clients send store: false.";
+  "--store sqlite:state.db, or set reasoningPolicy to sealed and have clients send store: false.";
 
 describe("settings that contradict each other", () => {
   test.each<[string, Record<string, unknown>, string]>([

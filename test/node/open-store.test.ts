@@ -47,7 +47,9 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
 
 test("KV is on Workers only", async () => {
   await expect(open({ store: "kv:STORE" })).rejects.toThrow(
-    new SettingsError(["store kv: is available on Workers only. On Node, use Redis."]),
+    new SettingsError([
+      "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+    ]),
   );
 });
 

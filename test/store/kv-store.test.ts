@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
+import { testStoreContract } from "../helpers/store-contract.ts";
 
 // The real bundle in the real runtime, with a KV namespace bound and a key to seal with.
 const server = createTestHarness({
@@ -35,14 +36,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.close());
 
-test("an entry exists until it is deleted", async () => {
-  const store = createKvStore(namespace);
-  expect(await store.get("a")).toBe(undefined);
-  await store.set("a", '["one"]', 3600, "alice");
-  expect(await store.get("a")).toBe('["one"]');
-  await store.delete("a");
-  expect(await store.get("a")).toBe(undefined);
-});
+testStoreContract({ open: () => createKvStore(namespace) });
 
 test.each([
   [3600, 3600],

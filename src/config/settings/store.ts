@@ -4,14 +4,18 @@ import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 export function storeSettings() {
   return {
-    store: setting("store", () => z.string().regex(/^(memory|rediss?:\/\/.+|kv:\w+)$/), {
-      default: "memory",
-      description:
-        "Where reasoning and stored responses are kept: in this process, in Redis (redis://host:6379), " +
-        "or, on Workers, in the KV namespace bound under a name (kv:STORE).",
-      expected: "memory, a redis:// or rediss:// URL, or kv:BINDING",
-      secret: true,
-    }),
+    store: setting(
+      "store",
+      () => z.string().regex(/^(memory|sqlite:(?!\/\/|:).+|rediss?:\/\/.+|kv:\w+)$/),
+      {
+        default: "memory",
+        description:
+          "Where reasoning and stored responses are kept: in this process (memory), in a file that outlives it (sqlite:state.db), " +
+          "in Redis (redis://host:6379), or, on Workers, in the KV namespace bound under a name (kv:STORE).",
+        expected: "memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING",
+        secret: true,
+      },
+    ),
     storeTtlSeconds: setting("store", count, {
       default: 86_400,
       description: "How long an entry is kept.",
@@ -25,12 +29,12 @@ export function storeSettings() {
     storeMaxEntries: setting("store", count, {
       default: 10_000,
       description:
-        "Maximum entries in the memory store. When it is full, the tenant with the most entries loses its oldest ones.",
+        "Maximum entries in memory or in the file. When it is full, the tenant with the most entries loses its oldest ones.",
     }),
     storeMaxBytes: setting("store", bytes, {
       default: 67_108_864,
       description:
-        "Maximum bytes in the memory store. When it is full, the tenant with the most bytes loses its oldest entries.",
+        "Maximum bytes in memory or in the file. When it is full, the tenant with the most bytes loses its oldest entries.",
     }),
     storeMaxEntryBytes: setting("store", bytes, {
       description:
@@ -39,12 +43,12 @@ export function storeSettings() {
     }),
     storeMaxEntriesPerKey: setting("store", count, {
       description:
-        "Maximum entries of one key in the memory store, even when the store has room; the oldest are removed first. " +
+        "Maximum entries of one key in memory or in the file, even when the store has room; the oldest are removed first. " +
         "Absent: no limit per key.",
     }),
     storeMaxBytesPerKey: setting("store", bytes, {
       description:
-        "Maximum bytes of one key in the memory store, even when the store has room; the oldest entries are removed first. " +
+        "Maximum bytes of one key in memory or in the file, even when the store has room; the oldest entries are removed first. " +
         "Absent: no limit per key.",
     }),
   };

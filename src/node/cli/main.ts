@@ -17,6 +17,7 @@ import { ListenError } from "../server/listen-error.ts";
 import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
 import { type Gateway, startGateway } from "../server/serve.ts";
 import { type LoadedSettings, loadSettings } from "./settings.ts";
+import { StoreBusyError } from "../sqlite/store-busy-error.ts";
 import { hasLostTerminal } from "./terminal.ts";
 import { readVersion } from "../version.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -206,7 +207,7 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     gateway = await starting;
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error, io);
-    if (!(error instanceof ListenError)) throw error;
+    if (!(error instanceof ListenError || error instanceof StoreBusyError)) throw error;
     io.printError(error.message);
     return io.fail(EXIT_FAILURE);
   }

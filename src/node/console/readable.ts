@@ -42,6 +42,7 @@ const started = z.object({
   seconds: z.number(),
   inspect: z.string().optional(),
   metrics: z.string().optional(),
+  store: z.string().optional(),
   backends: z.array(
     z.object({
       model: z.string(),
@@ -56,7 +57,7 @@ export type Started = z.infer<typeof started>;
 
 /** Address, engine, an example request, and where the metrics and the inspector are. */
 function toGreeting(
-  { baseUrl, version, keys, seconds, backends, inspect, metrics }: Started,
+  { baseUrl, version, keys, seconds, backends, inspect, metrics, store }: Started,
   painted: Paint,
 ): string {
   const origin = baseUrl.replace(/\/v1$/, "");
@@ -75,6 +76,11 @@ function toGreeting(
     ...(metrics === undefined
       ? []
       : [`  ${painted("cyan", "read")}  ${metrics} for the metrics of this process`]),
+    ...(store === "memory"
+      ? [
+          `  ${painted("cyan", "keep")}  --store sqlite:state.db: in memory, state ends with this process`,
+        ]
+      : []),
     `  ${painted("cyan", "stop")}  Ctrl+C`,
     "",
   ].join("\n");

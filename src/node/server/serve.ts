@@ -109,6 +109,7 @@ export async function startGateway(
     baseUrl,
     version: readVersion(),
     keys: settings.keys.length,
+    store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
     seconds: process.uptime(),
     backends: describeBackends(settings, options.models),
     inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),

@@ -166,7 +166,7 @@ describe("variables", () => {
     const warningsOf = (...args: string[]) => loadSettings(args, sealed).warnings;
     expect(warningsOf("--reuse-port")).toEqual([
       "reusePort: stored responses, conversations and background responses are found only by the process that made them. " +
-        "Clients must send store: false. A shared store such as Redis removes this limit.",
+        "Clients must send store: false. A shared store, for instance --store sqlite:state.db, removes this limit.",
     ]);
     expect(warningsOf("--reuse-port", "--store", "redis://a")).toEqual([]);
     expect(warningsOf()).toEqual([]);

@@ -1,0 +1,96 @@
+/** The messages between the store and the thread that has the database. */
+import type { StoreLimits } from "../../store/fair-share.ts";
+
+export interface ThreadOptions {
+  /** Absolute. */
+  readonly path: string;
+  /** Longest wait for a lock that another process has. */
+  readonly busyMs: number;
+  readonly limits: StoreLimits;
+  /** False: a file that does not exist is a problem. */
+  readonly mayCreate: boolean;
+}
+
+export type Operation =
+  | { readonly type: "get"; readonly key: string }
+  | {
+      readonly type: "set";
+      readonly key: string;
+      readonly value: string;
+      readonly ttlSeconds: number;
+      readonly tenant: string;
+      /** Those of the tenant. */
+      readonly limits: StoreLimits;
+    }
+  | { readonly type: "delete"; readonly key: string }
+  /** Removes expired entries, and returns their space to the file system. */
+  | { readonly type: "prune" }
+  | { readonly type: "counts" }
+  /** Removes everything of a tenant, in the file and in its log. */
+  | { readonly type: "deleteTenant"; readonly tenant: string }
+  | { readonly type: "close" };
+
+export interface Results {
+  readonly get: string | undefined;
+  /** False: too large. */
+  readonly set: boolean;
+  readonly delete: undefined;
+  /** Entries removed. */
+  readonly prune: number;
+  readonly counts: StoreCounts;
+  readonly deleteTenant: Deleted;
+  readonly close: undefined;
+}
+
+export interface Deleted {
+  readonly entries: number;
+  readonly bytes: number;
+  /** False: another process is reading the file, and its log still has pages of what was deleted. */
+  readonly isErased: boolean;
+}
+
+/** What is in the file. */
+export interface StoreCounts {
+  readonly entries: number;
+  /** Keys and values. */
+  readonly bytes: number;
+  /** Of `entries`, those that have expired and are not removed yet. */
+  readonly expired: number;
+  /** Of the file and its write-ahead log. */
+  readonly fileBytes: number;
+  readonly tenants: readonly TenantCounts[];
+}
+
+export interface TenantCounts {
+  readonly tenant: string;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+export interface Request {
+  readonly id: number;
+  readonly operation: Operation;
+}
+
+/** Why an operation failed. */
+export interface Fault {
+  /** SQLite's name: `FULL`, `CORRUPT`. */
+  readonly code: string;
+  readonly message: string;
+}
+
+export type Reply =
+  | { readonly type: "open" }
+  /** The file cannot be used. The thread ends. */
+  | { readonly type: "unusable"; readonly problem: Problem }
+  | { readonly type: "result"; readonly id: number; readonly result: Results[keyof Results] }
+  | { readonly type: "fault"; readonly id: number; readonly fault: Fault }
+  /** Sent from time to time. */
+  | { readonly type: "counts"; readonly counts: StoreCounts };
+
+export interface Problem {
+  /** A sentence that goes after the path. */
+  readonly says: string;
+  /** It may be gone at the next start: a lock, a full disk. */
+  readonly mayPass: boolean;
+}

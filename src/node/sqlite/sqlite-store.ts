@@ -1,0 +1,223 @@
+/**
+ * A store in a file, by Node's own SQLite, in a thread of its own. Several processes of one machine may have the file open.
+ *
+ * If the thread ends, its operations fail, and the next one starts another.
+ */
+import { resolve } from "node:path";
+import { Worker } from "node:worker_threads";
+import { SettingsError } from "../../config/resolve.ts";
+import { limitsOf, type StoreLimits, type StoreQuota } from "../../store/fair-share.ts";
+import { StoreRefusal } from "../../store/store-error.ts";
+import type { Store } from "../../store/store.ts";
+import { StoreBusyError } from "./store-busy-error.ts";
+import type {
+  Deleted,
+  Operation,
+  Problem,
+  Reply,
+  Request,
+  Results,
+  StoreCounts,
+  ThreadOptions,
+} from "./protocol.ts";
+
+export interface SqliteStoreOptions {
+  /** After which the caller of an operation has given up. */
+  readonly timeoutMs: number;
+  readonly limits: StoreLimits;
+  readonly quotaOf: (tenant: string) => StoreQuota;
+  /** False: a file that does not exist is a problem. */
+  readonly mayCreate?: boolean;
+}
+
+export interface SqliteStore extends Store {
+  /** As of some seconds ago. */
+  readonly lastCounts: StoreCounts | undefined;
+  counts(): Promise<StoreCounts>;
+  /** Removes expired entries now, and returns how many those were. */
+  prune(): Promise<number>;
+  deleteTenant(tenant: string): Promise<Deleted>;
+  /** Waits for pending operations. */
+  close(): Promise<void>;
+}
+
+/** Operations waiting for the thread, and bytes of values in them, above which one is refused. */
+const MAX_PENDING = 10_000;
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+/** SQLite gives up earlier than the caller, so that the reason is known. */
+const BUSY_SHARE = 0.8;
+const CLOSE_MS = 5_000;
+
+const MODULE = new URL(
+  import.meta.url.endsWith(".ts") ? "./database-thread.ts" : "./database-thread.js",
+  import.meta.url,
+);
+
+/**
+ * Creates the file if there is none.
+ * @throws SettingsError, StoreBusyError
+ */
+export async function openSqliteStore(
+  path: string,
+  options: SqliteStoreOptions,
+): Promise<SqliteStore> {
+  if ("bun" in process.versions || "deno" in process.versions) {
+    throw new SettingsError([
+      "store sqlite: is available on Node only. On Bun and Deno, use Redis.",
+    ]);
+  }
+  const store = new ThreadStore(path, options);
+  await store.connect();
+  return store;
+}
+
+interface Pending {
+  readonly bytes: number;
+  resolve(result: Results[keyof Results]): void;
+  reject(error: Error): void;
+}
+
+class ThreadStore implements SqliteStore {
+  readonly #path: string;
+  readonly #options: SqliteStoreOptions;
+  #thread: Promise<Worker> | undefined;
+  readonly #pending = new Map<number, Pending>();
+  #pendingBytes = 0;
+  #lastId = 0;
+  lastCounts: StoreCounts | undefined;
+
+  constructor(path: string, options: SqliteStoreOptions) {
+    this.#path = path;
+    this.#options = options;
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#ask({ type: "get", key });
+  }
+
+  set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean> {
+    const limits = limitsOf(this.#options.limits, this.#options.quotaOf(tenant));
+    if (value.length > limits.maxBytes) return Promise.resolve(false);
+    return this.#ask({ type: "set", key, value, ttlSeconds, tenant, limits });
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#ask({ type: "delete", key });
+  }
+
+  counts(): Promise<StoreCounts> {
+    return this.#ask({ type: "counts" });
+  }
+
+  prune(): Promise<number> {
+    return this.#ask({ type: "prune" });
+  }
+
+  deleteTenant(tenant: string): Promise<Deleted> {
+    return this.#ask({ type: "deleteTenant", tenant });
+  }
+
+  async close(): Promise<void> {
+    const thread = await this.#thread?.catch(() => undefined);
+    if (thread === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((done) => {
+      timer = setTimeout(done, CLOSE_MS);
+    });
+    // Messages are handled in order. A failure has been reported already.
+    await Promise.race([this.#ask({ type: "close" }).catch(() => {}), late]);
+    clearTimeout(timer);
+    await thread.terminate();
+  }
+
+  /** The open thread, or a new one. */
+  connect(): Promise<Worker> {
+    this.#thread ??= this.#start();
+    return this.#thread;
+  }
+
+  #start(): Promise<Worker> {
+    const { limits, timeoutMs, mayCreate = true } = this.#options;
+    const workerData: ThreadOptions = {
+      path: resolve(this.#path),
+      busyMs: Math.floor(timeoutMs * BUSY_SHARE),
+      limits,
+      mayCreate,
+    };
+    // Node 22 warns of SQLite on the terminal.
+    const execArgv = ["--disable-warning=ExperimentalWarning"];
+    const thread = new Worker(MODULE, { workerData, execArgv });
+    const opened = new Promise<Worker>((done, reject) => {
+      thread.on("message", (message: Reply) => {
+        if (message.type === "open") done(thread);
+        else if (message.type === "unusable") reject(this.#explain(message.problem));
+        else this.#take(message);
+      });
+      thread.on("error", reject);
+      thread.on("exit", () => reject(new Error("the thread has ended")));
+    });
+    thread.on("error", (error: Error) => this.#lose(opened, error));
+    thread.on("exit", () => this.#lose(opened, new Error("the thread has ended")));
+    return opened;
+  }
+
+  #take(message: Exclude<Reply, { type: "open" | "unusable" }>): void {
+    if (message.type === "counts") {
+      this.lastCounts = message.counts;
+      return;
+    }
+    const pending = this.#settle(message.id);
+    if (pending === undefined) return;
+    if (message.type === "result") pending.resolve(message.result);
+    else pending.reject(this.#toError(message.fault));
+  }
+
+  #lose(thread: Promise<Worker>, cause: Error): void {
+    if (this.#thread !== thread) return;
+    this.#thread = undefined;
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    this.#pendingBytes = 0;
+    const error = new Error(`store sqlite:${this.#path}: ${cause.message}.`, { cause });
+    for (const each of pending) each.reject(error);
+  }
+
+  async #ask<T extends Operation["type"]>(
+    operation: Extract<Operation, { type: T }>,
+  ): Promise<Results[T]>;
+  async #ask(operation: Operation): Promise<Results[keyof Results]> {
+    const bytes = operation.type === "set" ? operation.value.length : 0;
+    if (this.#pending.size >= MAX_PENDING || this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
+      throw new Error("too many operations are waiting for it");
+    }
+    const id = ++this.#lastId;
+    const result = new Promise<Results[keyof Results]>((done, reject) => {
+      this.#pending.set(id, { bytes, resolve: done, reject });
+      this.#pendingBytes += bytes;
+    });
+    this.connect().then(
+      (thread) => thread.postMessage({ id, operation } satisfies Request),
+      (error: Error) => this.#settle(id)?.reject(error),
+    );
+    return result;
+  }
+
+  #settle(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(id);
+    this.#pendingBytes -= pending.bytes;
+    return pending;
+  }
+
+  /** A lock is an outage, which may last; anything else is an answer. */
+  #toError({ code, message }: { readonly code: string; readonly message: string }): Error {
+    const says = `store sqlite:${this.#path}: ${message}.`;
+    return code === "BUSY" ? new Error(says) : new StoreRefusal(code, says);
+  }
+
+  #explain({ says, mayPass }: Problem): Error {
+    const sentence = `store sqlite:${this.#path}: ${says}`;
+    return mayPass ? new StoreBusyError(sentence) : new SettingsError([sentence]);
+  }
+}

@@ -1,0 +1,7 @@
+/** The file cannot be used now, but may be at the next start: it is locked, or the disk is full. */
+export class StoreBusyError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "StoreBusyError";
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The rule by which tenants share a store of limited size: when it is full, the tenant with the most loses its least recently
+ * used entries. So a tenant below its fair share (the store divided by the tenants in it) never loses an entry to another, and
+ * a single tenant may use the whole store.
+ */
+
+/** What one tenant holds. */
+export interface Share {
+  readonly tenant: string;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+export interface StoreQuota {
+  readonly maxEntries?: number | undefined;
+  readonly maxBytes?: number | undefined;
+}
+
+export interface StoreLimits {
+  readonly maxEntries: number;
+  /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
+  readonly maxBytes: number;
+}
+
+/** The limits of one tenant: those of the store, or lower ones of its own. */
+export function limitsOf({ maxEntries, maxBytes }: StoreLimits, quota?: StoreQuota): StoreLimits {
+  return {
+    maxEntries: Math.min(maxEntries, quota?.maxEntries ?? maxEntries),
+    maxBytes: Math.min(maxBytes, quota?.maxBytes ?? maxBytes),
+  };
+}
+
+/** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
+export function hasRoom(
+  shares: Iterable<Share>,
+  { tenant, size }: { readonly tenant: string; readonly size: number },
+  maxBytes: number,
+): boolean {
+  let least = size;
+  for (const share of shares) {
+    if (share.tenant !== tenant) least += Math.min(share.bytes, size);
+  }
+  return least <= maxBytes;
+}
+
+/**
+ * The tenant that loses an entry next. Prefers another tenant to the writer if both hold as much, so that the new entry stays.
+ * There are few tenants: those with keys.
+ */
+export function largestShare<T extends Share>(
+  shares: Iterable<T>,
+  writer: T,
+  measure: "bytes" | "entries",
+): T {
+  let most = writer;
+  for (const share of shares) {
+    const isMore = share[measure] > most[measure];
+    if (isMore || (most === writer && share[measure] === most[measure])) most = share;
+  }
+  return most;
+}

@@ -1,0 +1,93 @@
+/** What the gateway expects of every store. */
+import { expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+
+export interface StoreUnderTest {
+  /** An empty store, or one in which no other test has used `key`. */
+  open(): Promise<Store> | Store;
+  /** Lets so much time pass for the store. Absent: it has a clock of its own. */
+  pass?(ms: number): void | Promise<void>;
+}
+
+let keys = 0;
+
+/** Declares the tests. */
+export function testStoreContract({ open, pass }: StoreUnderTest): void {
+  /** No test reads what another one wrote: some stores are shared, or remember misses. */
+  const newKey = () => `reasoning:${++keys}-${crypto.randomUUID()}`;
+
+  test("an entry exists until it is deleted", async () => {
+    const [store, key] = [await open(), newKey()];
+    await store.set(key, '["one"]', 3600, "alice");
+    expect(await store.get(key)).toBe('["one"]');
+    await pass?.(2_000);
+    await store.delete(key);
+    expect(await store.get(key)).toBe(undefined);
+    await pass?.(2_000);
+    await store.delete(key);
+  });
+
+  test("what was never written is missing", async () => {
+    expect(await (await open()).get(newKey())).toBe(undefined);
+  });
+
+  test("a second value replaces the first one, of any length", async () => {
+    const [store, key] = [await open(), newKey()];
+    for (const value of ["one", "x".repeat(100_000), ""]) {
+      expect(await store.set(key, value, 3600, "alice")).toBe(true);
+      expect(await store.get(key)).toBe(value);
+      await pass?.(2_000);
+    }
+  });
+
+  const values = [
+    "",
+    "123",
+    "null",
+    '{"a":1}',
+    "base64:aGk=",
+    "\u0000",
+    "a\u0000b",
+    "\r\n",
+    "é👩‍🚀\ufeff\ufffd",
+    "x".repeat(1_000_000),
+  ];
+  test.each(values.map((value) => [JSON.stringify(value).slice(0, 20), value] as const))(
+    "%s comes back as the string it was",
+    async (_, value) => {
+      const [store, key] = [await open(), newKey()];
+      await store.set(key, value, 3600, "alice");
+      expect(await store.get(key)).toBe(value);
+    },
+  );
+
+  test("keys that differ in a single character, or in its case, are different entries", async () => {
+    const [store, key] = [await open(), newKey()];
+    const names = [`${key}a`, `${key}A`, `${key}a `, `${key}%`, `${key}_`, `${key}é`];
+    for (const name of names) await store.set(name, name, 3600, "alice");
+    expect(await Promise.all(names.map((name) => store.get(name)))).toEqual(names);
+  });
+
+  test("operations that do not wait for each other do not mix", async () => {
+    const [store, key] = [await open(), newKey()];
+    const numbers = Array.from({ length: 100 }, (_, n) => n);
+    await Promise.all(numbers.map((n) => store.set(key + n, `v${n}`, 3600, "alice")));
+    expect(await Promise.all(numbers.map((n) => store.get(key + n)))).toEqual(
+      numbers.map((n) => `v${n}`),
+    );
+  });
+
+  test.skipIf(pass === undefined)("an entry expires, unless it is written again", async () => {
+    const [store, one, other] = [await open(), newKey(), newKey()];
+    await store.set(one, "x", 100, "alice");
+    await store.set(other, "x", 100, "alice");
+    await pass?.(90_000);
+    await store.set(other, "y", 100, "alice");
+    expect([await store.get(one), await store.get(other)]).toEqual(["x", "y"]);
+    // Longer than a location of KV remembers what it has read.
+    await pass?.(75_000);
+    expect([await store.get(one), await store.get(other)]).toEqual([undefined, "y"]);
+    await pass?.(100_000);
+    expect(await store.get(other)).toBe(undefined);
+  });
+}

@@ -1,0 +1,154 @@
+/** The thread that has the database, and what its store does while the thread is busy or gone, or the disk is full. */
+import { execFile } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import type { Worker } from "node:worker_threads";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import type { SqliteStore } from "../../../src/node/sqlite/sqlite-store.ts";
+import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";
+
+test("operations that wait when it is closed are done first", async () => {
+  const store = await openTestFile(temporaryFile());
+  const writes = Array.from({ length: 100 }, (_, n) => store.set(`k${n}`, "x", 60, "alice"));
+  await store.close();
+  expect(await Promise.all(writes)).toEqual(writes.map(() => true));
+});
+
+test("when the thread ends, waiting operations fail, and the next one starts another", async () => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker) => void threads.push(thread);
+  process.on("worker", note);
+  onTestFinished(() => void process.off("worker", note));
+  const path = temporaryFile();
+  const store = await openTestFile(path);
+  await store.set("a", "x", 60, "alice");
+  const waiting = Promise.allSettled([store.get("a"), store.get("a")]);
+  await threads[0]?.terminate();
+  const ended = new Error(`store sqlite:${path}: the thread has ended.`);
+  for (const each of await waiting) {
+    // The thread may have answered before it ended.
+    if (each.status === "rejected") expect(each.reason).toEqual(ended);
+  }
+  expect(await store.get("a")).toBe("x");
+  expect(threads).toHaveLength(2);
+});
+
+test("more operations than may wait are refused at once", async () => {
+  const store = await openTestFile(temporaryFile());
+  const value = "x".repeat(20_000_000);
+  const results = await Promise.allSettled(
+    ["a", "b", "c", "d"].map((key) => store.set(key, value, 60, "alice")),
+  );
+  expect(results.map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "fulfilled",
+    "fulfilled",
+    "rejected",
+  ]);
+  expect(results[3]).toHaveProperty("reason.message", "too many operations are waiting for it");
+  expect(await store.set("d", value, 60, "alice")).toBe(true);
+});
+
+/** In a process that may not write files beyond a size: `ulimit -f` counts blocks of 1,024 bytes. */
+const FILL = `
+  import { openSqliteStore } from ${JSON.stringify(new URL("../../../src/node/sqlite/sqlite-store.ts", import.meta.url).href)};
+  const limits = { maxEntries: 10_000, maxBytes: 64_000_000 };
+  const store = await openSqliteStore(process.argv[1], { timeoutMs: 10_000, limits, quotaOf: () => ({}) });
+  const value = "x".repeat(50_000);
+  let failure;
+  let written = 0;
+  while (failure === undefined) {
+    await store.set("key" + written, value, 3600, "alice").then(() => written++, (error) => { failure = error; });
+  }
+  const first = await store.get("key0");
+  const counts = await store.counts();
+  console.log(JSON.stringify({
+    name: failure.name, isRead: first === value, isConsistent: counts.entries === written, isSome: written > 0,
+  }));
+  await store.close();
+`;
+
+test.skipIf(process.platform === "win32")(
+  "a full disk refuses writes, loses nothing and is read from",
+  async () => {
+    const path = temporaryFile();
+    const command = 'ulimit -f 2000; exec "$0" --input-type=module -e "$1" "$2"';
+    const run = promisify(execFile);
+    const { stdout, stderr } = await run("bash", ["-c", command, process.execPath, FILL, path]);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({
+      name: "StoreRefusal",
+      isRead: true,
+      isConsistent: true,
+      isSome: true,
+    });
+    const store = await openTestFile(path);
+    expect(await store.get("key0")).toBe("x".repeat(50_000));
+  },
+);
+
+const SECRET = "the-secret-of-alice";
+
+async function fill(store: SqliteStore, tenant: string, text: string): Promise<void> {
+  for (let n = 0; n < 300; n++) {
+    await store.set(`${tenant}${n}`, text.repeat(1 + (n % 400)), 3600, tenant);
+  }
+}
+
+function holds(path: string, text: string): boolean {
+  return ["", "-wal"].some((suffix) => readFileSync(path + suffix).includes(text));
+}
+
+test("nothing of a deleted tenant is left in the file or in its log", async () => {
+  const path = temporaryFile();
+  const store = await openTestFile(path);
+  await fill(store, "alice", SECRET);
+  await fill(store, "bob", "what bob keeps");
+  // Some are gone already: what they held must not be left in free pages either.
+  for (let n = 0; n < 50; n++) await store.delete(`alice${n}`);
+  expect(holds(path, SECRET)).toBe(true);
+  const deleted = await store.deleteTenant("alice");
+  expect(deleted).toEqual({ entries: 250, bytes: expect.any(Number), isErased: true });
+  expect(holds(path, SECRET)).toBe(false);
+  expect(holds(path, "alice")).toBe(false);
+  expect((await store.counts()).tenants.map(({ tenant }) => tenant)).toEqual(["bob"]);
+  expect(await store.get("bob299")).toBe("what bob keeps".repeat(300));
+});
+
+test("an expired, an evicted and a replaced value leave nothing in the file", async () => {
+  const path = temporaryFile();
+  const store = await openTestFile(path, { limits: { maxEntries: 2, maxBytes: 1_000_000 } });
+  await store.set("replaced", SECRET.repeat(500), 60, "alice");
+  await store.set("replaced", "x", 60, "alice");
+  await store.set("evicted", SECRET.repeat(500), 60, "alice");
+  for (const key of ["a", "b"]) await store.set(key, "x", 60, "alice");
+  // Closing moves the log into the file.
+  await store.close();
+  expect(readFileSync(path).includes(SECRET)).toBe(false);
+});
+
+test("the space of what was deleted goes back to the file system", async () => {
+  const path = temporaryFile();
+  const store = await openTestFile(path);
+  for (let n = 0; n < 100; n++) await store.set(`k${n}`, "x".repeat(100_000), 3600, "alice");
+  await store.deleteTenant("alice");
+  const before = statSync(path).size;
+  await store.prune();
+  expect(before).toBeGreaterThan(10_000_000);
+  const { fileBytes, entries } = await store.counts();
+  expect(entries).toBe(0);
+  expect(fileBytes).toBeLessThan(before);
+});
+
+test("a tenant's quota is that of its settings", async () => {
+  const store = await openTestFile(temporaryFile(), {
+    quotaOf: (tenant) => (tenant === "bob" ? { maxEntries: 1 } : {}),
+  });
+  for (const key of ["1", "2"]) {
+    for (const tenant of ["al", "bob"]) await store.set(tenant + key, "x", 60, tenant);
+  }
+  expect((await store.counts()).tenants).toEqual([
+    { tenant: "al", entries: 2, bytes: 8 },
+    { tenant: "bob", entries: 1, bytes: 5 },
+  ]);
+});

@@ -1,0 +1,57 @@
+/** One contract for all stores. Cloudflare's own KV has it in `kv-store.test.ts`. */
+import { afterAll, beforeAll, describe, onTestFinished, vi } from "vitest";
+import { openRedisStore } from "../../src/node/redis/redis-store.ts";
+import { createKvStore } from "../../src/store/kv-store.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
+import { createSimulatedKv } from "../helpers/simulated-kv.ts";
+import { createTableStore, openTestFile, temporaryFile } from "../helpers/sqlite.ts";
+import { testStoreContract } from "../helpers/store-contract.ts";
+
+const LIMITS = { maxEntries: 1000, maxBytes: 10_000_000 };
+
+function createClock() {
+  let now = 1_000_000;
+  return { now: () => now, pass: (ms: number) => void (now += ms) };
+}
+
+describe("memory", () => {
+  const { now, pass } = createClock();
+  testStoreContract({ open: () => createMemoryStore({ ...LIMITS, now }), pass });
+});
+
+describe("SQLite", () => {
+  testStoreContract({ open: () => openTestFile(temporaryFile()) });
+});
+
+describe("SQLite's tables", () => {
+  const { now, pass } = createClock();
+  testStoreContract({ open: () => createTableStore({ ...LIMITS, now }), pass });
+});
+
+describe("KV as it is in production", () => {
+  testStoreContract({
+    open() {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      return createKvStore(createSimulatedKv().at("here"));
+    },
+    pass: (ms) => void vi.setSystemTime(Date.now() + ms),
+  });
+});
+
+describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)", () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.kill());
+
+  testStoreContract({
+    open() {
+      const store = openRedisStore(redis.url, { timeoutMs: 30_000, maxValueBytes: 10_000_000 });
+      onTestFinished(() => store.close());
+      return store;
+    },
+  });
+});
