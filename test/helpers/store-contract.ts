@@ -4,9 +4,9 @@ import type { Store } from "../../src/store/store.ts";
 
 export interface StoreUnderTest {
   /** An empty store, or one in which no other test has used `key`. */
-  open(): Promise<Store> | Store;
+  readonly open: () => Promise<Store> | Store;
   /** Lets so much time pass for the store. Absent: it has a clock of its own. */
-  pass?(ms: number): void | Promise<void>;
+  readonly pass?: (ms: number) => void | Promise<void>;
 }
 
 let keys = 0;

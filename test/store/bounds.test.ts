@@ -16,7 +16,7 @@ async function fill(store: Store, tenant: string, count: number): Promise<string
 describe.each([
   ["memory", createMemoryStore],
   ["SQLite", createTableStore],
-] as const)("the bounds of %s:", (_, create) => {
+] as const)("the bounds of %s:", (_store, create) => {
   function storeAt(bounds: Partial<MemoryStoreOptions> = {}) {
     const clock = { now: START };
     const store = create({

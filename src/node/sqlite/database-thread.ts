@@ -61,7 +61,8 @@ function serve(database: ReturnType<typeof openDatabase>): void {
       case "set":
         return table.set(operation);
       case "delete":
-        return void table.delete(operation.key);
+        table.delete(operation.key);
+        return undefined;
       case "prune":
         return prune();
       case "counts":

@@ -196,7 +196,7 @@ class ThreadStore implements SqliteStore {
       this.#pendingBytes += bytes;
     });
     this.connect().then(
-      (thread) => thread.postMessage({ id, operation } satisfies Request),
+      (thread) => thread.postMessage({ id, operation } satisfies Request, []),
       (error: Error) => this.#settle(id)?.reject(error),
     );
     return result;

@@ -48,8 +48,8 @@ test("nobody but its user may read the file and its log", async () => {
 const DAMAGED =
   "is damaged. Move it away, together with the files that end in -wal and -shm; the gateway then begins a new one.";
 
-test.each<[string, string, (path: string) => void | Promise<void>]>([
-  ["a folder", "is a folder. Name a file in it.", (path) => void mkdirSync(path)],
+test.each<[string, string, (path: string) => unknown]>([
+  ["a folder", "is a folder. Name a file in it.", (path) => mkdirSync(path)],
   ["text", DAMAGED, (path) => writeFileSync(path, "Dear diary,\n".repeat(500))],
   [
     "another program's database",
@@ -172,15 +172,18 @@ test("pages that are damaged while it is open are refused by name, and others ar
 test("two processes' worth of stores on one new file share its entries and its bounds", async () => {
   const path = temporaryFile();
   const limits = { maxEntries: 50, maxBytes: 1_000_000 };
-  const stores = await Promise.all([1, 2].map(() => openTestFile(path, { limits })));
+  const [one, other] = await Promise.all([
+    openTestFile(path, { limits }),
+    openTestFile(path, { limits }),
+  ]);
   const writes = Array.from({ length: 200 }, (_, n) =>
-    stores[n % 2]?.set(`key${n}`, "x", 3600, "alice"),
+    (n % 2 === 0 ? one : other).set(`key${n}`, "x", 3600, "alice"),
   );
   await Promise.all(writes);
-  const counts = await Promise.all(stores.map((store) => store.counts()));
+  const counts = await Promise.all([one.counts(), other.counts()]);
   expect(counts.map(({ entries }) => entries)).toEqual([50, 50]);
-  await stores[0]?.set("shared", "x", 3600, "alice");
-  expect(await stores[1]?.get("shared")).toBe("x");
+  await one.set("shared", "x", 3600, "alice");
+  expect(await other.get("shared")).toBe("x");
 });
 
 test("tables of an earlier version are brought forward with their entries", () => {
