@@ -108,7 +108,6 @@ function byEncoder(numbers: Table, columns: readonly string[], titles: readonly 
 
 function innerTables({ inner }: Results): string[] {
   if (inner === undefined) return [];
-  const core = Object.entries(inner.core).map(([name, value]) => [name, toCell(value)]);
   const conversations = inner.conversations.map((row) => [
     toText(row["tokens"]?.median ?? NaN),
     toText((row["bytes"]?.median ?? NaN) / 1000),
@@ -119,7 +118,6 @@ function innerTables({ inner }: Results): string[] {
     ...["seenMs", "unseenMs"].map((column) => toCell(row[column])),
   ]);
   return [
-    `### From the engine's stream to ours without sockets, µs / token\n\n${table(["", "µs"], core)}`,
     `### A conversation's next request, from its bytes to the engine's request, ms\n\n${table(
       ["tokens", "KB", "turn n+1", "uncached", "JSON.parse alone", "js-tiktoken alone"],
       conversations,

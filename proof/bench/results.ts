@@ -1,4 +1,4 @@
-/** All measurements of a run: written as JSON, and the source of tables, targets and plot. */
+/** All measurements of a run: written as JSON, and the source of tables and targets. */
 import type { InnerResults } from "./inner/suite.ts";
 import type { Machine } from "./machine.ts";
 import { type Estimate, estimateRatio } from "./statistics.ts";

@@ -16,7 +16,6 @@ import { parseArgs } from "node:util";
 
 import { runInner } from "./inner/suite.ts";
 import { describeMachine } from "./machine.ts";
-import { toSvg } from "./plot.ts";
 import { toMarkdown } from "./report.ts";
 import type { Results } from "./results.ts";
 import { type Contender, CONTENDERS } from "./streaming/contenders.ts";
@@ -121,7 +120,5 @@ function keep(of: Results, text: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${name}.json`, folder), JSON.stringify(of, undefined, 1));
   writeFileSync(new URL(`${name}.md`, folder), text);
-  const picture = toSvg(of);
-  if (picture !== undefined) writeFileSync(new URL(`${name}.svg`, folder), picture);
-  process.stderr.write(`\nKept as proof/bench/results/${name}.{json,md,svg}\n`);
+  process.stderr.write(`\nKept as proof/bench/results/${name}.{json,md}\n`);
 }

@@ -1,7 +1,6 @@
 /** Measurements without sockets, each in a process of its own, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
-import type { CoreNumbers } from "./core.ts";
 import type { ToolNumbers, TurnNumbers, TurnsResult } from "./turns.ts";
 
 export interface InnerOptions {
@@ -12,8 +11,6 @@ export interface InnerOptions {
 }
 
 export interface InnerResults {
-  /** Microseconds per token. */
-  readonly core: Readonly<Record<string, Measured>>;
   /** Like {@link TurnNumbers} and {@link ToolNumbers}, a row for each size. */
   readonly conversations: readonly Row[];
   readonly tools: readonly Row[];
@@ -22,16 +19,12 @@ export interface InnerResults {
 export type Row = Readonly<Record<string, Measured>>;
 
 export async function runInner(options: InnerOptions): Promise<InnerResults> {
-  const core: CoreNumbers[] = [];
   const turns: TurnsResult[] = [];
   for (let round = 0; round < options.rounds; round++) {
-    options.onProgress(`core ${round + 1}/${options.rounds}`);
-    core.push(await tell("./core.ts", options.passes));
     options.onProgress(`turns ${round + 1}/${options.rounds}`);
     turns.push(await tell("./turns.ts", options.passes));
   }
   return {
-    core: combine(core),
     conversations: combineRows(turns.map(({ conversations }) => conversations)),
     tools: combineRows(turns.map(({ tools }) => tools)),
   };

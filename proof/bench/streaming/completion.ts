@@ -52,7 +52,8 @@ export function tokenEvent({ id, text }: Word): string {
 
 /** The last token, the usage, and the end of the stream: three events. */
 export function closingEvents(stopId: TokenId, tokens: number): string[] {
-  const usage = { prompt_tokens: 100, total_tokens: 100 + tokens, completion_tokens: tokens };
+  // Without the length of the prompt, which the script does not know: the gateway compares it with what it has sent.
+  const usage = { completion_tokens: tokens };
   return [
     `data: ${HEAD},"choices":[{"index":0,"text":"","logprobs":null,"finish_reason":"stop",` +
       `"stop_reason":${stopId},"prompt_token_ids":null,"token_ids":[${stopId}]}]}\n\n`,
