@@ -31,7 +31,7 @@ const EFFORT = {
   windowMs: 1000,
   settleMs: 1500,
   asks: 0,
-  warmUpRequests: 3000,
+  warmUpRequests: 2000,
 };
 
 const MEASURED = [

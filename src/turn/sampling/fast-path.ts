@@ -4,7 +4,7 @@
  * Nearly all output only continues an open part: ids without a special one, in a body whose text is passed on at once, in a turn
  * that holds nothing back and can be cut only after a known number of such ids. Such a read becomes one delta here, without lists
  * of events in between. Everything else takes the general path (`sample.ts`). The results of both are the same: every counter, the
- * transcript, the guard, the decoder's rest and the facts. `ordinary.property.test.ts` compares them.
+ * transcript, the guard, the decoder's rest and the facts. `fast-path.property.test.ts` compares them.
  *
  * Of most such ids only the text is needed at once. The rest of their effects on the turn is needed at the repetition guard's next
  * check, at the end of a budget, or before any other tokens. Until then ids are deferred: their text is passed on, and they are
