@@ -11,6 +11,9 @@ export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 /** The channels the model is trained on. Others are representable: `Message.channel` is a string. */
 export type Channel = "analysis" | "commentary" | "final";
 
+/** Where the recipient stands: ` to=f<|channel|>commentary json` or `<|channel|>commentary to=f json`. */
+export type HeaderOrder = "recipient-first" | "channel-first";
+
 /** How much the model reasons, as the system message states it. */
 export type ReasoningEffort = "low" | "medium" | "high";
 
@@ -23,6 +26,8 @@ export interface Message {
   readonly channel?: string;
   /** For instance `<|constrain|>json`. */
   readonly contentType?: string;
+  /** How the model wrote the header of a call, if that is known: it is written so in any layout. */
+  readonly order?: HeaderOrder;
   /** A string is one text part. */
   readonly content: string | readonly ContentPart[];
 }

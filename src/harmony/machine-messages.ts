@@ -7,6 +7,7 @@
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
 import { isHeaderText, isProse, readHeader } from "./header.ts";
 import type { Header, Meaning, MessageMeaning } from "./header.ts";
+import type { HeaderOrder } from "./conversation.ts";
 import { beginsLikeAnalysis } from "./lost-markers.ts";
 import { between, firstHeader, MARKER_LENGTH, toHeader } from "./machine-state.ts";
 import type { Between, Body, FirstHeader, OpenHeader, State } from "./machine-state.ts";
@@ -261,9 +262,25 @@ function toPartStart(meaning: MessageMeaning, said: { readonly header?: PartHead
 
 function toPartHeader({ sections }: Header): PartHeader {
   const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
-  return {
+  const header = {
     ...(channel !== undefined && { channel }),
     ...(recipient !== undefined && { recipient }),
     ...(contentType !== undefined && { contentType }),
   };
+  const order = recipient === undefined ? undefined : orderOf(header, sections);
+  return order === undefined ? header : { ...header, order };
+}
+
+const MARKERS = { start: "", channel: "<|channel|>", constrain: "<|constrain|>" } as const;
+
+/** Undefined: the header is written in neither order. */
+function orderOf(
+  { channel, recipient, contentType }: PartHeader,
+  sections: Header["sections"],
+): HeaderOrder | undefined {
+  const text = sections.map((section) => MARKERS[section.after] + section.text).join("");
+  const written = text.replace(/^assistant(?= |<|$)/, "");
+  const type = contentType === undefined ? "" : ` ${contentType}`;
+  if (written === ` to=${recipient}<|channel|>${channel}${type}`) return "recipient-first";
+  return written === `<|channel|>${channel} to=${recipient}${type}` ? "channel-first" : undefined;
 }

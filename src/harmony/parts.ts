@@ -42,8 +42,11 @@ export type ParseEvent =
   | { readonly type: "part-delta"; readonly text: string }
   | { readonly type: "part-end" };
 
-/** Fields of the message's header as written. Absent if `<|message|>` did not close a header. */
-export type PartHeader = Pick<Message, "channel" | "recipient" | "contentType">;
+/**
+ * Fields of the message's header as written. Absent if `<|message|>` did not close a header. `order`: only of a call whose
+ * header is written again exactly from these fields.
+ */
+export type PartHeader = Pick<Message, "channel" | "recipient" | "contentType" | "order">;
 
 /** Ordinary tokens in bodies, by kind of part. */
 export interface BodyTokens {

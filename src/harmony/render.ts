@@ -82,7 +82,7 @@ export interface Renderer {
 }
 
 /** A message that the model continues. */
-export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType"> {
+export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType" | "order"> {
   /** The beginning of the body. */
   readonly text?: string;
 }
@@ -279,24 +279,31 @@ function writeAuthor(out: Writer, { role, name }: Message): void {
 
 /** From after the author to `<|message|>`. */
 function writeHeader(out: Writer, header: Opening, layout: Layout): void {
-  const { recipient, channel, contentType } = header;
+  const { recipient, channel, contentType, order } = header;
   const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
-  const channelFirst = layout === "channel-first" && channel === "commentary";
+  const channelFirst =
+    order === undefined
+      ? layout === "channel-first" && channel === "commentary"
+      : order === "channel-first";
   if (!channelFirst) out.text(to);
   if (channel !== undefined) {
     out.special(PIECES.channel);
     out.text(channel);
   }
   if (channelFirst) out.text(to);
-  if (contentType !== undefined) writeContentType(out, contentType, layout);
+  const isMarked = order === undefined && layout === "channel-first";
+  if (contentType !== undefined) writeContentType(out, contentType, isMarked);
   out.special(PIECES.message);
 }
 
-/** The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. */
-function writeContentType(out: Writer, contentType: string, layout: Layout): void {
+/**
+ * The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. `isMarked`: the id
+ * is written in any case.
+ */
+function writeContentType(out: Writer, contentType: string, isMarked: boolean): void {
   const marker = PIECES.constrain.text;
   const marked = contentType.startsWith(marker);
-  if (marked || layout === "channel-first") {
+  if (marked || isMarked) {
     out.text(" ");
     out.special(PIECES.constrain);
     out.text(marked ? contentType.slice(marker.length) : contentType);

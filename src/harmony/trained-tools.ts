@@ -116,7 +116,8 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
 };
 
 /**
- * A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments.
+ * A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments. `header`:
+ * how the model wrote this one, if that is known.
  *
  * @example
  * ```ts
@@ -125,15 +126,18 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
  * createRenderer().renderMessage(trainedCallMessage("python", "1 + 1")).text(); // => "<|start|>assistant to=python<|channel|>analysis code<|message|>1 + 1<|call|>"
  * ```
  */
-export function trainedCallMessage(recipient: string, body: string): Message {
-  return {
-    role: "assistant",
-    recipient: toHeaderName(recipient),
-    channel: "analysis",
-    contentType: "code",
-    content: body,
-  };
+export function trainedCallMessage(
+  recipient: string,
+  body: string,
+  header: CallHeader = TRAINED_HEADER,
+): Message {
+  return { role: "assistant", recipient: toHeaderName(recipient), ...header, content: body };
 }
+
+/** How the header of a call is written, besides its recipient. */
+export type CallHeader = Pick<Message, "channel" | "contentType" | "order">;
+
+const TRAINED_HEADER: CallHeader = { channel: "analysis", contentType: "code" };
 
 /**
  * The result of a call to this recipient.

@@ -4,7 +4,7 @@ import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
 import { toKeptCall } from "./kept-call.ts";
-import type { KeptReasoning } from "./kept-reasoning.ts";
+import { type KeptReasoning, toKeptHeader } from "./kept-reasoning.ts";
 import type { ReasoningCipher } from "./reasoning-cipher.ts";
 
 export interface KeepOptions {
@@ -29,6 +29,7 @@ interface KeptStep {
   readonly id: string;
   readonly before: string[][];
   readonly tools?: PlacedCall[];
+  readonly header?: KeptReasoning["header"];
 }
 
 type Start = Extract<TurnEvent, { type: "part-start" }>;
@@ -96,7 +97,8 @@ export class TurnReasoning {
       return event;
     }
     if (part.kind !== "tool-call") return event;
-    const step = this.#endStep(part.id);
+    const header = part.header && toKeptHeader(part.header);
+    const step = { ...this.#endStep(part.id), ...(header && { header }) };
     this.#lastStep = step;
     this.#writing = this.#write(step, []);
     return this.#options.carry && this.#hasRun ? this.#sealStep(event, step) : event;

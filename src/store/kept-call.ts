@@ -30,8 +30,12 @@ export function readKeptCall(value: unknown): KeptCall | undefined {
   if (read === undefined) return undefined;
   const messages = read.messages.map((message): Message => {
     if (message.role === "tool") return message;
-    const { contentType, ...fields } = message;
-    return { ...fields, ...(contentType !== undefined && { contentType }) };
+    const { contentType, order, ...fields } = message;
+    return {
+      ...fields,
+      ...(contentType !== undefined && { contentType }),
+      ...(order !== undefined && { order }),
+    };
   });
   return { messages, state: read.state };
 }
@@ -45,6 +49,7 @@ export function parseKeptCall(text: string): KeptCall | undefined {
 }
 
 const text = lazy(() => z.string());
+export const headerOrder = lazy(() => z.enum(["recipient-first", "channel-first"]));
 
 /** A call and its result, and nothing else: no message of the system's or the user's. */
 const keptCall = lazy(() =>
@@ -57,6 +62,7 @@ const keptCall = lazy(() =>
             recipient: text(),
             channel: text(),
             contentType: text().optional(),
+            order: headerOrder().optional(),
             content: text(),
           }),
           z.object({

@@ -8,6 +8,7 @@
  *
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
+import type { CallHeader } from "../harmony/trained-tools.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {
@@ -42,6 +43,8 @@ export interface ReasoningStore {
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
   /** The reasoning for each step of a running loop, in the same order. Never rejects. */
   restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
+  /** By id: how the model wrote the headers of these calls, the latest of them. Never rejects. */
+  headersOf(tenant: string, callIds: readonly string[]): Promise<ReadonlyMap<string, CallHeader>>;
   /** Decrypts the `sealed` of a reasoning part that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
   /** The same for a call that the gateway ran. Undefined: it is not one of this tenant's. */
@@ -72,6 +75,9 @@ export interface ReasoningStoreDeps {
 
 /** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
 const MAX_LOOKUPS = 1000;
+
+/** Maximum headers looked up for one request. */
+const MAX_HEADERS = 100;
 
 const NO_REASONING: CallReasoning = { before: [], after: [] };
 
@@ -107,6 +113,20 @@ class CallReasoningStore implements ReasoningStore {
     const all = (await Promise.all(restored)).toReversed();
     for (const { outcome } of all) if (outcome) this.#deps.onRestored(outcome);
     return all;
+  }
+
+  async headersOf(
+    tenant: string,
+    callIds: readonly string[],
+  ): Promise<ReadonlyMap<string, CallHeader>> {
+    const ids = [...new Set(callIds)].slice(-MAX_HEADERS);
+    const kept = await Promise.all(ids.map((id) => this.#kept.get(tenant, id)));
+    return new Map(
+      ids.flatMap((id, index) => {
+        const header = kept[index]?.header;
+        return header === undefined ? [] : [[id, toCallHeader(header)] as const];
+      }),
+    );
   }
 
   async open(tenant: string, sealed: string): Promise<OpenedSeal> {
@@ -197,4 +217,11 @@ export function worstOutcome(
   steps: readonly Pick<RestoredStep, "outcome">[],
 ): ReasoningOutcome | undefined {
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
+}
+
+function toCallHeader({
+  contentType,
+  ...header
+}: NonNullable<KeptReasoning["header"]>): CallHeader {
+  return { ...header, ...(contentType !== undefined && { contentType }) };
 }

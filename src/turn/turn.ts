@@ -9,6 +9,7 @@ import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
+import type { CallHeader } from "../harmony/trained-tools.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
@@ -190,7 +191,13 @@ export type Part =
   /** Commentary for the user, before a call or an answer. */
   | { readonly kind: "preamble" }
   | { readonly kind: "content" }
-  | { readonly kind: "tool-call"; readonly id: string; readonly name: string }
+  | {
+      readonly kind: "tool-call";
+      readonly id: string;
+      readonly name: string;
+      /** Of a tool of the model's training: the header, if it is written again exactly so. */
+      readonly header?: CallHeader;
+    }
   /** A call that the gateway runs. `name` is its recipient: `python`, `label.tool`; the text is code or arguments. */
   | {
       readonly kind: "builtin-call";

@@ -393,15 +393,30 @@ test.each([
   expect(toFinishReason(reason, hasToolCall)).toBe(finish);
 });
 
-test("a part has the fields of its header", () => {
+test.each([
+  ["<|channel|>commentary to=functions.f <|constrain|>json", "channel-first"],
+  [" to=functions.f<|channel|>commentary <|constrain|>json", "recipient-first"],
+  ["assistant to=functions.f<|channel|>commentary <|constrain|>json", "recipient-first"],
+])("a part has the fields of its header, and its order: %s, %s", (text, order) => {
   const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
-  const [start] = parser.pushText(
-    "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}",
-  );
+  const [start] = parser.pushText(`${text}<|message|>{}`);
+  const header = { recipient: "functions.f", contentType: "<|constrain|>json", order };
   expect(start).toEqual({
     type: "part-start",
     part: "tool-call",
     name: "f",
-    header: { channel: "commentary", recipient: "functions.f", contentType: "<|constrain|>json" },
+    header: { channel: "commentary", ...header },
   });
+});
+
+test.each([
+  "<|channel|>commentary to=functions.f<|constrain|>json",
+  "<|channel|>commentary <|constrain|>json to=functions.f",
+  "<|channel|>commentary  to=functions.f json",
+  "<|channel|>commentary",
+])("a header that would be written in another way has no order: %s", (text) => {
+  const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
+  const [start] = parser.pushText(`${text}<|message|>{}`);
+  expect(start).toMatchObject({ type: "part-start", header: { channel: expect.anything() } });
+  expect(start).not.toMatchObject({ header: { order: expect.anything() } });
 });

@@ -7,7 +7,7 @@ import { hostedDeps } from "../tools/hosted-tools.ts";
 import { mediaRules } from "../request/media.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
-import { toKindLabel } from "../skipped-tools.ts";
+import { toKindLabel } from "../tools/skipped-tools.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
 

@@ -10,7 +10,11 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+import {
+  type CallHeader,
+  trainedCallMessage,
+  trainedResultMessage,
+} from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import { RequestError } from "../errors.ts";
@@ -34,8 +38,12 @@ export interface History {
   readonly prefill?: string;
 }
 
+/** By the id of a call. */
+export type CallHeaders = ReadonlyMap<string, CallHeader>;
+
 export interface HistoryOptions {
   readonly restored: RestoredReasoning;
+  readonly headers: CallHeaders | undefined;
   /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
   readonly trained: readonly ToolNamespace[];
   readonly media: MediaRules;
@@ -43,7 +51,7 @@ export interface HistoryOptions {
 
 export function toHistory(
   messages: readonly ChatMessage[],
-  { restored, trained, media }: HistoryOptions,
+  { restored, headers, trained, media }: HistoryOptions,
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
@@ -85,7 +93,7 @@ export function toHistory(
           prefill = parts.text;
           history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
         } else {
-          addAssistant(history, parts);
+          addAssistant(history, parts, headers);
         }
         break;
       }
@@ -184,7 +192,11 @@ function assistantParts(
 }
 
 /** In the order the model wrote them. The client has joined all text for the user into one string. */
-function addAssistant(history: PromptHistory, { reasoning, text, calls }: AssistantParts): void {
+function addAssistant(
+  history: PromptHistory,
+  { reasoning, text, calls }: AssistantParts,
+  headers: CallHeaders | undefined,
+): void {
   if (calls.length === 0) {
     history.add(
       ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
@@ -203,7 +215,10 @@ function addAssistant(history: PromptHistory, { reasoning, text, calls }: Assist
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
     );
     if (toHeaderName(name) !== name) history.note("tool-name");
-    history.addCall(id, isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args));
+    history.addCall(
+      id,
+      isTrained ? trainedCallMessage(name, args, headers?.get(id)) : toolCallMessage(name, args),
+    );
     history.add(...toAnalysisMessages(after));
   }
 }

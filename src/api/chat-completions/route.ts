@@ -22,14 +22,14 @@ import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
-import { skippedPlugins, toNameList } from "../skipped-tools.ts";
+import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import { type FrameHints, sseFrame, sseResponse } from "../reply/event-stream.ts";
 import { createStages } from "../request/stages.ts";
 import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
 import { CODE_TOOL } from "../tools/client-builtins.ts";
 import { toErrorBody } from "./errors.ts";
 import { openChatServers } from "./mcp-tools.ts";
-import { runningSteps } from "./reasoning-in.ts";
+import { runningSteps, trainedCallIds } from "./reasoning-in.ts";
 import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { createChunkWriter, usageChunk } from "./to-chunks.ts";
@@ -76,6 +76,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const loop = runningSteps(request.messages);
     const restored = await deps.reasoning.restore(client.tenant, [...loop.values()]);
     const outcome = worstOutcome(restored);
+    const callHeaders = await deps.reasoning.headersOf(client.tenant, trainedCallIds(request));
     const servers = await openChatServers(request, {
       tenant: client.tenant,
       hosted: deps.hosted,
@@ -91,6 +92,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       hosted: deps.hosted,
       ...(servers && { servers }),
       restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.reasoning ?? []])),
+      callHeaders,
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
     const turn = await stages.run(steps);

@@ -39,7 +39,7 @@ import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
-import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
+import { type CallHeaders, type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
@@ -51,6 +51,8 @@ export interface PromptContext extends RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
+  /** By id: how the model wrote the headers of calls to tools of its training. Absent: unknown. */
+  readonly callHeaders?: CallHeaders;
   readonly media: MediaRules;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
@@ -206,6 +208,7 @@ function readMessages(
 } {
   const { leading, history, prefill } = toHistory(request.messages, {
     restored: context.restored,
+    headers: context.callHeaders,
     trained: clientBuiltins.namespaces,
     media: context.media,
   });

@@ -17,7 +17,7 @@ import type { MediaRules } from "../request/media.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, requestedModel } from "../request/requested-model.ts";
-import { skippedPlugins } from "../skipped-tools.ts";
+import { skippedPlugins } from "../tools/skipped-tools.ts";
 import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
 import { createStages, type Stages } from "../request/stages.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";

@@ -18,7 +18,7 @@ import { collectTurn } from "../../turn/collect.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { ReasoningPolicy } from "../request/client.ts";
-import { quotesSource } from "../summary-quotes.ts";
+import { quotesSource } from "./summary-quotes.ts";
 
 export type SummaryDetail = "auto" | "concise" | "detailed";
 

@@ -7,7 +7,7 @@ import { hostedDeps } from "../tools/hosted-tools.ts";
 import { createBackground } from "./background.ts";
 import { mediaRules } from "../request/media.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
-import { toKindLabel } from "../skipped-tools.ts";
+import { toKindLabel } from "../tools/skipped-tools.ts";
 import { createResponsesContext } from "./context.ts";
 import { toErrorMember } from "./errors.ts";
 import { responses } from "./route.ts";

@@ -17,7 +17,7 @@ import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
 import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
-import { skippedPlugins } from "../skipped-tools.ts";
+import { skippedPlugins } from "../tools/skipped-tools.ts";
 import { createStages } from "../request/stages.ts";
 import {
   asksForCompaction,

@@ -2,6 +2,8 @@
  * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
+import { isBuiltInTool } from "../../harmony/recipient.ts";
+import { qualifiedName } from "../../harmony/tool-names.ts";
 import type { CallReasoning } from "../../store/call-reasoning.ts";
 import {
   type ReasoningStore,
@@ -56,10 +58,31 @@ export async function resolveHistory(
   ];
   const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
   return {
-    items: resolved.flatMap((step) => step.items),
+    items: await withHeaders(
+      resolved.flatMap((step) => step.items),
+      deps,
+    ),
     outcome: worstOutcome(resolved),
     toolStates: new Map(resolved.flatMap(({ toolStates }) => [...(toolStates ?? [])])),
   };
+}
+
+/** Calls of tools of the model's training with their headers, where it is known how the model wrote them. */
+async function withHeaders(
+  items: readonly HistoryItem[],
+  { tenant, reasoningStore }: HistoryDeps,
+): Promise<readonly HistoryItem[]> {
+  const ids = items.flatMap((item) =>
+    item.type === "call" && isBuiltInTool(qualifiedName(item.namespace, item.name))
+      ? [item.callId]
+      : [],
+  );
+  if (ids.length === 0) return items;
+  const headers = await reasoningStore.headersOf(tenant, ids);
+  return items.map((item) => {
+    const header = item.type === "call" ? headers.get(item.callId) : undefined;
+    return header === undefined ? item : { ...item, header };
+  });
 }
 
 /** Without a phase, text directly before a call counts as commentary. */

@@ -3,7 +3,7 @@ import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { findFormat } from "../../turn/steering/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { toNameList } from "../skipped-tools.ts";
+import { toNameList } from "../tools/skipped-tools.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 export interface Omissions {

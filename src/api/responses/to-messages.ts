@@ -89,7 +89,7 @@ export function toHistory(
         history.addCall(
           item.callId,
           isTrained
-            ? trainedCallMessage(called, item.body)
+            ? trainedCallMessage(called, item.body, item.header)
             : callMessage(toolRecipient(item.namespace, item.name, style), item.body, item.form),
         );
         break;

@@ -102,6 +102,10 @@ const message = lazy(() =>
     recipient: z.string().optional(),
     channel: z.string().optional(),
     contentType: z.string().optional(),
+    order: z
+      .enum(["recipient-first", "channel-first"])
+      .optional()
+      .describe("Of a call's header, if it is known how the model wrote it."),
     text: recordedText(),
     tokens: count().describe(
       "With its header and markers; for one that was left out, of its text.",

@@ -209,13 +209,14 @@ function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMes
   return messages.map((message, index) => {
     const text = bodyText(message, hasFunctions);
     const finishedBy = dropped.get(index);
-    const { role, name, recipient, channel, contentType } = message;
+    const { role, name, recipient, channel, contentType, order } = message;
     return {
       role,
       ...(name !== undefined && { name }),
       ...(recipient !== undefined && { recipient }),
       ...(channel !== undefined && { channel }),
       ...(contentType !== undefined && { contentType }),
+      ...(order !== undefined && { order }),
       text,
       tokens: lengths.get(message) ?? o200kHarmony().encode(text).length,
       source: input.findSource(message, text, turn.tenant, input.exchange),

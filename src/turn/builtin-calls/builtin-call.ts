@@ -50,10 +50,14 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
 function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
   if (part.origin !== undefined)
     return [callMessage(part.name, raw), resultMessage(part.name, text)];
-  const { channel = "analysis", contentType } = header ?? {};
-  const type = contentType === undefined ? {} : { contentType };
+  const { channel = "analysis", contentType, order } = header ?? {};
+  const written = {
+    channel,
+    ...(contentType !== undefined && { contentType }),
+    ...(order !== undefined && { order }),
+  };
   return [
-    { role: "assistant", recipient: part.name, channel, ...type, content: raw },
+    { role: "assistant", recipient: part.name, ...written, content: raw },
     { role: "tool", name: part.name, recipient: "assistant", channel, content: text },
   ];
 }

@@ -5,6 +5,8 @@
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
+import { isBuiltInTool } from "../../harmony/recipient.ts";
+import type { CallHeader } from "../../harmony/trained-tools.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import { type CitationFilter, type CitedText, createCitationFilter } from "./citations.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
@@ -263,7 +265,7 @@ class Emitter implements PartEmitter {
       const id = this.#options.newCallId();
       const recipient = this.#options.builtins?.recipientOf(name);
       return recipient === undefined
-        ? { kind: "tool-call", id, name }
+        ? { kind: "tool-call", id, name, ...sampledHeader(event) }
         : this.#toBuiltinCall(id, recipient);
     }
     if (event.part === "builtin-call") {
@@ -380,4 +382,11 @@ class Emitter implements PartEmitter {
     // Calls without a check are not held: parts after them would be emitted first.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
+}
+
+/** The client's calls of tools of the model's training are put back into the prompt as they were sampled. */
+function sampledHeader({ header, ...event }: PartStart): { readonly header?: CallHeader } {
+  if (event.part !== "tool-call" || header?.order === undefined) return {};
+  const { recipient, ...written } = header;
+  return recipient === event.name && isBuiltInTool(event.name) ? { header: written } : {};
 }

@@ -29,7 +29,7 @@ export interface Replayed {
 /** A message in the form that a record has it. */
 export type ConvertedMessage = Pick<
   TurnRecord["conversation"][number],
-  "role" | "name" | "recipient" | "channel" | "contentType" | "text"
+  "role" | "name" | "recipient" | "channel" | "contentType" | "order" | "text"
 >;
 
 /** @param contextLength of a real engine; undefined: as in the record. */
@@ -126,13 +126,14 @@ function toSteering(recorded: Readonly<Record<string, unknown>>): Partial<Settin
 function toConverted(messages: readonly Message[]): ConvertedMessage[] {
   const hasFunctions = offersFunctions(messages);
   return messages.map((message) => {
-    const { role, name, recipient, channel, contentType } = message;
+    const { role, name, recipient, channel, contentType, order } = message;
     return {
       role,
       ...(name !== undefined && { name }),
       ...(recipient !== undefined && { recipient }),
       ...(channel !== undefined && { channel }),
       ...(contentType !== undefined && { contentType }),
+      ...(order !== undefined && { order }),
       text: bodyText(message, hasFunctions),
     };
   });
@@ -140,12 +141,13 @@ function toConverted(messages: readonly Message[]): ConvertedMessage[] {
 
 /** Text of system and developer messages is rendered as it stands. */
 function toMessages({ conversation }: TurnRecord): Message[] {
-  return conversation.map(({ role, name, recipient, channel, contentType, text }) => ({
+  return conversation.map(({ role, name, recipient, channel, contentType, order, text }) => ({
     role,
     ...(name !== undefined && { name }),
     ...(recipient !== undefined && { recipient }),
     ...(channel !== undefined && { channel }),
     ...(contentType !== undefined && { contentType }),
+    ...(order !== undefined && { order }),
     content: contentText(text),
   }));
 }

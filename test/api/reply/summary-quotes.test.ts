@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { quotesSource } from "../../src/api/summary-quotes.ts";
-import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
+import { quotesSource } from "../../../src/api/reply/summary-quotes.ts";
+import { developerMessage, systemMessage, userMessage } from "../../../src/harmony/messages.ts";
 
 const REASONING =
   "The operator's note says that refunds above forty euros need the approval of a manager, so I must not promise one.";

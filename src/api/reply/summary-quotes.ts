@@ -4,8 +4,8 @@
  *
  * Only letters and digits are compared, so that case, spacing, punctuation and invisible characters make no difference.
  */
-import type { ContentPart, Message, ToolNamespace } from "../harmony/conversation.ts";
-import type { Pause } from "../streams/slices.ts";
+import type { ContentPart, Message, ToolNamespace } from "../../harmony/conversation.ts";
+import type { Pause } from "../../streams/slices.ts";
 
 export interface SummarySources {
   readonly reasoning: string;

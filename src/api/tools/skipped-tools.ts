@@ -1,5 +1,5 @@
 /** Tools that a request asks for and does not get: their names in response headers, the log and the metrics. */
-import type { Turn } from "../turn/turn.ts";
+import type { Turn } from "../../turn/turn.ts";
 
 /**
  * What is not served of OpenRouter's `plugins`, and of `:online`, which means the plugin `web`. `web` is a search; other
