@@ -134,7 +134,7 @@ export function trainedCallMessage(
   return { role: "assistant", recipient: toHeaderName(recipient), ...header, content: body };
 }
 
-/** How the header of a call is written, besides its recipient. */
+/** The form of a call's header without its recipient. */
 export type CallHeader = Pick<Message, "channel" | "contentType" | "order">;
 
 const TRAINED_HEADER: CallHeader = { channel: "analysis", contentType: "code" };
