@@ -14,6 +14,7 @@ const LONG_LIVED = [
   "engines/pool.ts",
   "engines/server-engine.ts",
   "models/models.ts",
+  "node/console/log-output.ts",
   "node/python/interpreter.ts",
   "turn/sampling/token-limits.ts",
 ];

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import * as z from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createModels } from "../../src/models/models.ts";
 import { startGateway, type Gateway } from "../../src/node/server/serve.ts";
@@ -28,6 +29,8 @@ const PARENT = "00f067aa0ba902b7";
 const ANSWER =
   "<|channel|>analysis<|message|>Hm, greetings.<|end|><|start|>assistant<|channel|>final<|message|>Good day!<|return|>";
 
+const completionBody = z.object({ prompt: z.array(z.int()) });
+
 let receiver: OtlpReceiver;
 let upstream: FakeUpstream;
 let gateway: Gateway;
@@ -48,7 +51,8 @@ beforeAll(async () => {
     if (exchange.path !== "/v1/completions")
       return exchange.reply(200, toServerInfo(exchange.path));
     exchange.begin();
-    const usage = { prompt_tokens: 60, completion_tokens: 11 };
+    const { prompt } = completionBody.parse(JSON.parse(exchange.body));
+    const usage = { prompt_tokens: prompt.length, completion_tokens: 11 };
     const wait = held;
     held = undefined;
     if (wait) {
@@ -198,7 +202,7 @@ describe("a request", () => {
       "gen_ai.request.seed": 7,
       "gen_ai.output.type": "text",
       "gen_ai.response.finish_reasons": ["stop"],
-      "gen_ai.usage.input_tokens": 60,
+      "gen_ai.usage.input_tokens": 72,
       "gen_ai.usage.output_tokens": 11,
       "gen_ai.response.time_to_first_chunk": expect.any(Number),
       "harmony_gateway.engine_calls": 1,
