@@ -182,7 +182,7 @@ class ThreadStore implements SqliteStore {
     for (const each of pending) each.reject(error);
   }
 
-  async #ask<T extends Operation["type"]>(
+  #ask<T extends Operation["type"]>(
     operation: Extract<Operation, { type: T }>,
   ): Promise<Results[T]>;
   async #ask(operation: Operation): Promise<Results[keyof Results]> {
