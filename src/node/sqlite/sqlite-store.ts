@@ -92,29 +92,29 @@ class ThreadStore implements SqliteStore {
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#ask({ type: "get", key });
+    return this.ask({ type: "get", key });
   }
 
   set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean> {
     const limits = limitsOf(this.#options.limits, this.#options.quotaOf(tenant));
     if (value.length > limits.maxBytes) return Promise.resolve(false);
-    return this.#ask({ type: "set", key, value, ttlSeconds, tenant, limits });
+    return this.ask({ type: "set", key, value, ttlSeconds, tenant, limits });
   }
 
   delete(key: string): Promise<void> {
-    return this.#ask({ type: "delete", key });
+    return this.ask({ type: "delete", key });
   }
 
   counts(): Promise<StoreCounts> {
-    return this.#ask({ type: "counts" });
+    return this.ask({ type: "counts" });
   }
 
   prune(): Promise<number> {
-    return this.#ask({ type: "prune" });
+    return this.ask({ type: "prune" });
   }
 
   deleteTenant(tenant: string): Promise<Deleted> {
-    return this.#ask({ type: "deleteTenant", tenant });
+    return this.ask({ type: "deleteTenant", tenant });
   }
 
   async close(): Promise<void> {
@@ -125,7 +125,7 @@ class ThreadStore implements SqliteStore {
       timer = setTimeout(done, CLOSE_MS);
     });
     // Messages are handled in order. A failure has been reported already.
-    await Promise.race([this.#ask({ type: "close" }).catch(() => {}), late]);
+    await Promise.race([this.ask({ type: "close" }).catch(() => {}), late]);
     clearTimeout(timer);
     await thread.terminate();
   }
@@ -182,10 +182,9 @@ class ThreadStore implements SqliteStore {
     for (const each of pending) each.reject(error);
   }
 
-  #ask<T extends Operation["type"]>(
-    operation: Extract<Operation, { type: T }>,
-  ): Promise<Results[T]>;
-  async #ask(operation: Operation): Promise<Results[keyof Results]> {
+  /** Not `#ask`: Node 22 cannot strip an overload of a private name. */
+  ask<T extends Operation["type"]>(operation: Extract<Operation, { type: T }>): Promise<Results[T]>;
+  async ask(operation: Operation): Promise<Results[keyof Results]> {
     const bytes = operation.type === "set" ? operation.value.length : 0;
     if (this.#pending.size >= MAX_PENDING || this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
       throw new Error("too many operations are waiting for it");
