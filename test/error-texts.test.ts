@@ -21,6 +21,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     "a body is a text here",
     "the adapter created an unexpected kind of server",
     "ws has opened its own server",
+    "This module is a thread of the store.",
   ],
   "a signal between parts of the gateway, which nobody reads": [
     "the client has read nothing for clientIdleTimeoutMs",

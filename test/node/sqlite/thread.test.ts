@@ -114,7 +114,7 @@ test("nothing of a deleted tenant is left in the file or in its log", async () =
   expect(await store.get("bob299")).toBe("what bob keeps".repeat(300));
 });
 
-test("an expired, an evicted and a replaced value leave nothing in the file", async () => {
+test("an evicted and a replaced value leave nothing in the file", async () => {
   const path = temporaryFile();
   const store = await openTestFile(path, { limits: { maxEntries: 2, maxBytes: 1_000_000 } });
   await store.set("replaced", SECRET.repeat(500), 60, "alice");
