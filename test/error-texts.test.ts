@@ -40,7 +40,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   "in the log only, about a connection to Redis": [
     "connection timed out",
     "the connection was lost",
-    "too many operations are waiting for it",
     "the store is closed",
   ],
   "in the log only, about a disk that is slower than the gateway": [

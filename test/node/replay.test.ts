@@ -315,7 +315,7 @@ test("a record without content is refused with an explanation", async () => {
   );
 });
 
-test.each<[string, (record: TurnRecord) => Promise<unknown> | unknown, string]>([
+test.each<[string, (record: TurnRecord) => unknown, string]>([
   [
     "of a refused request",
     (record) => createRecordedEngine({ ...record, settings: null }),

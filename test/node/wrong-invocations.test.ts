@@ -87,8 +87,14 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "--sealing-keys abc",
     "--sealing-keys: sealingKeys[0]: expected 32 random bytes in base64url, as `harmony-gateway key --sealing` prints.",
   ],
-  ["--store mysql://db", "--store: expected memory, a redis:// or rediss:// URL, or kv:BINDING."],
-  ["--store kv:STORE", "store kv: is available on Workers only. On Node, use Redis."],
+  [
+    "--store mysql://db",
+    "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING.",
+  ],
+  [
+    "--store kv:STORE",
+    "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+  ],
   // The config file
   ["--config", "--config: expected a value after it."],
   ["--config ~/none.json", "--config ~/none.json: there is no such file."],

@@ -166,7 +166,8 @@ class Session implements SocketSession {
   /** What has been received of a message is held until the socket has closed, so no more of it is read. */
   #hold(): void {
     if (this.#isClosed || this.#abort.signal.aborted) return;
-    const bytes = this.#arriving + this.#queue.size;
+    // Not their sum: while a large message waits, reading is paused. The last read may hold the beginning of the next message.
+    const bytes = Math.max(this.#arriving - UNCOUNTED_BYTES, this.#queue.size);
     try {
       this.#lease.resize(bytes > UNCOUNTED_BYTES ? bytes : 0);
     } catch (error) {
