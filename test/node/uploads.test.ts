@@ -36,6 +36,10 @@ test("unfinished bodies without a length are refused where there is no room; wha
         duplex: "half",
       });
     await eventually(async () => {
+      // On a busy machine, a request may be received before the upload, which is then the one refused.
+      if (answers.splice(0).length > 0) {
+        sockets.push(upload(gateway.origin, chunk, head, answers));
+      }
       const refused = await post();
       expect(refused.status).toBe(429);
       expect(refused.headers.get("retry-after")).toBe("1");
@@ -52,7 +56,7 @@ test("unfinished bodies without a length are refused where there is no room; wha
       body: JSON.stringify({ messages: [{ role: "user", content: "Hi" }] }),
     });
     expect(small.status).toBe(200);
-    sockets[0]?.destroy();
+    for (const socket of sockets) socket.destroy();
     await eventually(async () => expect((await post()).status).toBe(200));
     expect(answers).toEqual([]);
   } finally {

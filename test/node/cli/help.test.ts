@@ -26,8 +26,8 @@ test("no line of the help is wider than a terminal", () => {
 
 test("an entry says what the value is, what it means and what it is by default", () => {
   expect(toFullHelp()).toContain(`\
-  --max-body-bytes <bytes>
-      Maximum bytes of a request body. [33554432]
+  --max-messages <number>
+      Maximum messages or input items in a request. [10000]
 `);
   expect(toFullHelp()).toContain(`\
   --open
