@@ -105,6 +105,8 @@ const sampling = new RequestSchema(samplingFields, []).whole;
 
 const body = z.looseObject({
   top_k: z.number(),
+  /** The gateway may ban special tokens, which clients may not name. */
+  logit_bias: z.record(z.string(), z.number()).optional(),
   prompt: z.array(z.number()),
   max_tokens: z.number(),
   stop_token_ids: z.array(z.number()),
@@ -123,13 +125,18 @@ const body = z.looseObject({
 
 /** What `vllm.ts` has made of it, the other way round. */
 function toRequest(text: string): CompletionRequest {
-  const sent = body.parse(JSON.parse(text));
+  const { logit_bias: bias, ...sent } = body.parse(JSON.parse(text));
   const ids = sent.prompt;
   const constraint = toConstraint(sent.structured_outputs);
   return {
     prompt: { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) },
     maxTokens: sent.max_tokens,
-    sampling: toSampling(sampling().parse({ ...sent, top_k: Math.max(sent.top_k, 0) })),
+    sampling: {
+      ...toSampling(sampling().parse({ ...sent, top_k: Math.max(sent.top_k, 0) })),
+      ...(bias && {
+        logitBias: new Map(Object.entries(bias).map(([id, value]) => [Number(id), value])),
+      }),
+    },
     stopIds: sent.stop_token_ids,
     requestId: sent.request_id,
     ...(constraint !== undefined && { constraint }),
