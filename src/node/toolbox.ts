@@ -33,9 +33,9 @@ export async function openToolbox(settings: Settings, log: Log): Promise<OpenToo
 
 async function openBrowserTool(settings: Settings) {
   const { browserSearch, browserSearchFolder: folder } = settings;
-  const safe = createSafeRequest();
   const isLocal = browserSearch === "local" && folder !== undefined;
   const documents = isLocal ? await readDocuments(folder) : undefined;
+  const safe = createSafeRequest();
   const tool = openBrowser(settings, { requestPage: safe.requestPage, documents });
   return { tool, close: () => safe.close() };
 }

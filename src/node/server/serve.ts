@@ -1,19 +1,19 @@
 /** Starts the gateway (store, port, engines, application) and shuts it down in reverse order. */
 import { withoutSecrets } from "../../config/resolve.ts";
-import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
-import { toPublicUrl } from "../../engines/server-url.ts";
 import type { ModelOptions } from "../../models/models.ts";
 import { createShutdown } from "../../models/shutdown.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { createRegistry } from "../../telemetry/metrics.ts";
 import { createConsoleLog } from "../console/console-log.ts";
 import { openLogOutput } from "../console/log-output.ts";
-import type { FetchHandler } from "./direct-sse.ts";
 import { createEngineTransport } from "../engine-http/engine-transport.ts";
-import { createGeneration, type Shared } from "./generation.ts";
-import { listen, type ListenOptions } from "./listen.ts";
+import { CloseStack } from "./close-stack.ts";
+import { describeBackends } from "./describe-backends.ts";
+import type { Shared } from "./generation.ts";
+import { Generations } from "./generations.ts";
+import { listen } from "./listen.ts";
 import { openMetricsPort } from "./metrics-port.ts";
 import { createLlamas } from "../llama/engines.ts";
 import { openToolbox } from "../toolbox.ts";
@@ -21,7 +21,6 @@ import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import { startRecording } from "../telemetry/recording.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
-import { keepFixed } from "./reload.ts";
 import { readVersion } from "../version.ts";
 import { openWebSockets } from "./web-sockets.ts";
 
@@ -56,31 +55,40 @@ export async function startGateway(
   settings: Settings,
   options: ServeOptions = {},
 ): Promise<Gateway> {
+  const opened = new CloseStack();
+  try {
+    return await openGateway(settings, options, opened);
+  } catch (error) {
+    // The failure of the start says more than one of closing.
+    await opened.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function openGateway(
+  settings: Settings,
+  options: ServeOptions,
+  opened: CloseStack,
+): Promise<Gateway> {
   const { log, droppedLines = () => 0 } = options.log
     ? { ...options, log: options.log }
     : openJsonLog(settings);
-  const llamas = createLlamas(log);
-  const opened = await openStore(settings);
-  const tools = await openToolbox(settings, log).catch(async (error: unknown) => {
-    await opened.close();
-    throw error;
-  });
-  const recording = await startRecording(settings, log, options.models !== undefined).catch(
-    async (error: unknown) => {
-      await Promise.all([opened.close(), tools.close()]);
-      throw error;
-    },
-  );
-  const tracing = await startTracing(options.environment ?? {}, log);
-  const shutdown = createShutdown();
   const transport = createEngineTransport();
+  opened.defer(() => transport.destroy());
+  const tracing = opened.use(await startTracing(options.environment ?? {}, log));
+  const llamas = opened.use(createLlamas(log));
+  const { store } = opened.use(await openStore(settings));
+  const { toolbox } = opened.use(await openToolbox(settings, log));
+  const hasOwnEngines = options.models !== undefined;
+  const recording = opened.use(await startRecording(settings, log, hasOwnEngines));
   const webSockets = await openWebSockets(settings.maxBodyBytes);
+  const shutdown = createShutdown();
   const shared: Shared = {
     ...options,
     log,
     shutdown,
-    store: opened.store,
-    toolbox: tools.toolbox,
+    store,
+    toolbox,
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,
     inspector: recording.inspector,
@@ -91,17 +99,17 @@ export async function startGateway(
     upgrade: webSockets?.upgrade,
   };
   registerProcessMetrics(shared.registry, droppedLines);
-  let current = createGeneration(settings, shared);
-  const handler: FetchHandler = (request, env) => current.fetch(request, env);
-  const { server, own } = await openPorts(settings, handler, {
+  const generations = new Generations(settings, shared);
+  opened.defer(() => generations.retire());
+  // Open until the server has closed: it says that the process is shutting down, and how many turns are left.
+  const own = opened.use(await openMetricsPort(settings, generations.fetch, shutdown));
+  const server = await listen(generations.fetch, {
     ...settings,
     webSockets,
     webSocketPaths: WEB_SOCKET_PATHS,
     shutdown,
-  }).catch(async (error: unknown) => {
-    await Promise.all([opened.close(), tools.close(), recording.close(), tracing.close()]);
-    throw error;
   });
+  opened.defer(() => Promise.all([server.close(settings.shutdownGraceMs), generations.stop()]));
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.debug("settings", withoutSecrets(settings));
@@ -115,85 +123,15 @@ export async function startGateway(
     inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
-  current.monitor();
-
-  let reloading = Promise.resolve();
-  /** The last settings that were read and not yet tried. */
-  let wanted: Settings | undefined;
-  /** Aborted when the settings that are being tried are no longer wanted. */
-  let trying = new AbortController();
-
-  async function tryWanted(): Promise<void> {
-    if (wanted === undefined) return;
-    const { settings: next, restartFor } = keepFixed(settings, wanted);
-    wanted = undefined;
-    const { signal } = (trying = new AbortController());
-    const successor = createGeneration(next, shared);
-    await successor.firstProbe(next.connectTimeoutMs, signal);
-    if (signal.aborted) return successor.retire();
-    const former = current;
-    current = successor;
-    await former.stopMonitoring();
-    await former.retire();
-    successor.monitor();
-    log.debug("settings", withoutSecrets(next));
-    log.info("settings read again", {
-      ...(restartFor.length > 0 && { restartFor }),
-      backends: describeBackends(next, options.models),
-    });
-  }
-
+  generations.monitor();
   return {
     baseUrl,
-    reload(next) {
-      wanted = next;
-      trying.abort();
-      const done = reloading.then(tryWanted);
-      reloading = done.catch(() => {});
-      return done;
-    },
+    reload: (next) => generations.reload(next),
     async close() {
-      // Accepts no more connections from here on.
-      const closed = server.close(settings.shutdownGraceMs);
-      wanted = undefined;
-      trying.abort();
-      await reloading;
-      await Promise.all([closed, current.stopMonitoring()]);
-      // Until here it says that the process is shutting down, and how many turns are left.
-      await own.close();
-      await Promise.all([opened.close(), tools.close(), current.retire(), recording.close()]);
-      await Promise.all([llamas.close(), tracing.close(), transport.destroy()]);
+      await opened.close();
       log.info("stop");
     },
   };
-}
-
-/** The port for clients, and this process's own one. */
-async function openPorts(settings: Settings, handler: FetchHandler, options: ListenOptions) {
-  const own = await openMetricsPort(settings, handler, options.shutdown);
-  try {
-    return { own, server: await listen(handler, options) };
-  } catch (error) {
-    await own.close();
-    throw error;
-  }
-}
-
-/** For the log: no keys, and URLs without credentials. */
-function describeBackends(settings: Settings, models: readonly ModelOptions[] | undefined) {
-  if (models !== undefined) {
-    return models.map(({ id, engine }) => ({
-      model: id,
-      backend: engine.name,
-      engine: engine.name,
-    }));
-  }
-  return toBackends(settings).map(({ servedName, name, engine, url }) => ({
-    model: servedName,
-    backend: name,
-    engine,
-    ...(url !== undefined && { url: toPublicUrl(url) }),
-  }));
 }
 
 function openJsonLog({

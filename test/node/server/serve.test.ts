@@ -1,12 +1,16 @@
 import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
-import { networkInterfaces } from "node:os";
-import { afterEach, describe, expect, test } from "vitest";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { toCurl } from "../../../src/node/console/readable.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
+import { startGateway } from "../../../src/node/server/serve.ts";
+import { createLogWith, type Log, type LogFields } from "../../../src/telemetry/log.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
@@ -14,6 +18,7 @@ import {
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
+  testSettings,
 } from "../../helpers/gateway.ts";
 
 const gateways: TestGateway[] = [];
@@ -267,6 +272,36 @@ describe("an unreachable engine", () => {
       { event: "engine unavailable", reason: "The engine is loading." },
       { event: "engine ready", description: "fake engine" },
     ]);
+  });
+});
+
+describe("a start that fails after everything is open", () => {
+  /** A log of the embedding program that throws at one event. */
+  function logThatFailsAt(failing: string): { log: Log; fields: LogFields[] } {
+    const fields: LogFields[] = [];
+    const log = createLogWith("info", (entry) => {
+      fields.push(entry.fields);
+      if (entry.event === failing) throw new Error("the log is full");
+    });
+    return { log, fields };
+  }
+
+  test("closes both ports and the store's file", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "serve-test-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const store = `sqlite:${join(folder, "state.db")}`;
+    const settings = testSettings({ port: 0, metricsPort: 0, store });
+    const { log, fields } = logThatFailsAt("start");
+    const failure = await failureOf(startGateway(settings, { log }));
+    expect(failure).toEqual(new Error("the log is full"));
+    const { baseUrl, metrics } = z
+      .object({ baseUrl: z.string(), metrics: z.string() })
+      .parse(fields.at(-1));
+    for (const url of [baseUrl, metrics]) {
+      expect(await failureOf(fetch(url))).toBeInstanceOf(TypeError);
+    }
+    // SQLite removes its journal when the last connection closes.
+    expect(await readdir(folder)).toEqual(["state.db"]);
   });
 });
 
