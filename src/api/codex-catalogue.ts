@@ -2,6 +2,7 @@
  * The models as Codex's catalogue lists them (0.169.0): what each can do, and the instructions it works with. Codex
  * refuses a catalogue in which a single field is wrong.
  */
+import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
 
 export interface CatalogueModel {
   readonly id: string;
@@ -9,11 +10,8 @@ export interface CatalogueModel {
   readonly contextLength: number | undefined;
 }
 
-/** The context length of gpt-oss, used where none is known. */
-const LONGEST_CONTEXT = 131_072;
-
 export function toCodexModels(models: readonly CatalogueModel[]): readonly object[] {
-  return models.map(({ id, contextLength = LONGEST_CONTEXT }, index) => ({
+  return models.map(({ id, contextLength = GPT_OSS_CONTEXT }, index) => ({
     slug: id,
     display_name: id.replace(/^.*\//, ""),
     description: "gpt-oss behind harmony-gateway",

@@ -3,8 +3,9 @@
  * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
  */
 import { Hono } from "hono";
+import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
 import type { Capabilities } from "../engines/engine.ts";
-import { SAMPLING_FIELDS } from "../engines/sampling.ts";
+import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
 import type { NamedEffort } from "../models/model-name.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./request/client.ts";
@@ -15,9 +16,6 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "./request/unknown-model.ts"
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
-
-/** OpenRouter's clients require a number of an endpoint, also while no engine has named one. */
-const LONGEST_CONTEXT = 131_072;
 
 /** Supported with every engine: the gateway implements them. */
 const ALWAYS_SUPPORTED = [
@@ -45,8 +43,10 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
     return c.json({
       object: "list",
       data: models.all.slice(from, to).map((model) => toModelEntry(model)),
-      // Codex's catalogue.
-      models: toCodexModels(models.all.slice(from, to)),
+      // Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
+      ...(c.req.path.startsWith("/api/")
+        ? {}
+        : { models: toCodexModels(models.all.slice(from, to)) }),
       total_count: models.all.length,
       links: {
         next: limit > 0 && to < models.all.length ? `?offset=${to}&limit=${limit}` : null,
@@ -88,7 +88,8 @@ function toModelEntry(
   id: string = model.id,
   effort: NamedEffort = "medium",
 ): ModelEntry {
-  const contextLength = model.contextLength ?? null;
+  // Never null: clients then assume 16,000 tokens, or a million.
+  const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;
   return {
     id,
     object: "model",
@@ -98,17 +99,22 @@ function toModelEntry(
     name: model.id.replace(/^openai\//, "OpenAI: "),
     description: "",
     context_length: contextLength,
+    // The same as vLLM, LM Studio and gateways name it: Cline and Open WebUI read one of these only.
+    max_model_len: contextLength,
+    max_context_length: contextLength,
+    context_window: contextLength,
+    max_output_tokens: contextLength,
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
     architecture: ARCHITECTURE,
     pricing: FREE,
     top_provider: {
       context_length: contextLength,
-      max_completion_tokens: null,
+      max_completion_tokens: contextLength,
       is_moderated: false,
     },
     links: { details: `/api/v1/models/${model.id}/endpoints` },
     per_request_limits: null,
-    default_parameters: null,
+    default_parameters: DEFAULT_PARAMETERS,
     supported_voices: null,
     supported_parameters: toSupportedParameters(model.capabilities),
     reasoning: {
@@ -138,12 +144,19 @@ const ARCHITECTURE = {
   instruct_type: null,
 };
 
+/** What is sent to the engine when the request has none. */
+const DEFAULT_PARAMETERS = {
+  temperature: NEUTRAL_SAMPLING.temperature,
+  top_p: NEUTRAL_SAMPLING.topP,
+};
+
 /** Strings, as at OpenRouter: a price per token is too small for some number types. */
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
 /** OpenRouter's list of a model's providers: here, one. */
 function toEndpoints(model: Model): ModelEndpoints["data"] {
-  const { id, name, created, description, architecture } = toModelEntry(model);
+  const entry = toModelEntry(model);
+  const { id, name, created, description, architecture, context_length, top_provider } = entry;
   return {
     id,
     name,
@@ -155,12 +168,12 @@ function toEndpoints(model: Model): ModelEndpoints["data"] {
         name: `harmony-gateway | ${model.id}`,
         model_id: model.id,
         model_name: name,
-        context_length: model.contextLength ?? LONGEST_CONTEXT,
+        context_length,
         pricing: FREE,
         provider_name: "harmony-gateway",
         tag: "harmony-gateway",
         quantization: null,
-        max_completion_tokens: null,
+        max_completion_tokens: top_provider.max_completion_tokens,
         max_prompt_tokens: null,
         supported_parameters: toSupportedParameters(model.capabilities),
         // Nothing is charged, so caching saves nothing.

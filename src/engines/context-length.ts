@@ -1,6 +1,9 @@
 /** Context lengths as servers report them. */
 import type { EngineProbe } from "./engine.ts";
 
+/** That of gpt-oss, as far as its weights go: used where none is known. */
+export const GPT_OSS_CONTEXT = 131_072;
+
 /** No context is longer: a number beyond it is a mistake, or a way to say "without limit". */
 const MAX_CONTEXT_LENGTH = 100_000_000;
 

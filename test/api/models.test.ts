@@ -2,8 +2,9 @@ import { ModelResponse$inboundSchema } from "@openrouter/sdk/models/modelrespons
 import { ModelsCountResponse$inboundSchema } from "@openrouter/sdk/models/modelscountresponse.js";
 import { ModelsListResponse$inboundSchema } from "@openrouter/sdk/models/modelslistresponse.js";
 import { ListEndpointsResponse$inboundSchema as EndpointsResponse$inboundSchema } from "@openrouter/sdk/models/operations/listendpoints.js";
+import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import type * as z from "zod";
+import * as z from "zod";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { toErrorResponse } from "../../src/api/reply/error-response.ts";
@@ -37,6 +38,10 @@ const entry = {
   name: "OpenAI: gpt-oss-20b",
   description: expect.any(String),
   context_length: 131_072,
+  max_model_len: 131_072,
+  max_context_length: 131_072,
+  context_window: 131_072,
+  max_output_tokens: 131_072,
   hugging_face_id: "openai/gpt-oss-20b",
   architecture: {
     modality: "text->text",
@@ -46,10 +51,10 @@ const entry = {
     instruct_type: null,
   },
   pricing: { prompt: "0", completion: "0", request: "0", image: "0" },
-  top_provider: { context_length: 131_072, max_completion_tokens: null, is_moderated: false },
+  top_provider: { context_length: 131_072, max_completion_tokens: 131_072, is_moderated: false },
   links: { details: expect.stringMatching(/^\/api\/v1\/models\/.*\/endpoints$/) },
   per_request_limits: null,
-  default_parameters: null,
+  default_parameters: { temperature: 1, top_p: 1 },
   supported_voices: null,
   supported_parameters: expect.arrayContaining(["reasoning", "tools"]),
   reasoning: {
@@ -71,7 +76,7 @@ describe("the list", () => {
           expect.objectContaining({ slug: "openai/gpt-oss-20b", context_window: 131_072 }),
           expect.objectContaining({ slug: "gpt-oss-120b", priority: 2 }),
         ],
-        data: [entry, expect.objectContaining({ id: "gpt-oss-120b", context_length: null })],
+        data: [entry, expect.objectContaining({ id: "gpt-oss-120b", context_length: 131_072 })],
         total_count: 2,
         links: { next: null },
       },
@@ -140,7 +145,7 @@ describe("one model", () => {
       provider_name: "harmony-gateway",
       tag: "harmony-gateway",
       quantization: null,
-      max_completion_tokens: null,
+      max_completion_tokens: 131_072,
       max_prompt_tokens: null,
       supported_parameters: entry.supported_parameters,
       supports_implicit_caching: false,
@@ -207,6 +212,14 @@ test.each<[string, z.ZodType]>([
 ])("OpenRouter's client accepts %s", async (path, schema) => {
   const { body } = await get(path);
   expect(schema.safeParse(body).error).toBeUndefined();
+});
+
+test("below OpenRouter's base URL there is no second list, which a client could take for LM Studio's", async () => {
+  const app = new Hono().route("/api/v1", modelRoutes(models)).route("/v1", modelRoutes(models));
+  const membersOf = async (path: string) =>
+    Object.keys(z.looseObject({}).parse(await (await app.request(path)).json()));
+  expect(await membersOf("/api/v1/models")).toEqual(["object", "data", "total_count", "links"]);
+  expect(await membersOf("/v1/models")).toContain("models");
 });
 
 test("models are counted", async () => {

@@ -1,5 +1,6 @@
 /** `GET /v1/models` in Anthropic's format, for requests that name a version of its API. */
 import { type Context, Hono, type HonoRequest } from "hono";
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Model, Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
@@ -64,13 +65,14 @@ const PUBLISHED = "2025-08-05T00:00:00Z";
 
 /** One entry, under the requested name. */
 function toModelInfo(model: Model, id: string = model.id) {
+  const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;
   return {
     type: "model",
     id,
     display_name: model.id.replace(/^openai\//, ""),
     created_at: PUBLISHED,
-    max_input_tokens: model.contextLength ?? null,
-    max_tokens: model.contextLength ?? null,
+    max_input_tokens: contextLength,
+    max_tokens: contextLength,
     lifecycle: "active",
     deprecated_at: null,
     retires_at: null,

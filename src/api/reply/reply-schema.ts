@@ -6,7 +6,7 @@ const strings = lazy(() => z.array(z.string()));
 const price = lazy(() =>
   z.object({ prompt: z.string(), completion: z.string(), request: z.string(), image: z.string() }),
 );
-const contextLength = lazy(() => z.int().nullable());
+const tokens = lazy(() => z.int().min(1));
 
 const architecture = lazy(() =>
   z.object({
@@ -28,18 +28,22 @@ const model = lazy(() =>
       canonical_slug: z.string(),
       name: z.string(),
       description: z.string(),
-      context_length: contextLength(),
+      context_length: tokens(),
+      max_model_len: tokens(),
+      max_context_length: tokens(),
+      context_window: tokens(),
+      max_output_tokens: tokens(),
       hugging_face_id: z.string().nullable(),
       architecture: architecture(),
       pricing: price(),
       top_provider: z.object({
-        context_length: contextLength(),
-        max_completion_tokens: z.null(),
+        context_length: tokens(),
+        max_completion_tokens: tokens(),
         is_moderated: z.boolean(),
       }),
       links: z.object({ details: z.string() }),
       per_request_limits: z.null(),
-      default_parameters: z.null(),
+      default_parameters: z.object({ temperature: z.number(), top_p: z.number() }),
       supported_voices: z.null(),
       supported_parameters: strings(),
       reasoning: z.object({
@@ -60,8 +64,8 @@ export const modelList = lazy(() =>
     .object({
       object: z.literal("list"),
       data: z.array(model()),
-      /** Codex's catalogue. */
-      models: z.array(z.looseObject({ slug: z.string() })),
+      /** Codex's catalogue, below `/v1` only. */
+      models: z.array(z.looseObject({ slug: z.string() })).optional(),
       total_count: z.int(),
       links: z.object({ next: z.string().nullable() }),
     })
@@ -88,7 +92,7 @@ const modelEndpoints = lazy(() =>
             provider_name: z.string(),
             tag: z.string(),
             quantization: z.null(),
-            max_completion_tokens: z.null(),
+            max_completion_tokens: tokens(),
             max_prompt_tokens: z.null(),
             supported_parameters: strings(),
             supports_implicit_caching: z.boolean(),

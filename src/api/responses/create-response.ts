@@ -2,6 +2,7 @@
  * Creates a response: validates the request, loads its conversation, runs its turn and stores the result. All ways to
  * create one (a POST, streamed or not, in the background, over a WebSocket) use this.
  */
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
 import { consume } from "../../streams/push-stream.ts";
@@ -255,8 +256,6 @@ function promisesToKeep({ store, conversation }: ResponsesRequest): boolean {
 /** Without an output limit, an answer of so many tokens must fit into the store with its input. */
 const USUAL_ANSWER_TOKENS = 8192;
 const BYTES_PER_TOKEN = 6;
-/** The context length of gpt-oss, used where the model does not report one. */
-const LONGEST_CONTEXT = 131_072;
 
 /** Refuses, before generation, a response that would be too large to be stored. */
 function refuseUnkeepable(
@@ -268,7 +267,7 @@ function refuseUnkeepable(
 ): void {
   const answerTokens = Math.min(
     request.max_output_tokens ?? USUAL_ANSWER_TOKENS,
-    model.contextLength ?? LONGEST_CONTEXT,
+    model.contextLength ?? GPT_OSS_CONTEXT,
   );
   const size = bodySize + context.referencedSize + answerTokens * BYTES_PER_TOKEN;
   if ((request.store ?? true) && size > maxEntryBytes) throw responseTooLarge();

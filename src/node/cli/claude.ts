@@ -1,9 +1,7 @@
 /** `harmony-gateway claude`: the environment variables that point Claude Code at this gateway. */
 import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
-
-/** The context length of gpt-oss, used if none is configured. */
-const LONGEST_CONTEXT = 131_072;
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 
 /** Shell commands with address, models and context length from the settings. */
 export function toClaudeVariables(settings: Settings): string {
@@ -11,7 +9,7 @@ export function toClaudeVariables(settings: Settings): string {
   const names = [...new Set(backends.map(({ servedName }) => servedName))];
   const [main = settings.model] = names;
   const small = names.find((name) => name !== main) ?? main;
-  const lengths = backends.map(({ contextLength }) => contextLength ?? LONGEST_CONTEXT);
+  const lengths = backends.map(({ contextLength }) => contextLength ?? GPT_OSS_CONTEXT);
   const host = /^(0\.0\.0\.0|::)$/.test(settings.host) ? "127.0.0.1" : settings.host;
   const variables = {
     // Without /v1, which Claude Code appends.

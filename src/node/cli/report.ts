@@ -1,5 +1,6 @@
 /** What the log says of models and their backends. */
 import type { BackendState } from "../../engines/pool/backend.ts";
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import { describeKind } from "../../engines/pool/judge.ts";
 import type { Model, ModelStatus } from "../../models/models.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -15,6 +16,10 @@ export function reportStatus(model: Model, status: ModelStatus, log: Log): void 
       });
       if (capabilities.idsOut === "unmarked") {
         log.warn("engine hides control tokens", { model: model.id });
+      }
+      if (model.contextLength === undefined) {
+        const message = `The server does not report a context length, and none is configured: clients read ${GPT_OSS_CONTEXT}. Set contextLength if it is less.`;
+        log.warn("engine warning", { model: model.id, message });
       }
       for (const message of warnings) log.warn("engine warning", { model: model.id, message });
       return;

@@ -2,6 +2,7 @@
  * Makes one engine call: limits it to the turn's remaining tokens, counts its usage and adds the request's
  * own fields.
  */
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../../engines/engine.ts";
 import { consume, type Demand, guard } from "../../streams/push-stream.ts";
@@ -179,14 +180,11 @@ function sum(counts: readonly number[]): number {
   return total;
 }
 
-/** The context of gpt-oss, as far as its weights go: the most output of a model whose context is not known. */
-const LONGEST_CONTEXT = 131_072;
-
 /** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
   const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens();
-  const byContext = contextLength === undefined ? LONGEST_CONTEXT : contextLength - promptLength;
+  const byContext = contextLength === undefined ? GPT_OSS_CONTEXT : contextLength - promptLength;
   return Math.min(byRequest, byContext);
 }
