@@ -26,7 +26,7 @@ import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
   createCipher,
   openReasoningStore,
-  reportCorrupt,
+  reportUnreadable,
   toMemoryStore,
   watchStore,
 } from "./store/reasoning.ts";
@@ -181,7 +181,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     recorder,
     cipher,
     store,
-    onCorrupt: reportCorrupt(watching),
+    onUnreadable: reportUnreadable(watching),
     shutdown,
     uploads: new UploadBudget(settings.maxBodyBytes),
     toolbox: limitCalls(deps.toolbox ?? {}, {

@@ -6,6 +6,7 @@ import type { Hono, HonoRequest } from "hono";
 import type { Settings } from "../config/settings.ts";
 import type { Models } from "../models/models.ts";
 import type { Shutdown } from "../models/shutdown.ts";
+import type { EntryDeps } from "../store/entries.ts";
 import type { GuardedStore } from "../store/guarded-store.ts";
 import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
@@ -86,8 +87,7 @@ export interface ApiServices {
   readonly cipher: ReasoningCipher;
   /** Rejects with a `StoreError` when it fails. */
   readonly store: GuardedStore;
-  /** Reports a stored entry of this kind that could not be read. */
-  readonly onCorrupt: (kind: string) => void;
+  readonly onUnreadable: EntryDeps["onUnreadable"];
   readonly shutdown: Shutdown;
   /** For all that clients send. */
   readonly uploads: UploadBudget;

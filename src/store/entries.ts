@@ -1,8 +1,12 @@
 /**
  * Entries of one kind in a store: the only place where stored text becomes a value.
  *
- * A stored value can be truncated, altered or written by another version, so it is validated when it is read. An invalid
- * value counts as missing, and is reported.
+ * A stored value can be truncated or altered, so it is validated when it is read. An invalid value counts as missing, and is
+ * reported.
+ *
+ * During an upgrade an older and a newer gateway share a store, so each value begins with the version of its format: `v1 {…}`.
+ * A gateway reads the versions up to its own; a later one counts as missing. An optional member is no new version: earlier
+ * gateways ignore it.
  */
 import type * as z from "zod";
 import { type Store, storeKey } from "./store.ts";
@@ -10,8 +14,8 @@ import { type Store, storeKey } from "./store.ts";
 export interface EntryDeps {
   readonly store: Store;
   readonly ttlSeconds: number;
-  /** Called for each entry that could not be read. */
-  readonly onCorrupt: (kind: string) => void;
+  /** Called for each entry that could not be read. `version`: it is one that this gateway does not know. */
+  readonly onUnreadable: (kind: string, version?: number) => void;
 }
 
 /** Rejects as the store does. */
@@ -22,28 +26,38 @@ export interface Entries<T> {
   delete(tenant: string, ...id: readonly string[]): Promise<void>;
 }
 
+/** @param formats the schema of each version, from version 1 on. The last one is written; earlier ones are transformed into it. */
 export function createEntries<S extends z.ZodType>(
   kind: string,
-  schema: S,
-  { store, ttlSeconds, onCorrupt }: EntryDeps,
+  formats: readonly S[],
+  { store, ttlSeconds, onUnreadable }: EntryDeps,
 ): Entries<z.output<S>> {
+  const newest = `v${formats.length} `;
   return {
     async get(tenant, ...id) {
       const text = await store.get(await storeKey(kind, tenant, ...id));
       if (text === undefined) return undefined;
-      const value = readStored(schema, text);
-      if (value === undefined) onCorrupt(kind);
+      const version = VERSION.exec(text)?.[1];
+      const schema = formats[Number(version) - 1];
+      if (version !== undefined && schema === undefined) {
+        onUnreadable(kind, Number(version));
+        return undefined;
+      }
+      const value = schema && readStored(schema, text.slice(`v${version} `.length));
+      if (value === undefined) onUnreadable(kind);
       return value;
     },
     async set(value, tenant, ...id) {
       const key = await storeKey(kind, tenant, ...id);
-      return store.set(key, JSON.stringify(value), ttlSeconds, tenant);
+      return store.set(key, newest + JSON.stringify(value), ttlSeconds, tenant);
     },
     async delete(tenant, ...id) {
       await store.delete(await storeKey(kind, tenant, ...id));
     },
   };
 }
+
+const VERSION = /^v(\d{1,6}) /;
 
 /** Undefined for text that is not JSON, nests too deeply or does not meet the schema. Never throws. */
 export function readStored<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {

@@ -28,7 +28,7 @@ import {
   openCarried,
   REASONING_PURPOSE,
 } from "./carried-steps.ts";
-import { createEntries, type Entries } from "./entries.ts";
+import { createEntries, type Entries, type EntryDeps } from "./entries.ts";
 import { type KeepOptions, TurnReasoning } from "./keep-reasoning.ts";
 import { type KeptCall, parseKeptCall } from "./kept-call.ts";
 import { type KeptReasoning, keptReasoning } from "./kept-reasoning.ts";
@@ -70,7 +70,7 @@ export interface ReasoningStoreDeps {
   readonly cipher: ReasoningCipher;
   readonly onRestored: (outcome: ReasoningOutcome) => void;
   readonly onSealRefused: (reason: SealRefusal) => void;
-  readonly onCorrupt: (kind: string) => void;
+  readonly onUnreadable: EntryDeps["onUnreadable"];
 }
 
 /** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
@@ -91,7 +91,7 @@ class CallReasoningStore implements ReasoningStore {
 
   constructor(deps: ReasoningStoreDeps) {
     this.#deps = deps;
-    this.#kept = createEntries(REASONING_PURPOSE, keptReasoning, deps);
+    this.#kept = createEntries(REASONING_PURPOSE, [keptReasoning], deps);
   }
 
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent> {

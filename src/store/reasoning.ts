@@ -3,6 +3,7 @@ import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
+import type { EntryDeps } from "./entries.ts";
 import type { StoreLimits, StoreQuota } from "./fair-share.ts";
 import { createForgivingStore } from "./forgiving-store.ts";
 import { createGuardedStore, type GuardedStore } from "./guarded-store.ts";
@@ -73,10 +74,10 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
 }
 
 /** Counts and logs entries that could not be read. They are treated as missing. */
-export function reportCorrupt({ log, meters }: ReasoningDeps): (kind: string) => void {
-  return (kind) => {
+export function reportUnreadable({ log, meters }: ReasoningDeps): EntryDeps["onUnreadable"] {
+  return (kind, version) => {
     meters.corruptEntries.add({ kind });
-    log.warn("store entry not readable", { kind });
+    log.warn("store entry not readable", { kind, ...(version !== undefined && { version }) });
   };
 }
 
@@ -90,7 +91,7 @@ export function openReasoningStore(
   const { meters } = deps;
   return createReasoningStore({
     store: createForgivingStore(store),
-    onCorrupt: reportCorrupt(deps),
+    onUnreadable: reportUnreadable(deps),
     ttlSeconds: settings.storeTtlSeconds,
     cipher,
     onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),

@@ -4,45 +4,95 @@ import * as z from "zod";
 import { byteLength } from "../../src/store/byte-length.ts";
 import { createEntries, readStored } from "../../src/store/entries.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { storeKey } from "../../src/store/store.ts";
+import { type Store, storeKey } from "../../src/store/store.ts";
 
 const SCHEMA = z.object({ name: z.string() });
 
-function entriesOf() {
-  const store = createMemoryStore({ maxEntries: 100, maxBytes: 1000, now: Date.now });
-  const corrupt: string[] = [];
-  const onCorrupt = (kind: string) => void corrupt.push(kind);
-  return {
-    store,
-    corrupt,
-    entries: createEntries("pet", SCHEMA, { store, ttlSeconds: 60, onCorrupt }),
-  };
+const PET = z.object({ name: z.string(), legs: z.number().optional() });
+const FORMATS = [SCHEMA.transform(({ name }) => ({ name, legs: undefined })), PET];
+
+function memoryStore(): Store {
+  return createMemoryStore({ maxEntries: 100, maxBytes: 1000, now: Date.now });
+}
+
+/** A gateway that knows these formats. */
+function entriesOf<S extends z.ZodType>(formats: readonly S[], store = memoryStore()) {
+  const unread: [kind: string, version?: number][] = [];
+  const onUnreadable = (...entry: [string, number?]) => void unread.push(entry);
+  const entries = createEntries("pet", formats, { store, ttlSeconds: 60, onUnreadable });
+  return { store, unread, entries };
 }
 
 test("an entry is read by its own tenant only", async () => {
-  const { entries, corrupt } = entriesOf();
+  const { entries, unread } = entriesOf([SCHEMA]);
   expect(await entries.set({ name: "Rex" }, "alice", "1", "2")).toBe(true);
   expect(await entries.get("alice", "1", "2")).toEqual({ name: "Rex" });
   expect(await entries.get("bob", "1", "2")).toBe(undefined);
   await entries.delete("alice", "1", "2");
   expect(await entries.get("alice", "1", "2")).toBe(undefined);
-  expect(corrupt).toEqual([]);
+  expect(unread).toEqual([]);
 });
 
 test("a value that is too large is reported", async () => {
-  const { entries } = entriesOf();
+  const { entries } = entriesOf([SCHEMA]);
   expect(await entries.set({ name: "x".repeat(2000) }, "alice", "1")).toBe(false);
 });
 
-test.each(["", "{", '{"name":"Re', '{"name":7}', "null", "\u0000", '"Rex"'])(
-  "%j counts as missing, and is reported",
-  async (text) => {
-    const { entries, store, corrupt } = entriesOf();
+test.each(
+  ["", "{", '{"name":"Re', '{"name":7}', "null", "\u0000", '"Rex"'].flatMap((json) => [
+    json,
+    `v1 ${json}`,
+  ]),
+)("%j counts as missing, and is reported", async (text) => {
+  const { entries, store, unread } = entriesOf([SCHEMA]);
+  await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
+  expect(await entries.get("alice", "1")).toBe(undefined);
+  expect(unread).toEqual([["pet"]]);
+});
+
+test.each([
+  ["v3 {}", 3],
+  ["v0 {}", 0],
+  ["v20 not even JSON", 20],
+])(
+  "a value of an unknown version is missing, and its version is reported: %s",
+  async (text, version) => {
+    const { entries, store, unread } = entriesOf(FORMATS);
     await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
     expect(await entries.get("alice", "1")).toBe(undefined);
-    expect(corrupt).toEqual(["pet"]);
+    expect(unread).toEqual([["pet", version]]);
   },
 );
+
+test.each(["v1{}", "v 1 {}", "v1", "v-1 {}", "v1234567 {}", '{"name":"Rex"}'])(
+  "a value without a version is not readable: %s",
+  async (text) => {
+    const { entries, store, unread } = entriesOf(FORMATS);
+    await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
+    expect(await entries.get("alice", "1")).toBe(undefined);
+    expect(unread).toEqual([["pet"]]);
+  },
+);
+
+test("during an upgrade the new gateway reads what the old one wrote, and the old one misses what the new one wrote", async () => {
+  const before = entriesOf([SCHEMA]);
+  const after = entriesOf(FORMATS, before.store);
+  await before.entries.set({ name: "Rex" }, "alice", "old");
+  await after.entries.set({ name: "Polly", legs: 2 }, "alice", "new");
+  expect(await after.entries.get("alice", "old")).toEqual({ name: "Rex", legs: undefined });
+  expect(await after.entries.get("alice", "new")).toEqual({ name: "Polly", legs: 2 });
+  expect(after.unread).toEqual([]);
+  expect(await before.entries.get("alice", "new")).toBe(undefined);
+  expect(before.unread).toEqual([["pet", 2]]);
+});
+
+test("a member that an old gateway does not know is no new version", async () => {
+  const before = entriesOf([SCHEMA]);
+  const after = entriesOf([PET], before.store);
+  await after.entries.set({ name: "Polly", legs: 2 }, "alice", "1");
+  expect(await before.entries.get("alice", "1")).toEqual({ name: "Polly" });
+  expect(before.unread).toEqual([]);
+});
 
 test("a value that nests deeper than any request is missing, whatever its texts contain", () => {
   const schema = z.looseObject({});

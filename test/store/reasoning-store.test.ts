@@ -63,7 +63,7 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
     }),
     onRestored: (outcome) => outcomes.push(outcome),
     onSealRefused: (reason) => refusals.push(reason),
-    onCorrupt: () => {},
+    onUnreadable: () => {},
   });
   /** Runs a turn; returns the encrypted texts of its reasoning parts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
@@ -337,7 +337,7 @@ describe("restoring", () => {
         ...memory,
         get: async () => {
           gets += 1;
-          return '{"before":[["hm"]],"after":[]}';
+          return 'v1 {"before":[["hm"]],"after":[]}';
         },
       },
     });

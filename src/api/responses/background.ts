@@ -73,8 +73,8 @@ class BackgroundResponses implements Background {
   constructor(context: ResponsesContext) {
     this.#context = context;
     this.#log = createEventLog(context);
-    this.#cancelled = createEntries("response-cancelled", cancelMark, context);
-    this.#beats = createEntries("response-heartbeat", heartbeat, context);
+    this.#cancelled = createEntries("response-cancelled", [cancelMark], context);
+    this.#beats = createEntries("response-heartbeat", [heartbeat], context);
     this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
   }
 

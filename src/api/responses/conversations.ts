@@ -45,7 +45,7 @@ const storedConversation = z.lazy(() =>
 export function createConversationStore(deps: EntryDeps): ConversationStore {
   const entries = createEntries<z.ZodType<StoredConversation>>(
     "conversation",
-    storedConversation,
+    [storedConversation],
     deps,
   );
   /** The latest in-flight change of each conversation. */

@@ -19,7 +19,7 @@ const storedEvents = z.lazy(() => z.array(z.object({ type: z.string(), json: z.s
 export function createEventLog(deps: EntryDeps): EventLog {
   const entries = createEntries<z.ZodType<readonly ResponseEvent[]>>(
     "response-events",
-    storedEvents,
+    [storedEvents],
     deps,
   );
   return {

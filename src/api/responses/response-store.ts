@@ -65,7 +65,7 @@ const storedResponse = z.lazy(() =>
 );
 
 export function createResponseStore(deps: EntryDeps): ResponseStore {
-  const entries = createEntries<z.ZodType<StoredResponse>>("response", storedResponse, deps);
+  const entries = createEntries<z.ZodType<StoredResponse>>("response", [storedResponse], deps);
   return {
     async put(tenant, entry, options) {
       if (!options.store) return;

@@ -243,7 +243,7 @@ describe("through another gateway with the same store", () => {
         ...store,
         set: async (key, value, ...rest) => {
           if (isDead) return new Promise(() => {});
-          isDead = key.startsWith("response:") && JSON.parse(value).response.status === status;
+          isDead = key.startsWith("response:") && statusOf(value) === status;
           return store.set(key, value, ...rest);
         },
       };
@@ -410,7 +410,7 @@ describe("with a store that fails", () => {
     const store: Store = {
       ...memory,
       set: async (key, value, ...rest) => {
-        if (key.startsWith("response:") && JSON.parse(value).response.status === "completed") {
+        if (key.startsWith("response:") && statusOf(value) === "completed") {
           ends.push((await items()).length);
           if (ends.length === 1) throw new Error("connection reset");
         }
@@ -506,3 +506,8 @@ describe("at a shutdown", () => {
     expect(engine.open).toBe(0);
   });
 });
+
+/** The status of a response, as it is stored. */
+function statusOf(value: string): string {
+  return JSON.parse(value.replace(/^v1 /, "")).response.status;
+}

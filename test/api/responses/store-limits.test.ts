@@ -312,6 +312,20 @@ describe("a truncated entry", () => {
   });
 });
 
+test("an entry that a later gateway wrote counts as missing, and the log has its version", async () => {
+  const memory = createMemoryStore({ maxEntries: 100, maxBytes: 100_000, now: Date.now });
+  const store: Store = {
+    ...memory,
+    set: (key, value, ...rest) => memory.set(key, value.replace(/^v1 /, "v2 "), ...rest),
+  };
+  const app = responsesApp({ engine: scriptedEngine(() => ANSWER), store });
+  const { id } = await app.create({ input: "Hello!" });
+  expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
+  expect(app.logged.filter(({ event }) => event === "store entry not readable")).toMatchObject([
+    { level: "warn", kind: "response", version: 2 },
+  ]);
+});
+
 async function metrics(app: ResponsesApp): Promise<string> {
   return (await app.send("GET", "/metrics")).text();
 }
