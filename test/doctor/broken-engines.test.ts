@@ -18,6 +18,8 @@ const DEFECTS: readonly Defect[] = [
   "buffered",
   "ignored-temperature",
   "kept-slots",
+  "cached-prompts-only",
+  "cached-wholes-only",
 ];
 
 /** The check that reports a defect, and its verdict. */
@@ -30,12 +32,19 @@ const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string
   buffered: ["streaming", "broken"],
   "ignored-temperature": ["temperature", "broken"],
   "kept-slots": ["abort", "broken"],
+  "cached-prompts-only": ["loop-cache", "degraded"],
+  "cached-wholes-only": ["loop-cache", "degraded"],
 };
 
 /** Other verdicts of a kind. Undefined: the kind cannot have the defect. */
 const EXCEPTIONS: Partial<Record<ServerKind, Partial<Record<Defect, string | undefined>>>> = {
   "llama-cpp": { "no-ids": "broken" },
-  ollama: { "no-ids": "broken", "hidden-stop": undefined },
+  ollama: {
+    "no-ids": "broken",
+    "hidden-stop": undefined,
+    "cached-prompts-only": undefined,
+    "cached-wholes-only": undefined,
+  },
   completions: {
     "no-ids": "broken",
     "hidden-stop": undefined,
@@ -107,6 +116,23 @@ describe.each(SERVER_KINDS)("%s", (kind) => {
     expect(result?.change).toBeTruthy();
     expect(report.summary).toContain(check);
   });
+});
+
+test.each([
+  [
+    "vllm",
+    "cached-prompts-only",
+    "vllm serve … --prefix-cache-retention-interval 128; it takes room in the cache under load.",
+  ],
+  [
+    "vllm",
+    "cached-wholes-only",
+    "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details",
+  ],
+  ["sglang", "cached-prompts-only", "Update the server: some versions cache prompts only."],
+] as const)("%s with %s in tool loops gets its advice", async (kind, defect, advice) => {
+  const { checks } = await examineKind(kind, defect, { only: ["loop-cache"] });
+  expect(checks.find(({ id }) => id === "loop-cache")?.change).toBe(advice);
 });
 
 test.each([

@@ -50,6 +50,7 @@ describeWithLlama("llama.cpp in process", () => {
       "token-grammar": "ok",
       "stop-strings": "ok",
       "prefix-cache": "ok",
+      "loop-cache": "ok",
       "cache-isolation": "ok",
       abort: "ok",
       injection: "ok",

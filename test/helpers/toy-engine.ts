@@ -28,7 +28,11 @@ export type Defect =
   | "buffered"
   | "ignored-temperature"
   /** It goes on for clients that have left, one at a time. */
-  | "kept-slots";
+  | "kept-slots"
+  /** Sampled tokens are not cached, like windows of vLLM without `--prefix-cache-retention-interval`. */
+  | "cached-prompts-only"
+  /** Only a prompt that is the same as one before is cached. */
+  | "cached-wholes-only";
 
 const { "<|return|>": RETURN, "<|call|>": CALL, "<|endoftext|>": END_OF_TEXT } = SPECIAL_TOKENS;
 const ENDS: ReadonlySet<TokenId> = new Set([RETURN, CALL, END_OF_TEXT]);
@@ -124,7 +128,7 @@ async function demoIds(request: CompletionRequest): Promise<TokenId[]> {
 
 /** The toy as an engine without any wire. Caches prompts by salt, as servers do. */
 export function createToyEngine(defect?: Defect): Engine {
-  const seen = new Set<string>();
+  const seen: CachedIds[] = [];
   return {
     name: "vllm",
     capabilities: VLLM_CAPABILITIES,
@@ -137,7 +141,7 @@ export function createToyEngine(defect?: Defect): Engine {
       }),
     async *complete(request, signal): AsyncGenerator<EngineEvent> {
       const { ids, reason } = await writeToy(request, defect);
-      const cachedTokens = countCached(request, seen);
+      const cachedTokens = countCached(request, ids, { seen, defect });
       yield { type: "open" };
       const shown = reason === "stop" && defect === "hidden-stop" ? ids.slice(0, -1) : ids;
       for (const id of shown) {
@@ -155,12 +159,28 @@ export function createToyEngine(defect?: Defect): Engine {
   };
 }
 
-/** All but the last token of a prompt that was there before. */
-export function countCached({ prompt, cacheSalt }: CompletionRequest, seen: Set<string>): number {
-  const key = `${cacheSalt ?? ""} ${prompt.ids.join(",")}`;
-  const isKnown = seen.has(key);
-  seen.add(key);
-  return isKnown ? prompt.ids.length - 1 : 0;
+/** What a server's prefix cache holds of one request. */
+export interface CachedIds {
+  readonly salt: string;
+  readonly ids: readonly TokenId[];
+}
+
+/** The longest beginning of the prompt that is cached, without its last token. Then it is cached, too, and what was written. */
+export function countCached(
+  { prompt, cacheSalt: salt = "" }: CompletionRequest,
+  written: readonly TokenId[],
+  { seen, defect }: { readonly seen: CachedIds[]; readonly defect: Defect | undefined },
+): number {
+  const { ids } = prompt;
+  const shared = seen.map((each) => {
+    if (each.salt !== salt) return 0;
+    const differs = ids.findIndex((id, index) => each.ids[index] !== id);
+    if (differs === -1) return ids.length - 1;
+    return defect === "cached-wholes-only" ? 0 : differs;
+  });
+  const kept = defect === "cached-prompts-only" ? ids : [...ids, ...written.slice(0, -1)];
+  seen.push({ salt, ids: kept });
+  return Math.max(0, ...shared);
 }
 
 export function toLogprobs(ids: readonly TokenId[], topLogprobs: number | undefined) {

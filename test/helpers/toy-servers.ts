@@ -9,7 +9,14 @@ import type { Sampling } from "../../src/engines/sampling.ts";
 import type { ServerKind } from "../../src/engines/find-kind.ts";
 import { o200kHarmony, isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
-import { countCached, type Defect, toLogprobs, toyRequest, writeToy } from "./toy-engine.ts";
+import {
+  type CachedIds,
+  countCached,
+  type Defect,
+  toLogprobs,
+  toyRequest,
+  writeToy,
+} from "./toy-engine.ts";
 
 export const TOY_MODEL = "openai/gpt-oss-20b";
 
@@ -63,7 +70,7 @@ interface Usage {
 
 export async function startToyServer({ kind, defect }: ToyServerOptions): Promise<ToyServer> {
   const wire = WIRES[kind];
-  const seen = new Set<string>();
+  const seen: CachedIds[] = [];
   let running = 0;
   let slot: Promise<void> = Promise.resolve();
 
@@ -117,7 +124,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   async function complete(body: Body, response: ServerResponse): Promise<void> {
     const request = wire.read(body);
     const { ids, reason } = await writeToy(request, defect);
-    const cached = countCached(request, seen);
+    const cached = countCached(request, ids, { seen, defect });
     response.writeHead(200, { "content-type": wire.contentType ?? "text/event-stream" });
     const write = (frames: readonly object[]) =>
       frames

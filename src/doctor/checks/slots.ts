@@ -5,7 +5,7 @@ import { firstTokenMs } from "../completion.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { duration } from "../printable.ts";
-import { conversation, FINAL } from "../prompts.ts";
+import { conversation, FINAL, toIds } from "../prompts.ts";
 
 /** Streams that are opened and abandoned. */
 const LEFT_STREAMS = 8;
@@ -204,6 +204,68 @@ const CACHE_ADVICE: Readonly<Record<string, string>> = {
   ollama: "Ollama caches and does not say so; nothing to change.",
 };
 
+/** More than the largest block that a server is known to cache as a whole: vLLM's 128 on a processor. */
+const SAMPLED_TOKENS = 200;
+const LARGEST_BLOCK = 128;
+const ADDED_TOKENS = 50;
+/** A bias of 100 makes the engine repeat it, so that text encodes to the tokens that were sampled. */
+const REPEATED = " banana";
+
+const LOOP_CACHE: Check = {
+  id: "loop-cache",
+  title: "What it wrote is not read again",
+  asked: `${SAMPLED_TOKENS} tokens; then the same prompt with them and ${ADDED_TOKENS} more, as the next step of a tool loop is.`,
+  means: "Each step of a tool loop reads again what the model wrote in the step before.",
+  async run(examination, signal) {
+    if (examination.engine.name === "demo")
+      return notApplicable("It has no model to read prompts.");
+    const ids = longPrompt(examination, "loop");
+    const { contextLength = Infinity } = examination;
+    if (ids === undefined || ids.length + SAMPLED_TOKENS + ADDED_TOKENS >= contextLength) {
+      return notApplicable("The context is too short to tell.");
+    }
+    const [repeated = 0] = toIds([REPEATED]);
+    const sampling = (await examination.obeysBias(signal))
+      ? { logitBias: new Map([[repeated, 100]]) }
+      : {};
+    const step = await examination.call(ids, { maxTokens: SAMPLED_TOKENS, sampling }, signal);
+    const sampled = step.form === "ids" ? step.ids : toIds([step.text]);
+    if (sampled.length <= LARGEST_BLOCK) {
+      return notApplicable(`It wrote only ${sampled.length} tokens.`);
+    }
+    const added = toIds([" so".repeat(ADDED_TOKENS)]);
+    const next = await examination.call([...ids, ...sampled, ...added], { maxTokens: 1 }, signal);
+    const cached = next.finish?.usage?.cachedTokens;
+    if (cached === undefined) return notApplicable("It does not say what was cached.");
+    return judgeLoop(examination, { prompt: ids.length, sampled: sampled.length, cached });
+  },
+};
+
+function judgeLoop(
+  { engine }: Examination,
+  { prompt, sampled, cached }: { prompt: number; sampled: number; cached: number },
+): Finding {
+  const came = `${cached} tokens were cached, of a prompt of ${prompt} and ${sampled} that it wrote.`;
+  if (cached > prompt) {
+    return ok(came, { cachedTokens: cached, promptTokens: prompt, sampledTokens: sampled });
+  }
+  if (cached > prompt - LARGEST_BLOCK) {
+    const change = LOOP_ADVICE[engine.name] ?? "Let the server cache what it generates, too.";
+    return { verdict: "degraded", came, change };
+  }
+  return {
+    verdict: "degraded",
+    came,
+    means: "Each step of a tool loop reads the whole conversation again.",
+    change: CACHE_ADVICE[engine.name] ?? "Turn on the server's prefix cache.",
+  };
+}
+
+const LOOP_ADVICE: Readonly<Record<string, string>> = {
+  vllm: "vllm serve … --prefix-cache-retention-interval 128; it takes room in the cache under load.",
+  sglang: "Update the server: some versions cache prompts only.",
+};
+
 const CACHE_ISOLATION: Check = {
   id: "cache-isolation",
   title: "Tenants have caches of their own",
@@ -248,4 +310,4 @@ function longPrompt({ contextLength }: Examination, purpose: string): number[] |
   return ids.length < 256 ? undefined : ids;
 }
 
-export const SLOT_CHECKS: readonly Check[] = [ABORT, PREFIX_CACHE, CACHE_ISOLATION];
+export const SLOT_CHECKS: readonly Check[] = [ABORT, PREFIX_CACHE, LOOP_CACHE, CACHE_ISOLATION];
