@@ -115,6 +115,7 @@ export function createPool(
     admission,
     budget,
     maxAttempts,
+    clock,
     onRetry: () => {
       counts.retries += 1;
     },

@@ -8,11 +8,13 @@ import {
   createPushStream,
   type PushStream,
 } from "../../streams/push-stream.ts";
+import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { Backend } from "./backend.ts";
 import { judge, type Verdict } from "./judge.ts";
+import { ReadAhead } from "./read-ahead.ts";
 import type { ReleaseRetry, RetryBudget } from "./retry-budget.ts";
 
 export interface FailoverDeps {
@@ -22,6 +24,7 @@ export interface FailoverDeps {
   /** The most attempts of one completion at backends that can be reached. */
   readonly maxAttempts: number;
   readonly onRetry: () => void;
+  readonly clock: Clock;
 }
 
 /** The request is let go of at its first token: nothing sends it again after that. */
@@ -88,8 +91,15 @@ class Completion {
   /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
   async #attempt(consumer: Consumer<EngineEvent>): Promise<Failed | undefined> {
     const place = await this.#enter();
+    const { admission, clock } = this.#deps;
+    const ahead = new ReadAhead(consumer, {
+      clock,
+      isSlotWanted: () => admission.queued > 0,
+      stop: () => place.attempt.abort(undefined),
+    });
     const onAbort = (): void => {
       place.attempt.abort(this.#signal.reason);
+      ahead.drop(this.#signal.reason);
       // At once, even if the consumer has not returned from its last event: the connection is already closed.
       place.release();
     };
@@ -100,19 +110,19 @@ class Completion {
       this.#signal.addEventListener("abort", onAbort, { once: true });
       const { backend, attempt } = place;
       await consume(this.#completeAt(backend, attempt.signal), (event) => {
-        if (event.type === "open") return consumer({ type: "open", engine: backend.engine });
+        if (event.type === "open") return ahead.take({ type: "open", engine: backend.engine });
         if (!sampled) {
           sampled = true;
           this.#begin(place);
         }
-        return consumer(event);
+        return ahead.take(event);
       });
       return undefined;
     } catch (error) {
-      return this.#judge(place, error, sampled);
+      return ahead.isStopped ? undefined : this.#judge(place, error, sampled);
     } finally {
-      this.#signal.removeEventListener("abort", onAbort);
       place.release();
+      await ahead.end().finally(() => this.#signal.removeEventListener("abort", onAbort));
     }
   }
 
