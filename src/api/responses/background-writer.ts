@@ -6,9 +6,10 @@
  * written is written with the next attempt.
  */
 import type { ResponsesContext } from "./context.ts";
-import { keepResponse, type PendingResponse } from "./create-response.ts";
 import type { EventLog } from "./event-log.ts";
+import type { PreparedResponse } from "./prepare.ts";
 import { ignoreStoreFailure, isInFlight } from "./response-store.ts";
+import { keepResponse } from "./run.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface BackgroundWriter {
@@ -36,11 +37,11 @@ export interface BackgroundWriterDeps {
 }
 
 export function createBackgroundWriter(
-  pending: PendingResponse,
+  prepared: PreparedResponse,
   context: ResponsesContext,
   { log, isCancelled, beat }: BackgroundWriterDeps,
 ): BackgroundWriter {
-  const { tenant } = pending.caller.client;
+  const { tenant } = prepared.caller.client;
   let waiting: ResponseEvent[] = [];
   /** Once a write was tried, its piece stays as it is: the store may have it, and a follower may have read it. */
   let piece: readonly ResponseEvent[] | undefined;
@@ -52,7 +53,7 @@ export function createBackgroundWriter(
   async function writePiece(): Promise<void> {
     if (waiting.length === 0) return;
     piece ??= firstPiece(waiting, Math.min(MAX_PIECE, context.store.maxEntryBytes / GROWTH));
-    await log.write(tenant, pending.id, pieces, piece);
+    await log.write(tenant, prepared.id, pieces, piece);
     waiting = waiting.slice(piece.length);
     pieces += 1;
     written += piece.length;
@@ -70,11 +71,11 @@ export function createBackgroundWriter(
     writePiece,
     async accept() {
       await writeAll();
-      await keepResponse(pending, context);
+      await keepResponse(prepared, context);
     },
     async end() {
       await writeAll();
-      await keepResponse(pending, context, written);
+      await keepResponse(prepared, context, written);
     },
     async heartbeat(abort) {
       const isStopped = await isCancelled().catch((error: unknown) => {
@@ -83,19 +84,19 @@ export function createBackgroundWriter(
         return false;
       });
       if (isStopped) return abort.abort();
-      const { builder } = pending;
+      const { builder } = prepared;
       const { status } = builder.response();
       if (!isInFlight({ status })) return;
       await beat();
       const current = `${status} ${builder.output.length}`;
       if (current === kept) return;
-      await keepResponse(pending, context);
+      await keepResponse(prepared, context);
       kept = current;
     },
   };
 }
 
-/** Maximum characters per entry: after an outage many events may be pending. */
+/** Maximum characters per entry: after an outage many events may be prepared. */
 const MAX_PIECE = 1_000_000;
 /** Stored, a character takes at most six bytes more: it is escaped twice. */
 const GROWTH = 8;

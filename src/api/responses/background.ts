@@ -12,11 +12,11 @@ import { shutdownError } from "../../models/shutdown.ts";
 import type { Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import type { PendingResponse } from "./create-response.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createBackgroundWriter } from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
 import { createHeartbeatWatch, type HeartbeatWatch } from "./heartbeat-watch.ts";
+import type { PreparedResponse } from "./prepare.ts";
 import { ignoreStoreFailure, isInFlight, type StoredResponse } from "./response-store.ts";
 import { runInBackground } from "./run-in-background.ts";
 import { withEvents } from "./stream-response.ts";
@@ -27,7 +27,7 @@ export interface Background {
    * Starts it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are in flight, and
    * rejects when the store fails.
    */
-  start(pending: PendingResponse): Promise<Started>;
+  start(prepared: PreparedResponse): Promise<Started>;
   /** The stored response. One whose heartbeat has stopped is marked as failed first. */
   read(tenant: string, id: string): Promise<StoredResponse | undefined>;
   /** Its stored and future events, after a sequence number, as the client may see them. */
@@ -78,26 +78,26 @@ class BackgroundResponses implements Background {
     this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
   }
 
-  async start(pending: PendingResponse): Promise<Started> {
-    const { tenant } = pending.caller.client;
+  async start(prepared: PreparedResponse): Promise<Started> {
+    const { tenant } = prepared.caller.client;
     this.#admit(tenant);
     const context = this.#context;
-    const streamed = withEvents(pending, context);
-    const isCancelled = async () => (await this.#cancelled.get(tenant, pending.id)) !== undefined;
+    const streamed = withEvents(prepared, context);
+    const isCancelled = async () => (await this.#cancelled.get(tenant, prepared.id)) !== undefined;
     const beat = async () => {
-      await this.#beats.set(context.now(), tenant, pending.id);
+      await this.#beats.set(context.now(), tenant, prepared.id);
     };
-    const writer = createBackgroundWriter(pending, context, { log: this.#log, isCancelled, beat });
+    const writer = createBackgroundWriter(prepared, context, { log: this.#log, isCancelled, beat });
     writer.add(streamed.writer.queue());
     const abort = new AbortController();
     const accepted = writer.accept();
     const ended = accepted
       .then(() => runInBackground(streamed, context, writer, abort))
-      .catch((error: unknown) => this.#giveUp(tenant, pending.id, error))
+      .catch((error: unknown) => this.#giveUp(tenant, prepared.id, error))
       .catch(ignoreStoreFailure)
-      .finally(() => this.#running.delete(pending.id));
+      .finally(() => this.#running.delete(prepared.id));
     // Counted before the store has answered, so that concurrent requests cannot exceed the limit.
-    this.#running.set(pending.id, { tenant, abort, ended });
+    this.#running.set(prepared.id, { tenant, abort, ended });
     context.shutdown.track(ended);
     await accepted;
     return { ended };

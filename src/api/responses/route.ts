@@ -9,17 +9,19 @@ import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { Background } from "./background.ts";
-import type { ResponsesContext } from "./context.ts";
+import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
-import { collectResponse, type PendingResponse, prepareResponse } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
 import { keepAliveFrames } from "./keep-alive.ts";
 import { omissionHeaders } from "./omissions.ts";
-import { waitUntil } from "./wait-until.ts";
+import { type PreparedResponse, prepareResponse } from "./prepare.ts";
 import { promptRoutes } from "./prompt-routes.ts";
+import type { ResponseStore } from "./response-store.ts";
+import { collectResponse, type ResponseTurnEvent, runResponse } from "./run.ts";
 import { socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
+import { waitUntil } from "./wait-until.ts";
 
 export function responses(
   context: ResponsesContext,
@@ -29,34 +31,12 @@ export function responses(
   const app = new Hono<ApiEnv>();
 
   app.post("/responses", async (c) => {
-    const caller = {
-      client: c.get("client"),
-      requestId: c.get("requestId"),
-      isCodex: isCodex((name) => c.req.header(name)),
-      responses: context.responses,
-    };
     const body = await readBody(c, context.limits.messageLists);
-    const pending = await prepareResponse(body, caller, context);
-    if (pending.request.background) return answerInBackground(c, pending, context, background);
+    const prepared = await prepareResponse(body, toCaller(c, context.responses), context);
+    if (prepared.request.background) return replyLater(c, prepared, context, background);
     const abort = createAbort(c.req.raw.signal);
-    const { signal } = abort;
-    const headers = toHeaders(pending);
-    if (!pending.request.stream) {
-      return c.json(await collectResponse(pending, context, signal), 200, headers);
-    }
-    const streamed = withEvents(pending, context);
-    const events = streamResponse(streamed, context, signal);
-    // Until the engine has accepted the request, an error can still be an HTTP status.
-    const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    const hints: FrameHints = { isLast: false };
-    return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), hints), {
-      hints,
-      keepAliveMs: context.keepAliveMs,
-      keepAlive: keepAliveFrames(streamed.writer, context.keepAliveMs),
-      clientIdleTimeoutMs: context.clientIdleTimeoutMs,
-      headers,
-      onCancel: (reason) => abort.abort(reason),
-    });
+    const events = runResponse(prepared, context, abort.signal);
+    return reply(c, prepared, events, abort, context);
   });
   if (webSockets) app.route("/", socketRoute(context, webSockets));
   app.route("/", promptRoutes(context));
@@ -65,31 +45,71 @@ export function responses(
   return app;
 }
 
-/** The response is completed even if the client disconnects. */
-async function answerInBackground(
+function toCaller(c: Context<ApiEnv>, store: ResponseStore): Caller {
+  return {
+    client: c.get("client"),
+    requestId: c.get("requestId"),
+    isCodex: isCodex((name) => c.req.header(name)),
+    responses: store,
+  };
+}
+
+async function reply(
   c: Context<ApiEnv>,
-  pending: PendingResponse,
+  prepared: PreparedResponse,
+  events: AsyncIterable<ResponseTurnEvent>,
+  abort: AbortController,
   context: ResponsesContext,
+): Promise<Response> {
+  const headers = toHeaders(prepared);
+  if (!prepared.request.stream) {
+    return c.json(await collectResponse(prepared, events, context), 200, headers);
+  }
+  const { keepAliveMs, clientIdleTimeoutMs } = context;
+  const { signal } = abort;
+  const streamed = withEvents(prepared, context);
+  // Until the engine has accepted the request, an error can still be an HTTP status.
+  const begun = await untilBegun(streamResponse(streamed, events, context), {
+    patienceMs: keepAliveMs,
+    signal,
+  });
+  const hints: FrameHints = { isLast: false };
+  return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), hints), {
+    hints,
+    keepAlive: keepAliveFrames(streamed.writer, keepAliveMs),
+    keepAliveMs,
+    clientIdleTimeoutMs,
+    headers,
+    onCancel: (reason) => abort.abort(reason),
+  });
+}
+
+/** Replies with the queued response, or with its events. The response is completed even if the client disconnects. */
+async function replyLater(
+  c: Context<ApiEnv>,
+  prepared: PreparedResponse,
+  { keepAliveMs, clientIdleTimeoutMs }: ResponsesContext,
   background: Background,
 ): Promise<Response> {
-  const { id, caller, builder, request } = pending;
+  const { id, caller, builder, request } = prepared;
+  const headers = toHeaders(prepared);
   const queued = builder.response();
-  const { ended } = await background.start(pending);
+  const { ended } = await background.start(prepared);
   waitUntil(c, ended);
-  if (!request.stream) return c.json(queued, 200, toHeaders(pending));
+  if (!request.stream) return c.json(queued, 200, headers);
   const abort = createAbort(c.req.raw.signal);
   const events = background.follow(caller.client, id, -1, abort.signal);
   const hints: FrameHints = { isLast: false };
   return sseResponse(c, toFrames(events, hints), {
     hints,
-    keepAliveMs: context.keepAliveMs,
-    clientIdleTimeoutMs: context.clientIdleTimeoutMs,
-    headers: toHeaders(pending),
+    keepAliveMs,
+    clientIdleTimeoutMs,
+    headers,
     onCancel: (reason) => abort.abort(reason),
   });
 }
 
-function toHeaders({ context, omissions, builder }: PendingResponse): ResponseHeaders {
+function toHeaders({ context, omissions, builder }: PreparedResponse): ResponseHeaders {
   return {
     "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),

@@ -10,8 +10,8 @@ import { sleep } from "../../streams/timers.ts";
 import { describeError } from "../errors.ts";
 import type { BackgroundWriter } from "./background-writer.ts";
 import type { ResponsesContext } from "./context.ts";
-import { runPending } from "./create-response.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
+import { runResponse } from "./run.ts";
 import type { StreamedResponse } from "./stream-response.ts";
 
 /** How often a piece of new events is written. */
@@ -31,7 +31,7 @@ export async function runInBackground(
   const pieces = repeat(PIECE_MS, () => backgroundWriter.writePiece());
   const heartbeats = repeat(HEARTBEAT_MS, () => backgroundWriter.heartbeat(abort));
   try {
-    await consume(runPending(streamed, context, abort.signal), (event) => {
+    await consume(runResponse(streamed, context, abort.signal), (event) => {
       const events = writer.push(event);
       backgroundWriter.add(event.type === "end" ? events.slice(0, -1) : events);
       return true;

@@ -7,17 +7,21 @@ import {
 } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import { keepResponse, type PendingResponse, runPending } from "./create-response.ts";
+import type { PreparedResponse } from "./prepare.ts";
+import { keepResponse, type ResponseTurnEvent } from "./run.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
 import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 
-/** A pending response that is streamed. */
-export interface StreamedResponse extends PendingResponse {
+/** A prepared response that is streamed. */
+export interface StreamedResponse extends PreparedResponse {
   readonly writer: EventWriter;
 }
 
-export function withEvents(pending: PendingResponse, context: ResponsesContext): StreamedResponse {
-  const { request, requested, caller, builder } = pending;
+export function withEvents(
+  prepared: PreparedResponse,
+  context: ResponsesContext,
+): StreamedResponse {
+  const { request, requested, caller, builder } = prepared;
   const writer = createEventWriter(builder, {
     reasoningEvents: requested.suffixes.has("open-responses")
       ? "reasoning"
@@ -25,21 +29,21 @@ export function withEvents(pending: PendingResponse, context: ResponsesContext):
     showReasoning: caller.client.reasoningPolicy === "raw",
     queued: request.background ?? false,
   });
-  return { ...pending, writer };
+  return { ...prepared, writer };
 }
 
 /**
- * Runs it. Rejects with the turn's error. The response is stored before its last event is delivered, so that a client can
- * continue it immediately.
+ * Its events for the client. Rejects with the turn's error. The response is stored before its last event is delivered, so
+ * that a client can continue it immediately.
  */
 export function streamResponse(
   streamed: StreamedResponse,
+  turn: AsyncIterable<ResponseTurnEvent>,
   context: ResponsesContext,
-  signal: AbortSignal,
 ): PushStream<ResponseEvent> {
   const { writer, builder } = streamed;
   return createPushStream((consumer) =>
-    consume(runPending(streamed, context, signal), (event) => {
+    consume(turn, (event) => {
       const events = writer.push(event);
       if (event.type !== "end") return deliverAll(events, consumer);
       return keepResponse(streamed, context).then(

@@ -1,0 +1,35 @@
+/** The dependencies of Chat Completions. */
+import type { NamespaceStyle } from "../../harmony/tool-names.ts";
+import type { Models } from "../../models/models.ts";
+import type { ReasoningStore } from "../../store/reasoning-store.ts";
+import type { Pause } from "../../streams/slices.ts";
+import type { CountedLists, RequestLimits } from "../request/limits.ts";
+import type { MediaRules } from "../request/media.ts";
+import type { HostedDeps } from "../tools/hosted-tools.ts";
+import type { TurnContext } from "./to-turn.ts";
+
+export interface ChatCompletionsDeps {
+  readonly models: Models;
+  readonly reasoning: ReasoningStore;
+  /** The system message's options from the settings, for the date of the request. */
+  readonly system: (now: number) => TurnContext["system"];
+  readonly media: MediaRules;
+  readonly hosted: HostedDeps;
+  /** The style in which the model is shown the tools of MCP servers. */
+  readonly toolNamespaces: NamespaceStyle;
+  readonly limits: RequestLimits & CountedLists;
+  /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
+  readonly mirrorReasoning: (tenant: string) => boolean;
+  /** Absent: no summaries are made. */
+  readonly summaries: { readonly waitMs: number } | undefined;
+  /** Called with the names of tools that the request asks for and does not get. */
+  readonly onSkipped: (id: string, names: readonly string[]) => void;
+  /** Yields between stages of large requests. */
+  readonly pause: Pause;
+  readonly keepAliveMs: number;
+  /** How long a client may leave sent data unread. */
+  readonly clientIdleTimeoutMs: number;
+  readonly now: () => number;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+}

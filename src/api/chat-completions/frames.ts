@@ -1,0 +1,52 @@
+/** The chunks of a completion as server-sent events. */
+import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { mergeTurns } from "../../turn/merge.ts";
+import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import { describeError, type ErrorDescription } from "../errors.ts";
+import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
+import { toErrorBody } from "./errors.ts";
+import { addUsage, type ReplyOptions } from "./reply.ts";
+import { createChunkWriter, usageChunk } from "./to-chunks.ts";
+
+/** All chunks of all choices as server-sent events. Never fails: a failure is the last chunk. */
+export function toFrames(
+  turns: readonly AsyncIterable<TurnEvent>[],
+  options: ReplyOptions,
+  abort: AbortController,
+  hints: FrameHints,
+): PushStream<string> {
+  return createPushStream(async (consumer) => {
+    const writers = turns.map((_, index) => createChunkWriter(options, index));
+    const ended = new Map<number, TurnUsage>();
+    try {
+      await mergeTurns(turns, (event, index) => {
+        let frames = writers[index]?.push(event) ?? "";
+        if (event.type === "end") {
+          ended.set(index, event.usage);
+          hints.isLast = ended.size === turns.length;
+          if (hints.isLast) frames += endFrames([...ended.values()], options);
+        }
+        return frames === "" || consumer(frames);
+      });
+    } catch (error) {
+      // Stops the other choices, which may still be queued or running.
+      abort.abort(error);
+      if (hints.isLast) return;
+      const description = describeError(error);
+      let frames = "";
+      for (const [index, writer] of writers.entries()) {
+        if (!ended.has(index)) frames += writer.fail(description);
+      }
+      await consumer(frames + plainErrorFrame(description, options));
+    }
+  });
+}
+
+/** The AI SDK's OpenAI provider reads errors only from events that are not chunks; OpenRouter's SDK refuses such events. */
+function plainErrorFrame(error: ErrorDescription, { errorCodes }: ReplyOptions): string {
+  return errorCodes === "integers" ? "" : sseFrame(JSON.stringify(toErrorBody(error, errorCodes)));
+}
+
+function endFrames(usages: readonly TurnUsage[], options: ReplyOptions): string {
+  return sseFrame(usageChunk(addUsage(usages), options)) + sseFrame("[DONE]");
+}

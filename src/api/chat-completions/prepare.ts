@@ -1,0 +1,156 @@
+/** Prepares a completion: reads the request, restores its reasoning and makes its turn. */
+import type { Context } from "hono";
+import type { Model, Models } from "../../models/models.ts";
+import { worstOutcome } from "../../store/reasoning-store.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { errorCodesAt } from "../error-codes.ts";
+import { RequestError } from "../errors.ts";
+import { type WantedSummary, wantedSummary } from "../reply/reasoning-summary.ts";
+import { readBody } from "../request/body-memory.ts";
+import type { ApiEnv, Client, ReasoningPolicy } from "../request/client.ts";
+import { readRequest } from "../request/parse-request.ts";
+import { usedEffort } from "../request/reasoning-options.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
+import { createStages } from "../request/stages.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import { CODE_TOOL } from "../tools/client-builtins.ts";
+import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
+import type { ChatCompletionsDeps } from "./deps.ts";
+import { openChatServers } from "./mcp-tools.ts";
+import { runningSteps, trainedCallIds } from "./reasoning-in.ts";
+import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
+import { type ChatRequest, chatRequest } from "./request.ts";
+import { chatReasoning, toTurnInSteps, type TurnContext } from "./to-turn.ts";
+
+/** A request that is ready to run. */
+export interface PreparedCompletion {
+  readonly request: ChatRequest;
+  readonly client: Client;
+  readonly model: Model;
+  readonly turn: Turn;
+  readonly system: TurnContext["system"];
+  /** Undefined: its reasoning is not summarized. */
+  readonly summary: WantedSummary | undefined;
+  readonly options: ReplyOptions;
+  readonly headers: ResponseHeaders;
+}
+
+/** Everything before the engine call. Rejects with a {@link RequestError}. */
+export async function prepareCompletion(
+  c: Context<ApiEnv>,
+  deps: ChatCompletionsDeps,
+): Promise<PreparedCompletion> {
+  const client = c.get("client");
+  const { tenant } = client;
+  const body = await readBody(c, deps.limits.messageLists);
+  const stages = createStages(body.length, deps.pause);
+  const request = await readRequest(body.value, chatRequest, deps.limits, stages);
+  const requested = requireModel(deps.models, request);
+  const { model, effort: namedEffort } = requested;
+  const now = deps.now();
+  const system = deps.system(now);
+  const reasoning = chatReasoning(request, namedEffort);
+  const { restored, callHeaders, outcome } = await restoreReasoning(request, tenant, deps);
+  const { hosted, media, toolNamespaces: style } = deps;
+  const servers = await openChatServers(request, { tenant, hosted, style });
+  const steps = toTurnInSteps(request, {
+    turnId: c.get("requestId"),
+    tenant,
+    system,
+    bodyText: body.outline,
+    media,
+    namedEffort,
+    hosted,
+    ...(servers && { servers }),
+    restored,
+    callHeaders,
+    sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
+  });
+  const turn = await stages.run(steps);
+  const skipped = skippedTools(request, requested, turn);
+  if (skipped.length > 0) deps.onSkipped(c.get("requestId"), skipped);
+  const created = Math.floor(now / 1000);
+  const id = `gen-${created}-${deps.randomId()}`;
+  return {
+    request,
+    client,
+    model,
+    turn,
+    system,
+    summary: reasoning.exclude
+      ? undefined
+      : wantedSummary(request.reasoning?.summary, client.reasoningPolicy, deps.summaries),
+    options: {
+      ...requestedReply(request),
+      id,
+      created,
+      model: requested.name,
+      provider: model.provider,
+      reasoning: reasoning.exclude ? "hidden" : SHOWN[client.reasoningPolicy],
+      mirrorReasoning: deps.mirrorReasoning(tenant),
+      errorCodes: errorCodesAt(c.req.path),
+    },
+    headers: {
+      "x-generation-id": id,
+      ...(outcome && { "x-harmony-cot": outcome }),
+      "x-harmony-reasoning-effort": usedEffort(reasoning),
+      ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
+    },
+  };
+}
+
+/** The limit of the field with the same name. */
+const MAX_SESSION_ID = 256;
+
+const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
+  raw: "text",
+  sealed: "sealed",
+  summary: "summary",
+  none: "hidden",
+};
+
+function requireModel(models: Models, request: ChatRequest): RequestedModel {
+  const found = requestedModel(request, models);
+  if (found) return found;
+  const sentence = `${namedModel(request)} is not a valid model ID.`;
+  throw new RequestError(sentence + listAvailable(models), {
+    param: "model",
+    errorType: "model_not_found",
+    reason: UNKNOWN_MODEL_REASON,
+  });
+}
+
+/** The reasoning of the running tool loop, by the index of its message, and the headers of its calls. */
+async function restoreReasoning(
+  request: ChatRequest,
+  tenant: string,
+  { reasoning }: Pick<ChatCompletionsDeps, "reasoning">,
+) {
+  const steps = runningSteps(request.messages);
+  const found = await reasoning.restore(tenant, [...steps.values()]);
+  return {
+    restored: new Map([...steps.keys()].map((key, at) => [key, found[at]?.reasoning ?? []])),
+    callHeaders: await reasoning.headersOf(tenant, trainedCallIds(request)),
+    outcome: worstOutcome(found),
+  };
+}
+
+function skippedTools(request: ChatRequest, { suffixes }: RequestedModel, turn: Turn): string[] {
+  const plugins = [
+    ...(request.plugins ?? []),
+    ...(request.web_search_options ? [{ id: "web" }] : []),
+  ];
+  return skippedPlugins(plugins, suffixes, turn);
+}
+
+/** The options that the request's fields alone determine. */
+function requestedReply(request: ChatRequest) {
+  return {
+    legacyFunctions: !request.tools && Boolean(request.functions),
+    customTools: customToolNames(request),
+    codeTool: request.builtin_tools?.includes(CODE_TOOL) ? CODE_TOOL : undefined,
+    usageWithoutChoices: request.stream_options?.include_usage ?? false,
+    logprobs: request.logprobs ?? false,
+  };
+}

@@ -1,0 +1,27 @@
+/** The events of a message as server-sent events. */
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
+import { describeError } from "../errors.ts";
+import type { FrameHints } from "../reply/event-stream.ts";
+import type { ReplyOptions } from "./reply.ts";
+import { createEventWriter, errorFrame } from "./to-events.ts";
+
+/** Never fails: a failure is the last frame. */
+export function toFrames(
+  events: AsyncIterable<TurnEvent>,
+  options: ReplyOptions,
+  hints: FrameHints,
+): PushStream<string> {
+  return createPushStream(async (consumer) => {
+    const writer = createEventWriter(options);
+    try {
+      await consume(events, (event) => {
+        hints.isLast = event.type === "end";
+        const frames = writer.push(event);
+        return frames === "" || consumer(frames);
+      });
+    } catch (error) {
+      if (!hints.isLast) await consumer(errorFrame(describeError(error), options));
+    }
+  });
+}

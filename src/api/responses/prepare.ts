@@ -1,0 +1,239 @@
+/** Prepares a response: reads the request, loads its conversation and makes its turn. */
+import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
+import type { Model, Models } from "../../models/models.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import type { ReadBody } from "../request/body-memory.ts";
+import { readRequest } from "../request/parse-request.ts";
+import { usedEffort } from "../request/reasoning-options.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
+import { createStages, type Stages } from "../request/stages.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import { isHosted } from "../tools/hosted-tools.ts";
+import { skippedPlugins } from "../tools/skipped-tools.ts";
+import {
+  asksForCompaction,
+  toCompactionHistory,
+  toCompactionRequest,
+  withoutTriggers,
+} from "./compaction.ts";
+import type { Caller, ResponsesContext } from "./context.ts";
+import { conversationTooLarge } from "./conversations.ts";
+import { toFittingTurn } from "./fitting-turn.ts";
+import { loadContext, type RequestContext } from "./load-context.ts";
+import { openResponseServers } from "./mcp-tools.ts";
+import { type Omissions, toOmissions } from "./omissions.ts";
+import { type ResponsesRequest, responsesRequest } from "./request.ts";
+import {
+  createResponseBuilder,
+  type ResponseBuilder,
+  type ResponseBuilderOptions,
+} from "./response-builder.ts";
+import { responseTooLarge, toItemId } from "./response-store.ts";
+import { createResponseWriter } from "./to-response.ts";
+import { requestedReasoning, turnMaker } from "./to-turn.ts";
+
+/** A request that is ready to run. */
+export interface PreparedResponse {
+  readonly id: string;
+  readonly request: ResponsesRequest;
+  readonly purpose: Purpose;
+  readonly requested: RequestedModel;
+  readonly turn: Turn;
+  readonly context: RequestContext;
+  readonly omissions: Omissions;
+  readonly caller: Caller;
+  /** Include encrypted reasoning for the client to send back. */
+  readonly seal: boolean;
+  readonly builder: ResponseBuilder;
+}
+
+type Purpose = "answer" | "compaction" | "prewarm";
+
+/** Everything before the engine call. Rejects with a {@link RequestError}. */
+export async function prepareResponse(
+  body: ReadBody,
+  caller: Caller,
+  deps: ResponsesContext,
+): Promise<PreparedResponse> {
+  const stages = createStages(body.length, deps.pause);
+  const request = await readRequest(body.value, responsesRequest, deps.limits, stages);
+  refuseUnsupported(request);
+  const requested = requireModel(deps.models, request);
+  const now = deps.now();
+  const id = `resp_${deps.randomId()}`;
+  const context = await loadKeepable(request, requested.model, { id, body, caller }, deps);
+  await stages.next();
+  const purpose = toPurpose(request);
+  const sent = { request, requested, purpose, context, body, caller, now };
+  const { turn, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
+  deps.onOmissions(caller.requestId, omissions);
+  const builder = createResponseBuilder({
+    ...requestedReply(request),
+    toResponse: createResponseWriter(
+      request,
+      {
+        id,
+        createdAt: toSeconds(now),
+        model: requested.name,
+        effort: usedEffort(requestedReasoning(request, requested.effort)),
+        parallelToolCalls: turn.parallelToolCalls,
+        ...(context.conversation !== undefined && { conversation: context.conversation }),
+      },
+      (kind) => isHosted(kind, deps.tools.hosted),
+    ),
+    toItemId: (prefix, index) => toItemId(id, prefix, index),
+    targets,
+    listings,
+    now: () => toSeconds(deps.now()),
+    showReasoning: caller.client.reasoningPolicy === "raw",
+    isCodex: caller.isCodex,
+    // Nothing but the context can cut the answer then.
+    isUnlimited: request.max_output_tokens == null && requested.model.contextLength !== undefined,
+  });
+  const seal = isSealed(request, caller);
+  return { id, request, purpose, requested, turn, context, omissions, caller, seal, builder };
+}
+
+export function requireModel(
+  models: Models,
+  request: Pick<ResponsesRequest, "model" | "models">,
+): RequestedModel {
+  const found = requestedModel(request, models);
+  if (found) return found;
+  const sentence = `The model ${JSON.stringify(namedModel(request))} does not exist.`;
+  throw new RequestError(sentence + listAvailable(models), {
+    reason: UNKNOWN_MODEL_REASON,
+    status: 404,
+    type: "not_found_error",
+    param: "model",
+    errorType: "model_not_found",
+  });
+}
+
+function refuseUnsupported(request: ResponsesRequest): void {
+  if (request.prompt !== undefined && request.prompt !== null) {
+    throw refusal("prompt", "stored prompts are not supported");
+  }
+  if (request.background && request.store === false) {
+    throw refusal("background", "background responses must be stored");
+  }
+}
+
+function refusal(param: string, problem: string): RequestError {
+  return new RequestError(`${param}: ${problem}`, { param });
+}
+
+/** Loads the conversation. Refuses what could not be stored, if the response is to be stored. */
+async function loadKeepable(
+  request: ResponsesRequest,
+  model: Model,
+  { id, body, caller }: { id: string; body: ReadBody; caller: Caller },
+  deps: ResponsesContext,
+): Promise<RequestContext> {
+  const isKept = (request.store ?? true) || Boolean(request.conversation);
+  if (!isKept) return loadContext(request, id, caller, deps);
+  await deps.store.check();
+  const context = await loadContext(request, id, caller, deps);
+  refuseUnkeepable(request, model, context, body.text().length, deps.store.maxEntryBytes);
+  return context;
+}
+
+/** Without an output limit, an answer of so many tokens must fit into the store with its input. */
+const USUAL_ANSWER_TOKENS = 8192;
+const BYTES_PER_TOKEN = 6;
+
+/** Refuses, before generation, a response that would be too large to be stored. */
+function refuseUnkeepable(
+  request: ResponsesRequest,
+  model: Model,
+  context: RequestContext,
+  bodySize: number,
+  maxEntryBytes: number,
+): void {
+  const answerTokens = Math.min(
+    request.max_output_tokens ?? USUAL_ANSWER_TOKENS,
+    model.contextLength ?? GPT_OSS_CONTEXT,
+  );
+  const size = bodySize + context.referencedSize + answerTokens * BYTES_PER_TOKEN;
+  if ((request.store ?? true) && size > maxEntryBytes) throw responseTooLarge();
+  if (context.conversation !== undefined && context.earlierSize + size > maxEntryBytes) {
+    throw conversationTooLarge();
+  }
+}
+
+function toPurpose(request: ResponsesRequest): Purpose {
+  if (asksForCompaction(request)) return "compaction";
+  return request.generate === false ? "prewarm" : "answer";
+}
+
+interface SentParts {
+  readonly request: ResponsesRequest;
+  readonly requested: RequestedModel;
+  readonly purpose: Purpose;
+  readonly context: RequestContext;
+  readonly body: ReadBody;
+  readonly caller: Caller;
+  readonly now: number;
+}
+
+async function prepareTurn(
+  { request: sent, requested, purpose, context, body, caller, now }: SentParts,
+  stages: Stages,
+  deps: ResponsesContext,
+) {
+  const { model } = requested;
+  const isCompaction = purpose === "compaction";
+  const request = isCompaction ? toCompactionRequest(sent) : sent;
+  const history = isCompaction
+    ? toCompactionHistory(context.history)
+    : withoutTriggers(context.history);
+  const prompt = {
+    tenant: caller.client.tenant,
+    system: deps.system(now),
+    bodyText: body.outline,
+    unsupported: deps.unsupported,
+    tools: deps.tools,
+  };
+  const servers = await openResponseServers(request, history, prompt);
+  const maker = turnMaker(request, {
+    ...prompt,
+    history,
+    toolStates: context.toolStates,
+    servers,
+    turnId: caller.requestId,
+    // A summary takes little thought.
+    namedEffort: isCompaction ? undefined : requested.effort,
+  });
+  const { turnOf, targets, skipped } = await stages.run(maker);
+  const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, deps.pause);
+  await stages.next();
+  const plugins = skippedPlugins(request.plugins, requested.suffixes, turn);
+  const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
+  return { turn, targets, listings: servers.listings, omissions };
+}
+
+/** The options that the request's fields alone determine. */
+function requestedReply({
+  include,
+  background,
+}: ResponsesRequest): Pick<ResponseBuilderOptions, "includes" | "queued"> {
+  return {
+    includes: {
+      sources: include?.includes("web_search_call.action.sources") ?? false,
+      results: include?.includes("web_search_call.results") ?? false,
+      outputs: include?.includes("code_interpreter_call.outputs") ?? false,
+    },
+    queued: background ?? false,
+  };
+}
+
+function isSealed({ include }: ResponsesRequest, { client }: Caller): boolean {
+  const policy = client.reasoningPolicy;
+  const isWanted = include?.includes("reasoning.encrypted_content") ?? false;
+  return policy === "sealed" || ((policy === "raw" || policy === "summary") && isWanted);
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

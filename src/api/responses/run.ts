@@ -1,0 +1,89 @@
+/** Runs a prepared response, and stores it. */
+import { consume } from "../../streams/push-stream.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
+import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
+import { type CompactionEvent, runCompaction } from "./compaction.ts";
+import type { ResponsesContext } from "./context.ts";
+import type { PreparedResponse } from "./prepare.ts";
+import { prewarm } from "./prewarm.ts";
+import type { ResponseResource } from "./to-response.ts";
+
+export type ResponseTurnEvent = TurnEvent | CompactionEvent;
+
+/** The events of its turn. Its reasoning is stored for later requests. */
+export function runResponse(
+  { request, purpose, requested, turn, caller, seal }: PreparedResponse,
+  deps: ResponsesContext,
+  signal: AbortSignal,
+): AsyncIterable<ResponseTurnEvent> {
+  const { model } = requested;
+  const { tenant, reasoningPolicy } = caller.client;
+  if (purpose === "prewarm") return prewarm(model, turn, signal);
+  const events = model.run(turn, signal);
+  if (purpose === "compaction") return runCompaction(events, tenant, deps.cipher);
+  const kept = deps.reasoning.keep(events, { tenant, seal });
+  const asked = request.reasoning?.summary ?? request.reasoning?.generate_summary;
+  const summary = wantedSummary(asked, reasoningPolicy, deps.summaries);
+  if (summary === undefined) return kept;
+  const { pause } = deps;
+  const system = deps.system(deps.now());
+  return withSummaries(kept, { ...summary, model, turn, system, signal, pause });
+}
+
+/** The complete response. Rejects with the turn's error, or when the response cannot be stored. */
+export async function collectResponse(
+  prepared: PreparedResponse,
+  events: AsyncIterable<ResponseTurnEvent>,
+  deps: ResponsesContext,
+): Promise<ResponseResource> {
+  const { builder } = prepared;
+  await consume(events, (event) => {
+    builder.push(event);
+    return true;
+  });
+  try {
+    await keepResponse(prepared, deps);
+  } catch (error) {
+    // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
+    if (builder.response().status !== "failed") throw error;
+  }
+  return builder.response();
+}
+
+/**
+ * Writes the response as it stands to the store. Once it has ended, its conversation is extended first, so that whoever
+ * reads the end can continue the conversation.
+ *
+ * @param events how many of its events have been stored, if they are.
+ */
+export async function keepResponse(
+  prepared: PreparedResponse,
+  deps: ResponsesContext,
+  events?: number,
+): Promise<void> {
+  const { request, context, caller, builder } = prepared;
+  const { tenant } = caller.client;
+  const response = builder.response();
+  const output = builder.output.map((item) => ({ ...item }));
+  const hasEnded = response.status === "completed" || response.status === "incomplete";
+  if (context.conversation !== undefined && hasEnded) {
+    const added = [...context.input, ...output];
+    await deps.conversations.update(tenant, context.conversation, (conversation) => {
+      const { items } = conversation;
+      // A background response writes its end again if the store did not take all of it.
+      const isThere = items.some(({ id }) => id === added.at(-1)?.id);
+      return isThere ? conversation : { ...conversation, items: [...items, ...added] };
+    });
+  }
+  await caller.responses.put(
+    tenant,
+    {
+      response: { ...response, output },
+      input: context.input,
+      ancestors: context.ancestors,
+      storedAt: deps.now(),
+      events,
+    },
+    { store: request.store ?? true, earlier: context.earlier },
+  );
+}
