@@ -1,7 +1,13 @@
 /** The engines to serve, from the settings. */
 import type * as z from "zod";
+import { isServerKind } from "../engines/find-kind.ts";
 import type { backendEntry } from "./backend-entry.ts";
 import type { Settings } from "./settings.ts";
+
+/** The name of a model for which the operator gives none. */
+export const DEFAULT_MODEL = "openai/gpt-oss-20b";
+
+export type BackendEntry = z.output<ReturnType<typeof backendEntry>>;
 
 /** One configured engine with its settings resolved. */
 export interface BackendSettings {
@@ -13,6 +19,8 @@ export interface BackendSettings {
   /** The name at the inference server. */
   readonly model: string;
   readonly engineKey: string | undefined;
+  /** The operator has named no model, and the server can be asked which models it offers. */
+  readonly findsModel: boolean;
   /** The name for clients. */
   readonly servedName: string;
   readonly aliases: readonly string[];
@@ -27,11 +35,10 @@ export interface BackendSettings {
 
 /** The engines to serve: those of `backends`, or the one the single settings describe. */
 export function toBackends(settings: Settings): readonly BackendSettings[] {
-  const given: readonly z.output<ReturnType<typeof backendEntry>>[] =
-    settings.backends.length > 0 ? settings.backends : [settings];
   const seen = new Map<string, number>();
-  return given.map((each) => {
-    const model = each.model ?? settings.model;
+  return toEntries(settings).map((each) => {
+    const given = each.model ?? settings.model;
+    const model = given ?? DEFAULT_MODEL;
     const isInProcess = each.engine === "auto" && each.url === undefined && isGgufFile(model);
     const engine = isInProcess ? "llama" : each.engine;
     const servedName = each.servedName ?? (engine === "llama" ? toModelName(model) : model);
@@ -43,6 +50,7 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
       engine,
       url: each.url,
       model,
+      findsModel: given === undefined && hasModelList(engine),
       engineKey: each.engineKey,
       servedName,
       aliases: each.aliases,
@@ -55,13 +63,23 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
   });
 }
 
+/** The entries of `backends`, or the one that the single settings stand for. */
+export function toEntries(settings: Settings): readonly BackendEntry[] {
+  return settings.backends.length > 0 ? settings.backends : [settings];
+}
+
+/** The list of a hosted provider is not the operator's choice of models. */
+function hasModelList(engine: Settings["engine"]): boolean {
+  return engine === "auto" || (isServerKind(engine) && engine !== "fireworks");
+}
+
 /** Whether a model's name says that it is a file for the engine `llama`. */
 export function isGgufFile(model: string): boolean {
   return /^hf:/i.test(model) || /\.gguf$/i.test(model);
 }
 
 /** `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`: clients should not learn the path. */
-function toModelName(model: string): string {
+export function toModelName(model: string): string {
   if (!isGgufFile(model)) return model;
   const file = model.split(/[/\\]/).at(-1) ?? model;
   const size = /gpt-?oss-?(\d+b)/i.exec(file)?.[1]?.toLowerCase();

@@ -5,13 +5,20 @@ import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Engine, EngineEvent } from "./engine.ts";
 import { findServer, type FoundServer, type ServerKind } from "./find-kind.ts";
+import { listModels } from "./models-probe.ts";
 import type { ServerOptions } from "./server.ts";
+import { toPublicUrl } from "./server-url.ts";
 
 /** A few queries that sample nothing. */
 const FIND_TIMEOUT_MS = 15_000;
 
+export interface AutoOptions extends ServerOptions {
+  /** `model` is only the default: the engine takes the first of {@link servableModels}. */
+  readonly findsModel?: boolean;
+}
+
 /** @param create makes the engine of a kind, for the model of this name. */
-export function createAutoEngine<O extends ServerOptions>(
+export function createAutoEngine<O extends AutoOptions>(
   options: O,
   create: (kind: ServerKind, options: O) => Engine,
 ): Engine {
@@ -22,7 +29,11 @@ export function createAutoEngine<O extends ServerOptions>(
   function find(signal: AbortSignal): Promise<Engine> {
     finding ??= findServer(options, AbortSignal.timeout(FIND_TIMEOUT_MS))
       .then((server) => {
-        found = create(server.kind, { ...options, model: chooseModel(options.model, server) });
+        const model =
+          options.findsModel === true
+            ? findModel(server, options)
+            : chooseModel(options.model, server);
+        found = create(server.kind, { ...options, model });
         return found;
       })
       .finally(() => {
@@ -85,4 +96,31 @@ export function chooseModel(wanted: string, { models }: FoundServer): string {
     (name) => name.length <= MAX_NAME_CHARS && similar.test(name),
   );
   return others.length > 0 ? wanted : only;
+}
+
+/**
+ * Which of its models to serve when the operator has named none: the only one, or each gpt-oss of several. Ollama offers
+ * whatever was downloaded, so that its only model has to be a gpt-oss as well.
+ */
+export function servableModels({ kind, models }: FoundServer): readonly string[] {
+  const named = models.filter((name) => name.length <= MAX_NAME_CHARS);
+  if (named.length === 1 && kind !== "ollama") return named;
+  return named.filter((name) => /gpt-?oss/i.test(name));
+}
+
+/** A server without a list is asked for the model of the default name. */
+function findModel(server: FoundServer, { url, model }: AutoOptions): string {
+  if (server.kind === "fireworks" || server.models.includes(model)) return model;
+  const [first] = servableModels(server);
+  if (first !== undefined) return first;
+  const name = `${server.kind} at ${toPublicUrl(url)}`;
+  const [other] = server.models;
+  if (other === undefined) {
+    const pull = server.kind === "ollama" ? " Download one: ollama pull gpt-oss:20b." : "";
+    throw new EngineError("not-found", `${name} offers no model.${pull}`);
+  }
+  throw new EngineError(
+    "not-found",
+    `${name} offers no model named gpt-oss, but ${listModels(server.models)}. Name the one to serve with --model.`,
+  );
 }

@@ -1,5 +1,5 @@
 /** The registry of engines. Settings, `--help` and the docs' table are generated from it. */
-import { createAutoEngine } from "./auto.ts";
+import { type AutoOptions, createAutoEngine } from "./auto.ts";
 import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions.ts";
 import { createDemoEngine, type DemoEngineOptions } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
@@ -31,7 +31,7 @@ export const CONFIGURED_KINDS = [...ENGINE_KINDS, "auto"] as const;
 export type ConfiguredKind = (typeof CONFIGURED_KINDS)[number];
 
 /** The options of all kinds; each kind ignores those of the others. */
-type AllOptions = VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
+type AllOptions = AutoOptions & VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
 
 /** As {@link AllOptions}, with the URL optional: some kinds have none, or a default. */
 export interface EngineOptions extends Omit<AllOptions, "url"> {

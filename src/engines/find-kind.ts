@@ -17,6 +17,10 @@ export const SERVER_KINDS = [
 
 export type ServerKind = (typeof SERVER_KINDS)[number];
 
+export function isServerKind(kind: string): kind is ServerKind {
+  return SERVER_KINDS.some((each) => each === kind);
+}
+
 export interface FoundServer {
   readonly kind: ServerKind;
   /** The models it offers; empty if it has no list. */

@@ -63,7 +63,7 @@ export function expectModel(server: Server, model: string, models: readonly stri
 const MAX_NAMES = 10;
 const MAX_NAME_CHARS = 100;
 
-function listModels(models: readonly string[]): string {
+export function listModels(models: readonly string[]): string {
   const names = models.slice(0, MAX_NAMES).map((name) => `"${name.slice(0, MAX_NAME_CHARS)}"`);
   const more = models.length - names.length;
   return names.join(", ") + (more > 0 ? ` and ${more} more` : "");

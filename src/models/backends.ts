@@ -92,6 +92,7 @@ export function toEngine(backend: BackendSettings, settings: Settings, deps: Bac
     backend;
   return createEngine(engine, {
     model,
+    findsModel: backend.findsModel,
     tokenEndpoint,
     transport: deps.transport,
     ...(deps.createNativeLlama !== undefined && { createNativeLlama: deps.createNativeLlama }),

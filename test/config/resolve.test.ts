@@ -44,6 +44,7 @@ test("without anything given, the defaults serve the demo engine to this machine
       engine: "demo",
       url: undefined,
       model: "openai/gpt-oss-20b",
+      findsModel: false,
       engineKey: undefined,
       servedName: "openai/gpt-oss-20b",
       aliases: [],

@@ -3,6 +3,7 @@ import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
+import { requestText } from "../helpers/request-text.ts";
 import {
   type Answer,
   complete,
@@ -136,6 +137,44 @@ describe("the engine auto", () => {
     await expect(first).rejects.toThrow("left");
     await second;
     expect(engine.name).toBe("vllm");
+  });
+
+  test.each([
+    [
+      "Ollama without a gpt-oss",
+      { "/api/tags": jsonAnswer({ models: [{ name: "llama3:latest" }, { name: "qwen" }] }) },
+      'ollama at http://engine:8000 offers no model named gpt-oss, but "llama3:latest", "qwen". Name the one to serve with --model.',
+    ],
+    [
+      "Ollama without a model",
+      { "/api/tags": jsonAnswer({ models: [] }) },
+      "ollama at http://engine:8000 offers no model. Download one: ollama pull gpt-oss:20b.",
+    ],
+    [
+      "another server without a model",
+      { "/version": jsonAnswer({ version: "1" }), "/v1/models": jsonAnswer({ data: [] }) },
+      "vllm at http://engine:8000 offers no model.",
+    ],
+  ])("where no model is named, of %s it says what to do", async (_, paths, message) => {
+    const engine = createEngine("auto", {
+      url,
+      model: "openai/gpt-oss-20b",
+      findsModel: true,
+      transport: serverWith(paths),
+    });
+    await expect(engine.probe(never)).rejects.toMatchObject({ kind: "not-found", message });
+  });
+
+  test("where no model is named, takes the one that the server offers", async () => {
+    const transport = serverWith({
+      "/v1/models": jsonAnswer({ data: [{ id: "my-tune", owned_by: "vllm" }] }),
+      "/v1/completions": ONE_TOKEN,
+    });
+    const options = { url, model: "openai/gpt-oss-20b", findsModel: true, transport };
+    await createEngine("auto", options).probe(never);
+    expect(JSON.parse(requestText(transport.requests.at(-1)?.body))).toMatchObject({
+      model: "my-tune",
+    });
   });
 
   test("needs a URL", () => {

@@ -46,8 +46,10 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   // Commands
   ["serv", "There is no command serv. Did you mean serve?"],
   ["start", "There is no command start. harmony-gateway --help lists the commands."],
-  ["http://gpu:8000", "There is no command http://gpu:8000. Write --url http://gpu:8000."],
-  ["m.gguf", "There is no command m.gguf. Write --model m.gguf."],
+  ["gpu:8000", "There is no command gpu:8000. For a server's address, write http://gpu:8000."],
+  ["http://gpu:8000 --url http://b:8000", "--url: is given twice."],
+  ["http://", 'http://: expected a URL that begins with http:// or https://, got "http://".'],
+  ["http://gpu:8000 now", "now: is not a flag; settings begin with --."],
   // Engines and models
   ["--url gpu:8000", '--url: expected a URL that begins with http:// or https://, got "gpu:8000".'],
   ["--url", "--url: expected a value after it."],

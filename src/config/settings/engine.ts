@@ -17,10 +17,10 @@ export function engineSettings() {
         "that kind on this machine.",
     }),
     model: setting("engine", () => z.string().min(1), {
-      default: "openai/gpt-oss-20b",
       description:
         "The model's name at the inference server, or a GGUF file to run in this process: its path, `hf:user/repository/file.gguf` " +
-        "or a URL.",
+        "or a URL. Absent: the only model that the server offers, or, of several, each whose name contains gpt-oss; without a " +
+        "server, openai/gpt-oss-20b.",
     }),
     engineKey: setting("engine", () => z.string().min(1), {
       description: "API key the gateway sends to the inference server.",

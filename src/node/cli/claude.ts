@@ -1,5 +1,5 @@
 /** `harmony-gateway claude`: the environment variables that point Claude Code at this gateway. */
-import { toBackends } from "../../config/backends.ts";
+import { DEFAULT_MODEL, toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 
@@ -7,7 +7,7 @@ import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 export function toClaudeVariables(settings: Settings): string {
   const backends = toBackends(settings);
   const names = [...new Set(backends.map(({ servedName }) => servedName))];
-  const [main = settings.model] = names;
+  const [main = DEFAULT_MODEL] = names;
   const small = names.find((name) => name !== main) ?? main;
   const lengths = backends.map(({ contextLength }) => contextLength ?? GPT_OSS_CONTEXT);
   const host = /^(0\.0\.0\.0|::)$/.test(settings.host) ? "127.0.0.1" : settings.host;

@@ -1,11 +1,11 @@
 /** `harmony-gateway codex`: the configuration that points Codex at this gateway, and the catalogue of its models. */
 import { toCodexModels } from "../../api/codex-catalogue.ts";
-import { toBackends } from "../../config/backends.ts";
+import { DEFAULT_MODEL, toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 
 /** A `config.toml`. */
 export function toCodexConfig(settings: Settings): string {
-  const [model = settings.model] = servedNames(settings);
+  const [model = DEFAULT_MODEL] = servedNames(settings);
   const host = /^(0\.0\.0\.0|::)$/.test(settings.host) ? "127.0.0.1" : settings.host;
   const address = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/v1`;
   return [

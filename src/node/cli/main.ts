@@ -1,6 +1,5 @@
 /** The command line: which command, and how the process ends. */
 import { SettingsError, suggest, withoutSecrets } from "../../config/resolve.ts";
-import { isGgufFile } from "../../config/backends.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
@@ -16,7 +15,7 @@ import { runKey } from "./key.ts";
 import { ListenError } from "../server/listen-error.ts";
 import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
 import { type Gateway, startGateway } from "../server/serve.ts";
-import { type LoadedSettings, loadSettings } from "./settings.ts";
+import { type LoadedSettings, loadSettings, toBareInput } from "./settings.ts";
 import { StoreBusyError } from "../sqlite/store-busy-error.ts";
 import { hasLostTerminal } from "./terminal.ts";
 import { readVersion } from "../version.ts";
@@ -69,7 +68,9 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
   const { environment } = io;
   if (args.includes("--help") || args.includes("-h")) return io.print(helpFor(args));
   if (args.includes("--version") || args.includes("-v")) return io.print(readVersion());
-  if (command === undefined || command.startsWith("-")) return serve(args, io);
+  if (command === undefined || command.startsWith("-") || toBareInput(command)) {
+    return serve(args, io);
+  }
   switch (command) {
     case "help":
       return io.print(helpFor(rest));
@@ -108,9 +109,9 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
 }
 
 function explainCommand(command: string): string {
-  if (/^https?:\/\//.test(command))
-    return `There is no command ${command}. Write --url ${command}.`;
-  if (isGgufFile(command)) return `There is no command ${command}. Write --model ${command}.`;
+  if (/^[\w.-]+:\d+$/.test(command)) {
+    return `There is no command ${command}. For a server's address, write http://${command}.`;
+  }
   const hint = suggest(command, COMMANDS) || " harmony-gateway --help lists the commands.";
   return `There is no command ${command}.${hint}`;
 }

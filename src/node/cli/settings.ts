@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { explainFile } from "./explain-file.ts";
+import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { portWarnings } from "../../config/port-sharing.ts";
 import {
@@ -62,7 +63,7 @@ interface Source {
 const NONE: Source = { given: [], warnings: [] };
 
 /**
- * `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. The tokens are checked
+ * `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The tokens are checked
  * here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
  */
 function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
@@ -76,7 +77,9 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
   for (const token of tokenize(args)) {
     if (token.kind === "option-terminator") continue;
     if (token.kind === "positional") {
-      if (token.index !== skipped) {
+      const input = toBareInput(token.value);
+      if (input !== undefined) add(input);
+      else if (token.index !== skipped) {
         problems.push(`${token.value}: is not a flag; settings begin with --.`);
       }
       continue;
@@ -115,6 +118,13 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
       problems.push(`${input.source}: is given twice.`);
     }
   }
+}
+
+/** A URL or a GGUF file, which need no flag before them. */
+export function toBareInput(text: string): SettingInput | undefined {
+  if (/^https?:\/\//i.test(text)) return { name: "url", value: text, source: text };
+  if (isGgufFile(text)) return { name: "model", value: text, source: text };
+  return undefined;
 }
 
 function tokenize(args: readonly string[]) {

@@ -1,0 +1,132 @@
+/** Finds the models to serve where the operator has named none, by asking each inference server for its list. */
+import {
+  type BackendEntry,
+  type BackendSettings,
+  DEFAULT_MODEL,
+  toBackends,
+  toEntries,
+  toModelName,
+} from "../config/backends.ts";
+import type { Settings } from "../config/settings.ts";
+import { servableModels } from "../engines/auto.ts";
+import { ENGINES } from "../engines/create-engine.ts";
+import { EngineError } from "../engines/engine-error.ts";
+import { findServer, type ServerKind } from "../engines/find-kind.ts";
+import type { Transport } from "../engines/transport.ts";
+
+export interface FoundSettings {
+  /** An entry of `backends` for each model that was found. */
+  readonly settings: Settings;
+  /** False: some server does not say yet what it offers. It has its models of before, or the default one. */
+  readonly isComplete: boolean;
+}
+
+export interface ModelFinder {
+  /** Settings that name all models are returned as they are. Never rejects. */
+  find(settings: Settings, signal: AbortSignal): Promise<FoundSettings>;
+}
+
+/** The models of one server, and its kind. */
+interface Found {
+  readonly kind: ServerKind;
+  readonly models: readonly string[];
+}
+
+/** More models of one server are left out. */
+const MAX_MODELS = 16;
+
+export function createModelFinder(transport: Transport): ModelFinder {
+  /** What each server said last: one that is restarted keeps the names of its models. */
+  const known = new Map<string, Found>();
+
+  async function ask(backend: BackendSettings, signal: AbortSignal): Promise<Found | undefined> {
+    const url = urlOf(backend);
+    try {
+      const found = await findServer(
+        {
+          url,
+          model: backend.model,
+          transport,
+          ...(backend.engineKey !== undefined && { apiKey: backend.engineKey }),
+          ...(backend.headers !== undefined && { headers: backend.headers }),
+        },
+        signal,
+      );
+      const models = servableModels(found).slice(0, MAX_MODELS);
+      if (models.length > 0) known.set(url, { kind: found.kind, models });
+      else if (found.kind === "fireworks") return { kind: found.kind, models: [DEFAULT_MODEL] };
+    } catch (error) {
+      if (!(error instanceof EngineError) && !signal.aborted) throw error;
+    }
+    return known.get(url);
+  }
+
+  return {
+    async find(settings, signal) {
+      const backends = toBackends(settings);
+      if (!backends.some(({ findsModel }) => findsModel)) return { settings, isComplete: true };
+      const answers = await Promise.all(
+        backends.map((each) => (each.findsModel ? ask(each, signal) : undefined)),
+      );
+      const isMissing = backends.map(({ findsModel }, n) => findsModel && !answers[n]);
+      if (answers.every((each) => each === undefined)) return { settings, isComplete: false };
+      const all = [...new Set(answers.flatMap((each) => each?.models ?? []))];
+      const entries = toEntries(settings).flatMap((entry, n) =>
+        backends[n]?.findsModel === true
+          ? // A server that is down is taken for another one of the same models.
+            toFoundEntries(entry, answers[n] ?? { kind: undefined, models: all })
+          : [pickEntry(entry, settings.model)],
+      );
+      return {
+        settings: { ...settings, backends: withAlias(entries) },
+        isComplete: !isMissing.includes(true),
+      };
+    },
+  };
+}
+
+/** A finding backend has a kind with a default, or a URL. */
+function urlOf({ engine, url }: BackendSettings): string {
+  if (url !== undefined || engine === "auto") return url ?? "";
+  const entry = ENGINES[engine].url;
+  return typeof entry === "object" ? entry.default : "";
+}
+
+/** A name that the operator has given stands for the first model. */
+function toFoundEntries(
+  entry: BackendEntry,
+  { kind, models }: { readonly kind: ServerKind | undefined; readonly models: readonly string[] },
+): BackendEntry[] {
+  const served = entry.servedName === undefined ? models : models.slice(0, 1);
+  const engine = entry.engine === "auto" ? (kind ?? entry.engine) : entry.engine;
+  return served.map((model) => ({
+    ...pickEntry(entry, model),
+    engine,
+    servedName: entry.servedName ?? toModelName(model),
+  }));
+}
+
+/** Without the other settings, where the entry stands for the single ones. */
+function pickEntry(entry: BackendEntry, model: string | undefined): BackendEntry {
+  return {
+    name: entry.name,
+    engine: entry.engine,
+    url: entry.url,
+    model: entry.model ?? model,
+    engineKey: entry.engineKey,
+    servedName: entry.servedName,
+    aliases: entry.aliases,
+    contextLength: entry.contextLength,
+    maxConcurrent: entry.maxConcurrent,
+    tokenEndpoint: entry.tokenEndpoint,
+    headers: entry.headers,
+    extraBody: entry.extraBody,
+  };
+}
+
+/** The default name finds the only model, so that an example from the docs works unchanged. */
+function withAlias(entries: BackendEntry[]): BackendEntry[] {
+  const names = new Set(entries.map(({ servedName, model }) => servedName ?? model));
+  if (names.size !== 1 || names.has(DEFAULT_MODEL)) return entries;
+  return entries.map((each) => ({ ...each, aliases: [...each.aliases, DEFAULT_MODEL] }));
+}
