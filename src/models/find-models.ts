@@ -10,7 +10,6 @@ import {
 import type { Settings } from "../config/settings.ts";
 import { servableModels } from "../engines/auto.ts";
 import { ENGINES } from "../engines/create-engine.ts";
-import { EngineError } from "../engines/engine-error.ts";
 import { findServer, type ServerKind } from "../engines/find-kind.ts";
 import type { Transport } from "../engines/transport.ts";
 
@@ -55,8 +54,8 @@ export function createModelFinder(transport: Transport): ModelFinder {
       const models = servableModels(found).slice(0, MAX_MODELS);
       if (models.length > 0) known.set(url, { kind: found.kind, models });
       else if (found.kind === "fireworks") return { kind: found.kind, models: [DEFAULT_MODEL] };
-    } catch (error) {
-      if (!(error instanceof EngineError) && !signal.aborted) throw error;
+    } catch {
+      // The probe of its engine reports the reason.
     }
     return known.get(url);
   }
@@ -66,7 +65,7 @@ export function createModelFinder(transport: Transport): ModelFinder {
       const backends = toBackends(settings);
       if (!backends.some(({ findsModel }) => findsModel)) return { settings, isComplete: true };
       const answers = await Promise.all(
-        backends.map((each) => (each.findsModel ? ask(each, signal) : undefined)),
+        backends.map(async (each) => (each.findsModel ? ask(each, signal) : undefined)),
       );
       const isMissing = backends.map(({ findsModel }, n) => findsModel && !answers[n]);
       if (answers.every((each) => each === undefined)) return { settings, isComplete: false };

@@ -53,8 +53,12 @@ export interface Generation {
   readonly fetch: FetchHandler;
   /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs` or when the signal is aborted. */
   firstProbe(timeoutMs: number, signal: AbortSignal): Promise<void>;
-  /** Probes engines until they are ready, then checks their health. */
-  monitor(): void;
+  /**
+   * Probes engines until they are ready, then checks their health.
+   *
+   * @param onReady called instead of a line in the log when a model is ready.
+   */
+  monitor(onReady?: () => void): void;
   stopMonitoring(): Promise<void>;
   /** Requests in flight go on. What new ones would use is closed: connections to MCP servers, and idle WebSockets. */
   retire(): Promise<void>;
@@ -103,13 +107,16 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
       const within = AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]);
       await Promise.all(models.all.map((model) => model.probe(within)));
     },
-    monitor() {
+    monitor(onReady) {
       monitoring = monitorModels(models, {
         timeoutMs: settings.connectTimeoutMs,
         firstWaitMs: FIRST_WAIT_MS,
         longestWaitMs: LONGEST_WAIT_MS,
         healthIntervalMs: settings.healthIntervalMs,
-        onStatus: (model, status) => reportStatus(model, status, log),
+        onStatus: (model, status) => {
+          if (onReady !== undefined && status.state === "ready") onReady();
+          else reportStatus(model, status, log);
+        },
         onBackend: (model, backend, what) =>
           what === "health"
             ? reportHealth(model, backend, log)

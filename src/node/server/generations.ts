@@ -1,46 +1,85 @@
-/** The generation that serves requests, and its replacement when settings are read again. */
+/** The generation that serves requests, and its replacement when settings are read again or models are found. */
 import { withoutSecrets } from "../../config/resolve.ts";
 import type { Settings } from "../../config/settings.ts";
+import {
+  createModelFinder,
+  type FoundSettings,
+  type ModelFinder,
+} from "../../models/find-models.ts";
+import { sleep } from "../../streams/timers.ts";
+import { describeForLog } from "../../telemetry/observe-models.ts";
 import { describeBackends } from "./describe-backends.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { createGeneration, type Generation, type Shared } from "./generation.ts";
 import { keepFixed } from "./reload.ts";
 
+/** A server that hangs delays the start by this long. */
+const FIND_TIMEOUT_MS = 2_000;
+/** Between two questions to a server that has not yet said what it offers. Doubled each time, up to the longest. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/** Settings to serve by, and the reason in the log. */
+interface Wanted {
+  readonly settings: Settings;
+  readonly event: "settings read again" | "models found";
+}
+
 export class Generations {
   readonly #settings: Settings;
   readonly #shared: Shared;
+  readonly #finder: ModelFinder;
   #current: Generation;
+  /** The settings of the current generation, with the models that were found. */
+  #served: FoundSettings;
   #reloading = Promise.resolve();
   /** The last settings that were read and not yet tried. */
-  #wanted: Settings | undefined;
+  #wanted: Wanted | undefined;
   /** Aborted when the settings that are being tried are no longer wanted. */
   #trying = new AbortController();
+  /** Aborted when other settings are served. */
+  #finding = new AbortController();
 
-  constructor(settings: Settings, shared: Shared) {
+  /** Asks servers for their models, if the settings name none, before it creates the first generation. */
+  static async open(settings: Settings, shared: Shared): Promise<Generations> {
+    const finder = createModelFinder(shared.transport);
+    return new Generations(settings, shared, finder, await find(finder, settings, shared));
+  }
+
+  private constructor(
+    settings: Settings,
+    shared: Shared,
+    finder: ModelFinder,
+    served: FoundSettings,
+  ) {
     this.#settings = settings;
     this.#shared = shared;
-    this.#current = createGeneration(settings, shared);
+    this.#finder = finder;
+    this.#served = served;
+    this.#current = createGeneration(served.settings, shared);
   }
 
   readonly fetch: FetchHandler = (request, env) => this.#current.fetch(request, env);
 
+  /** For the log. */
+  get backends() {
+    return describeBackends(this.#served.settings, this.#shared.models);
+  }
+
   monitor(): void {
-    this.#current.monitor();
+    this.#monitor(this.#settings);
   }
 
   /** Later settings replace those that are still being tried. */
   reload(settings: Settings): Promise<void> {
-    this.#wanted = settings;
-    this.#trying.abort();
-    const done = this.#reloading.then(() => this.#tryWanted());
-    this.#reloading = done.catch(() => {});
-    return done;
+    return this.#replace({ settings, event: "settings read again" });
   }
 
   /** Ends monitoring and a reload that is being tried. Requests in flight continue. */
   async stop(): Promise<void> {
     this.#wanted = undefined;
     this.#trying.abort();
+    this.#finding.abort();
     await this.#reloading;
     await this.#current.stopMonitoring();
   }
@@ -49,24 +88,70 @@ export class Generations {
     return this.#current.retire();
   }
 
+  #replace(wanted: Wanted): Promise<void> {
+    this.#wanted = wanted;
+    this.#trying.abort();
+    const done = this.#reloading.then(() => this.#tryWanted());
+    this.#reloading = done.catch(() => {});
+    return done;
+  }
+
   async #tryWanted(): Promise<void> {
     if (this.#wanted === undefined) return;
-    const { settings, restartFor } = keepFixed(this.#settings, this.#wanted);
+    const { event } = this.#wanted;
+    const { settings, restartFor } = keepFixed(this.#settings, this.#wanted.settings);
     this.#wanted = undefined;
     const { signal } = (this.#trying = new AbortController());
-    const successor = createGeneration(settings, this.#shared);
+    const served = await find(this.#finder, settings, this.#shared);
+    const successor = createGeneration(served.settings, this.#shared);
     await successor.firstProbe(settings.connectTimeoutMs, signal);
     if (signal.aborted) return successor.retire();
     const former = this.#current;
+    this.#finding.abort();
     this.#current = successor;
+    this.#served = served;
     await former.stopMonitoring();
     await former.retire();
-    successor.monitor();
-    const { log, models } = this.#shared;
-    log.debug("settings", withoutSecrets(settings));
-    log.info("settings read again", {
+    this.#monitor(settings);
+    const { log } = this.#shared;
+    log.debug("settings", withoutSecrets(served.settings));
+    log.info(event, {
       ...(restartFor.length > 0 && { restartFor }),
-      backends: describeBackends(settings, models),
+      backends: this.backends,
     });
   }
+
+  #monitor(settings: Settings): void {
+    if (this.#served.isComplete) return this.#current.monitor();
+    this.#finding = new AbortController();
+    const { signal } = this.#finding;
+    const ready = new AbortController();
+    // A model under the default name is not reported: it is about to be replaced by those of the server.
+    const isDefault = this.#served.settings === settings;
+    this.#current.monitor(isDefault ? () => ready.abort() : undefined);
+    this.#findLater(settings, ready.signal, signal).catch((error: unknown) => {
+      this.#shared.log.error("failure", describeForLog(error));
+    });
+  }
+
+  /** Asks until each server has said what it offers, at once when an engine becomes ready. */
+  async #findLater(settings: Settings, ready: AbortSignal, signal: AbortSignal): Promise<void> {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      const awake = ready.aborted ? signal : AbortSignal.any([signal, ready]);
+      await sleep(waitMs, awake);
+      if (signal.aborted) return;
+      const { isComplete } = await find(this.#finder, settings, this.#shared);
+      if (signal.aborted) return;
+      if (isComplete) return this.#replace({ settings, event: "models found" });
+    }
+  }
+}
+
+async function find(
+  finder: ModelFinder,
+  settings: Settings,
+  { models }: Shared,
+): Promise<FoundSettings> {
+  if (models !== undefined) return { settings, isComplete: true };
+  return finder.find(settings, AbortSignal.timeout(FIND_TIMEOUT_MS));
 }

@@ -10,7 +10,6 @@ import { createConsoleLog } from "../console/console-log.ts";
 import { openLogOutput } from "../console/log-output.ts";
 import { createEngineTransport } from "../engine-http/engine-transport.ts";
 import { CloseStack } from "./close-stack.ts";
-import { describeBackends } from "./describe-backends.ts";
 import type { Shared } from "./generation.ts";
 import { Generations } from "./generations.ts";
 import { listen } from "./listen.ts";
@@ -99,7 +98,7 @@ async function openGateway(
     upgrade: webSockets?.upgrade,
   };
   registerProcessMetrics(shared.registry, droppedLines);
-  const generations = new Generations(settings, shared);
+  const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
   // Open until the server has closed: it says that the process is shutting down, and how many turns are left.
   const own = opened.use(await openMetricsPort(settings, generations.fetch, shutdown));
@@ -119,7 +118,7 @@ async function openGateway(
     keys: settings.keys.length,
     store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
     seconds: process.uptime(),
-    backends: describeBackends(settings, options.models),
+    backends: generations.backends,
     inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
