@@ -108,7 +108,7 @@ export function servableModels({ kind, models }: FoundServer): readonly string[]
   return named.filter((name) => /gpt-?oss/i.test(name));
 }
 
-/** A server without a list is asked for the model of the default name. */
+/** The default name stays for a provider whose list is not the operator's choice. */
 function findModel(server: FoundServer, { url, model }: AutoOptions): string {
   if (server.kind === "fireworks" || server.models.includes(model)) return model;
   const [first] = servableModels(server);

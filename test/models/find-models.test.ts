@@ -105,14 +105,14 @@ test("the operator's names stay: of the model, and of what clients call it", asy
   ]);
 });
 
-test("a named kind is asked for its models at its default address", async () => {
+test("the finder queries a named kind at its default address", async () => {
   const list = { "http://127.0.0.1:30000/v1/models": offer(["gpt-oss"], "sglang") };
   expect((await find({ engine: "sglang" }, list)).served).toMatchObject([
     { servedName: "gpt-oss", name: "sglang" },
   ]);
 });
 
-test("neither the demo nor a hosted provider is asked", async () => {
+test("the finder queries neither the demo nor a hosted provider", async () => {
   for (const given of [{}, { engine: "fireworks", engineKey: "k" }]) {
     const transport = servers({});
     const settings = testSettings(given);
