@@ -19,7 +19,7 @@ export interface BackendSettings {
   /** The name at the inference server. */
   readonly model: string;
   readonly engineKey: string | undefined;
-  /** The operator has named no model, and the server can be asked which models it offers. */
+  /** The operator has named no model, and the server has a list of those it offers. */
   readonly findsModel: boolean;
   /** The name for clients. */
   readonly servedName: string;
