@@ -11,8 +11,6 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 const root = path.join(__dirname, "..");
 const entry = path.join(root, "src", "node.ts");
 
-if (process.env.npm_lifecycle_event === "start") followShell();
-
 if (!existsSync(path.join(root, "node_modules", "hono"))) {
   console.error("The dependencies are not installed yet. Run: npm ci --omit=dev");
   process.exitCode = 1;
@@ -35,21 +33,10 @@ if (!existsSync(path.join(root, "node_modules", "hono"))) {
   else process.exitCode = 1;
 }
 
-/** npm passes a signal on to the shell it has started, which ends without the gateway. So the end of the shell is the signal. */
-function followShell() {
-  const shell = process.ppid;
-  const looking = setInterval(() => {
-    if (process.ppid === shell) return;
-    clearInterval(looking);
-    process.kill(process.pid, "SIGTERM");
-  }, 200);
-  looking.unref();
-}
-
 function start(node) {
   const command = [...process.execArgv, entry, ...process.argv.slice(2)];
   const child = spawn(node, command, { stdio: "inherit" });
-  // The signal reaches both from a terminal; this one waits for the other's end.
+  // The child's end is this process's end. It takes a signal of the terminal, which reaches both, for one.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => child.kill(signal));
   }

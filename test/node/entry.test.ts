@@ -73,7 +73,8 @@ describe("serving", () => {
     expect(await started.exit).toBe(0);
   });
 
-  test("a second signal exits at once", async () => {
+  /** A gateway with a request that never ends. */
+  async function startBusy() {
     const engine = await silentServer();
     const started = run(["--port", "0", "--engine", "vllm", "--url", engine.url]);
     const baseURL = await listening(started);
@@ -84,10 +85,27 @@ describe("serving", () => {
       body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
     }).catch((error: unknown) => error);
     await expect.poll(() => engine.requests()).toBe(2);
+    return { started, failure };
+  }
+
+  test("a second signal exits at once", async () => {
+    const { started, failure } = await startBusy();
     started.process.kill("SIGINT");
     await expect.poll(() => started.out()).toContain('"shutdown"');
-    started.process.kill("SIGINT");
+    // One that follows at once counts as the same.
+    const again = setInterval(() => started.process.kill("SIGINT"), 100);
     expect(await started.exit).toBe(1);
+    clearInterval(again);
+    expect(await failure).toBeInstanceOf(TypeError);
+  });
+
+  test("a signal that arrives twice, from a terminal and by npm, is one", async () => {
+    const { started, failure } = await startBusy();
+    started.process.kill("SIGINT");
+    started.process.kill("SIGINT");
+    await expect.poll(() => started.out()).toContain('"shutdown"');
+    expect(started.process.exitCode).toBe(null);
+    started.process.kill("SIGKILL");
     expect(await failure).toBeInstanceOf(TypeError);
   });
 

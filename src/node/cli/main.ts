@@ -187,6 +187,7 @@ async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
 async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   let gateway: Gateway;
   let log: Log;
+  let interrupted: Promise<void>;
   try {
     const { settings, warnings } = loadSettings(args, io.environment);
     const output = openLogOutput();
@@ -200,7 +201,8 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
       demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
       environment: io.environment,
     });
-    // Before the gateway says that it has started: without a handler the signal ends the process.
+    // Before the gateway says that it has started: without a handler a signal ends the process.
+    interrupted = interruption();
     process.on("SIGHUP", () => {
       if (hasLostTerminal()) process.emit("SIGTERM");
       else void reload(starting, () => loadSettings(args, io.environment), log);
@@ -212,10 +214,8 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     io.printError(error.message);
     return io.fail(EXIT_FAILURE);
   }
-  await interruption();
+  await interrupted;
   log.info("shutdown");
-  process.once("SIGINT", () => process.exit(EXIT_FAILURE));
-  process.once("SIGTERM", () => process.exit(EXIT_FAILURE));
   await gateway.close();
   // Idle connections to engines would keep the process alive for a while.
   process.exit();
@@ -237,10 +237,19 @@ async function reload(
   }
 }
 
-/** Resolves at the first SIGINT or SIGTERM. */
+/** A signal of the terminal reaches the gateway, and npm, which passes it on: both together are one. */
+const SAME_SIGNAL_MS = 500;
+
+/** Resolves at the first SIGINT or SIGTERM. A later one ends the process at once. */
 function interruption(): Promise<void> {
   return new Promise((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
+    let firstAt: number | undefined;
+    const interrupt = () => {
+      firstAt ??= performance.now();
+      if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(EXIT_FAILURE);
+      resolve();
+    };
+    process.on("SIGINT", interrupt);
+    process.on("SIGTERM", interrupt);
   });
 }
