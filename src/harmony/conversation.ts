@@ -28,6 +28,8 @@ export interface Message {
   readonly contentType?: string;
   /** How the model wrote the header of a call, if that is known: it is written so in any layout. */
   readonly order?: HeaderOrder;
+  /** With `order`: no space stands before the marker of the content type, `to=functions.f<|constrain|>json`. */
+  readonly isJoined?: boolean;
   /** A string is one text part. */
   readonly content: string | readonly ContentPart[];
 }

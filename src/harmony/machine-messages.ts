@@ -7,7 +7,6 @@
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
 import { isHeaderText, isProse, readHeader } from "./header.ts";
 import type { Header, Meaning, MessageMeaning } from "./header.ts";
-import type { HeaderOrder } from "./conversation.ts";
 import { beginsLikeAnalysis } from "./lost-markers.ts";
 import { between, firstHeader, MARKER_LENGTH, toHeader } from "./machine-state.ts";
 import type { Between, Body, FirstHeader, OpenHeader, State } from "./machine-state.ts";
@@ -267,20 +266,26 @@ function toPartHeader({ sections }: Header): PartHeader {
     ...(recipient !== undefined && { recipient }),
     ...(contentType !== undefined && { contentType }),
   };
-  const order = recipient === undefined ? undefined : orderOf(header, sections);
-  return order === undefined ? header : { ...header, order };
+  return recipient === undefined ? header : { ...header, ...writingOf(header, sections) };
 }
 
 const MARKERS = { start: "", channel: "<|channel|>", constrain: "<|constrain|>" } as const;
 
 /** Undefined: the header is written in neither order. */
-function orderOf(
+function writingOf(
   { channel, recipient, contentType }: PartHeader,
   sections: Header["sections"],
-): HeaderOrder | undefined {
+): Pick<PartHeader, "order" | "isJoined"> | undefined {
   const text = sections.map((section) => MARKERS[section.after] + section.text).join("");
   const written = text.replace(/^assistant(?= |<|$)/, "");
-  const type = contentType === undefined ? "" : ` ${contentType}`;
-  if (written === ` to=${recipient}<|channel|>${channel}${type}`) return "recipient-first";
-  return written === `<|channel|>${channel} to=${recipient}${type}` ? "channel-first" : undefined;
+  const spaced = contentType === undefined ? "" : ` ${contentType}`;
+  const isSpaced = written.endsWith(spaced) || !contentType?.startsWith(MARKERS.constrain);
+  const type = isSpaced ? spaced : contentType;
+  const isJoined = isSpaced ? {} : { isJoined: true };
+  if (written === ` to=${recipient}<|channel|>${channel}${type}`) {
+    return { order: "recipient-first", ...isJoined };
+  }
+  return written === `<|channel|>${channel} to=${recipient}${type}`
+    ? { order: "channel-first", ...isJoined }
+    : undefined;
 }

@@ -7,6 +7,7 @@
 import { createArgumentsFilter } from "./arguments.ts";
 import type { ArgumentsFilter } from "./arguments.ts";
 import { CallDoubt, type CallProof } from "./call-doubt.ts";
+import type { CallHeader } from "./call-form.ts";
 import type { Message } from "./conversation.ts";
 import type { Recovery } from "./recoveries.ts";
 
@@ -46,7 +47,7 @@ export type ParseEvent =
  * Fields of the message's header as written. Absent if `<|message|>` did not close a header. `order`: only of a call whose
  * header is written again exactly from these fields.
  */
-export type PartHeader = Pick<Message, "channel" | "recipient" | "contentType" | "order">;
+export type PartHeader = CallHeader & Pick<Message, "recipient">;
 
 /** Ordinary tokens in bodies, by kind of part. */
 export interface BodyTokens {

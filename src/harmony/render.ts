@@ -82,7 +82,10 @@ export interface Renderer {
 }
 
 /** A message that the model continues. */
-export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType" | "order"> {
+export interface Opening extends Pick<
+  Message,
+  "recipient" | "channel" | "contentType" | "order" | "isJoined"
+> {
   /** The beginning of the body. */
   readonly text?: string;
 }
@@ -279,7 +282,7 @@ function writeAuthor(out: Writer, { role, name }: Message): void {
 
 /** From after the author to `<|message|>`. */
 function writeHeader(out: Writer, header: Opening, layout: Layout): void {
-  const { recipient, channel, contentType, order } = header;
+  const { recipient, channel, contentType, order, isJoined } = header;
   const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
   const channelFirst =
     order === undefined
@@ -292,7 +295,8 @@ function writeHeader(out: Writer, header: Opening, layout: Layout): void {
   }
   if (channelFirst) out.text(to);
   const isMarked = order === undefined && layout === "channel-first";
-  if (contentType !== undefined) writeContentType(out, contentType, isMarked);
+  const space = order !== undefined && isJoined ? "" : " ";
+  if (contentType !== undefined) writeContentType(out, contentType, { isMarked, space });
   out.special(PIECES.message);
 }
 
@@ -300,11 +304,15 @@ function writeHeader(out: Writer, header: Opening, layout: Layout): void {
  * The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. `isMarked`: the id
  * is written in any case.
  */
-function writeContentType(out: Writer, contentType: string, isMarked: boolean): void {
+function writeContentType(
+  out: Writer,
+  contentType: string,
+  { isMarked, space }: { readonly isMarked: boolean; readonly space: string },
+): void {
   const marker = PIECES.constrain.text;
   const marked = contentType.startsWith(marker);
   if (marked || isMarked) {
-    out.text(" ");
+    out.text(space);
     out.special(PIECES.constrain);
     out.text(marked ? contentType.slice(marker.length) : contentType);
   } else {

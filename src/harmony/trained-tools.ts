@@ -2,6 +2,7 @@
  * The tools that gpt-oss was trained with, `browser` and `python`: what the system message says of them, word for word
  * (openai/harmony, `ToolNamespaceConfig`), and how calls and results are written.
  */
+import type { CallHeader } from "./call-form.ts";
 import type { Message, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson } from "./json.ts";
 import { toHeaderName } from "./messages.ts";
@@ -133,9 +134,6 @@ export function trainedCallMessage(
 ): Message {
   return { role: "assistant", recipient: toHeaderName(recipient), ...header, content: body };
 }
-
-/** The form of a call's header without its recipient. */
-export type CallHeader = Pick<Message, "channel" | "contentType" | "order">;
 
 const TRAINED_HEADER: CallHeader = { channel: "analysis", contentType: "code" };
 

@@ -30,11 +30,12 @@ export function readKeptCall(value: unknown): KeptCall | undefined {
   if (read === undefined) return undefined;
   const messages = read.messages.map((message): Message => {
     if (message.role === "tool") return message;
-    const { contentType, order, ...fields } = message;
+    const { contentType, order, isJoined, ...fields } = message;
     return {
       ...fields,
       ...(contentType !== undefined && { contentType }),
       ...(order !== undefined && { order }),
+      ...(isJoined !== undefined && { isJoined }),
     };
   });
   return { messages, state: read.state };
@@ -63,6 +64,7 @@ const keptCall = lazy(() =>
             channel: text(),
             contentType: text().optional(),
             order: headerOrder().optional(),
+            isJoined: z.boolean().optional(),
             content: text(),
           }),
           z.object({

@@ -8,7 +8,7 @@
  *
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
-import type { CallHeader } from "../harmony/trained-tools.ts";
+import type { CallHeader } from "../harmony/call-form.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {

@@ -13,7 +13,7 @@ import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
 import { currentTraceId } from "./tracing/tracer.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import type { ShownCall } from "../tools/builtin-tool.ts";
-import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
+import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
 
 /** The gateway's meters. Names begin with `harmony_gateway_`, except those of the conventions. */
 export interface Meters {
@@ -26,6 +26,8 @@ export interface Meters {
   readonly tokens: Counter;
   /** Repairs the parser made, by kind. */
   readonly recoveries: Counter;
+  /** Calls by the form in which the model wrote their headers. */
+  readonly callHeaders: Counter;
   /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
   readonly builtinCalls: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
@@ -55,6 +57,10 @@ export function createMeters(registry: Registry): Meters {
     recoveries: registry.counter(
       "harmony_gateway_recoveries_total",
       "Repairs of what the model wrote, by kind.",
+    ),
+    callHeaders: registry.counter(
+      "harmony_gateway_call_headers_total",
+      "Calls by the form in which the model wrote their headers. Headers that the gateway or a constraint wrote are not counted.",
     ),
     builtinCalls: registry.counter(
       "harmony_gateway_builtin_calls_total",
@@ -169,11 +175,18 @@ class TurnObserver {
     } else if (event.type === "end") {
       countEnd(this.#model, event, this.#deps.meters);
       this.#end(event.finish, toEndFields(event), { usage: event.usage });
-    } else if (event.type === "part-start" && this.#firstTokenSeconds === undefined) {
-      this.#firstTokenSeconds = this.#seconds();
-      this.#deps.meters.firstTokenSeconds.observe(this.#labels(), this.#firstTokenSeconds);
+    } else if (event.type === "part-start") {
+      this.#seeStart(event.part);
     }
     if (this.#deps.logContent) this.#keep(event);
+  }
+
+  #seeStart(part: Part): void {
+    const { meters } = this.#deps;
+    if ("form" in part && part.form !== undefined) meters.callHeaders.add({ form: part.form });
+    if (this.#firstTokenSeconds !== undefined) return;
+    this.#firstTokenSeconds = this.#seconds();
+    meters.firstTokenSeconds.observe(this.#labels(), this.#firstTokenSeconds);
   }
 
   #keep(event: TurnEvent): void {

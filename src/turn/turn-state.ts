@@ -101,6 +101,7 @@ export function openMessage(state: TurnState, header: readonly TokenId[] = []): 
 /** Parses and emits what the gateway has written in the model's place. */
 export function parseWritten(state: TurnState, ids: readonly TokenId[]): void {
   state.onFact?.({ type: "parsed-header", ids });
+  state.emitter.choosesHeaders = false;
   void state.output.emit(state.emitter.push(state.parser.pushIds(ids)));
 }
 

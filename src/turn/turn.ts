@@ -9,7 +9,7 @@ import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
-import type { CallHeader } from "../harmony/trained-tools.ts";
+import type { CallHeader } from "../harmony/call-form.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
@@ -197,12 +197,19 @@ export type Part =
       readonly name: string;
       /** Of a tool of the model's training: the header, if it is written again exactly so. */
       readonly header?: CallHeader;
+      /**
+       * The name of the form in which the model wrote the header, or `other`. Absent: the gateway wrote it, or a constraint of
+       * the whole turn.
+       */
+      readonly form?: string;
     }
   /** A call that the gateway runs. `name` is its recipient: `python`, `label.tool`; the text is code or arguments. */
   | {
       readonly kind: "builtin-call";
       readonly id: string;
       readonly name: string;
+      /** As of a `tool-call`. */
+      readonly form?: string;
       /** The server whose tool this one stands for. */
       readonly origin?: ToolOrigin;
       /** It is not run, and the turn ends: the client has to approve of it first. */

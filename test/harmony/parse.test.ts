@@ -410,7 +410,6 @@ test.each([
 });
 
 test.each([
-  "<|channel|>commentary to=functions.f<|constrain|>json",
   "<|channel|>commentary <|constrain|>json to=functions.f",
   "<|channel|>commentary  to=functions.f json",
   "<|channel|>commentary",

@@ -1,4 +1,5 @@
 /** Converts the messages of a chat request to Harmony messages. */
+import type { CallHeader } from "../../harmony/call-form.ts";
 import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -10,11 +11,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import {
-  type CallHeader,
-  trainedCallMessage,
-  trainedResultMessage,
-} from "../../harmony/trained-tools.ts";
+import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import { RequestError } from "../errors.ts";

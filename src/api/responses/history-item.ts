@@ -1,6 +1,6 @@
 /** An item of the conversation, as the prompt is made from it. */
 import type { Message } from "../../harmony/conversation.ts";
-import type { CallHeader } from "../../harmony/trained-tools.ts";
+import type { CallHeader } from "../../harmony/call-form.ts";
 import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";

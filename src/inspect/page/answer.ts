@@ -35,6 +35,7 @@ export function answerPane({ record, row }: LoadedTurn): TemplateResult {
             <span class="badge ${hue}" aria-hidden="true">${LETTERS[hue]}</span>
             <strong>${NAMES[part.kind] ?? part.kind}</strong>
             ${part.name ? html`<code>${part.name}</code>` : nothing}
+            ${part.form ? html`<span class="quiet">header ${part.form}</span>` : nothing}
             ${part.sent ? nothing : html`<span class="why">not sent</span>`}
             ${part.failed ? html`<span class="why">failed</span>` : nothing}
           </div>

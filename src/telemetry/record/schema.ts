@@ -236,6 +236,12 @@ const part = lazy(() =>
     contentType: z.string().optional(),
     text: recordedText(),
     header: z.enum(["model", "gateway"]).describe("Who wrote its header."),
+    form: z
+      .string()
+      .optional()
+      .describe(
+        "Of a call: the form of its header, if the model wrote it; `other` is none of those that are put back.",
+      ),
     spans: z.array(span()),
     sent: z.boolean().describe("False: not given out, such as an answer that was rejected."),
     failed: z.boolean().optional().describe("Of a tool's result."),

@@ -1,4 +1,5 @@
 /** The parts and recoveries of a recorded turn. */
+import type { Part } from "../../turn/turn.ts";
 import type { ParsedPart, ParsedTurn } from "./parse-again.ts";
 import type { TurnRecording } from "./recording.ts";
 import type { RecordedPart, RecordedRecovery } from "./schema.ts";
@@ -12,7 +13,7 @@ export function toParts(recording: TurnRecording, { parts }: ParsedTurn): Record
     // A function that the gateway runs is written like any other.
     const isRun = emitted?.part.kind === "builtin-call";
     const kind = isRun ? "builtin-call" : part.kind;
-    const own = toPart({ ...part, kind }, emitted !== undefined, id);
+    const own = toPart({ ...part, kind }, emitted?.part, id);
     const note = id === undefined ? undefined : results.get(id);
     if (note === undefined) return [own];
     const [, message] = note.result.messages;
@@ -35,7 +36,7 @@ export function toParts(recording: TurnRecording, { parts }: ParsedTurn): Record
   });
 }
 
-function toPart(part: ParsedPart, sent: boolean, id: string | undefined): RecordedPart {
+function toPart(part: ParsedPart, emitted: Part | undefined, id: string | undefined): RecordedPart {
   const { kind, name, channel, recipient, contentType, text, header, spans } = part;
   return {
     kind,
@@ -46,8 +47,9 @@ function toPart(part: ParsedPart, sent: boolean, id: string | undefined): Record
     ...(contentType !== undefined && { contentType }),
     text,
     header,
+    ...(emitted !== undefined && "form" in emitted && { form: emitted.form }),
     spans: spans.map((span) => ({ ...span })),
-    sent,
+    sent: emitted !== undefined,
   };
 }
 

@@ -50,11 +50,12 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
 function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
   if (part.origin !== undefined)
     return [callMessage(part.name, raw), resultMessage(part.name, text)];
-  const { channel = "analysis", contentType, order } = header ?? {};
+  const { channel = "analysis", contentType, order, isJoined } = header ?? {};
   const written = {
     channel,
     ...(contentType !== undefined && { contentType }),
     ...(order !== undefined && { order }),
+    ...(isJoined !== undefined && { isJoined }),
   };
   return [
     { role: "assistant", recipient: part.name, ...written, content: raw },

@@ -4,9 +4,9 @@
  * Assigns call ids, ends the answer at a stop string, and holds parts back until they have been checked.
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
+import { type CallHeader, formOf } from "../../harmony/call-form.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
 import { isBuiltInTool } from "../../harmony/recipient.ts";
-import type { CallHeader } from "../../harmony/trained-tools.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import { type CitationFilter, type CitedText, createCitationFilter } from "./citations.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
@@ -48,6 +48,8 @@ export interface PartEmitter {
   readonly refused: string | undefined;
   /** The call that comes next is one the client has approved. */
   approved: ApprovedCall | undefined;
+  /** Whether the model chooses how headers are written, as it does unless the gateway or a constraint writes them. */
+  choosesHeaders: boolean;
   /** A call is complete that the gateway runs. */
   readonly hasBuiltinCall: boolean;
   /** The same call, once. */
@@ -98,6 +100,7 @@ class Emitter implements PartEmitter {
   refused: string | undefined;
   stopSequence: string | undefined;
   approved: ApprovedCall | undefined;
+  choosesHeaders = true;
   readonly #options: PartEmitterOptions;
   text = "";
   blankTail = 0;
@@ -265,18 +268,23 @@ class Emitter implements PartEmitter {
       const id = this.#options.newCallId();
       const recipient = this.#options.builtins?.recipientOf(name);
       return recipient === undefined
-        ? { kind: "tool-call", id, name, ...sampledHeader(event) }
-        : this.#toBuiltinCall(id, recipient);
+        ? { kind: "tool-call", id, name, ...sampledHeader(event), ...this.#formOf(event) }
+        : this.#toBuiltinCall({ id, name: recipient }, event);
     }
     if (event.part === "builtin-call") {
-      return this.#toBuiltinCall(this.#options.newCallId(), event.name);
+      return this.#toBuiltinCall({ id: this.#options.newCallId(), name: event.name }, event);
     }
     const folded = event.part === "preamble" && this.#options.foldPreambles;
     return { kind: folded ? "reasoning" : event.part };
   }
 
-  #toBuiltinCall(id: string, name: string): Part {
-    return toBuiltinPart({ id, name }, this.#options.builtins, this.approved);
+  #toBuiltinCall(call: { readonly id: string; readonly name: string }, event: PartStart): Part {
+    const { builtins } = this.#options;
+    return { ...toBuiltinPart(call, builtins, this.approved), ...this.#formOf(event) };
+  }
+
+  #formOf({ header }: PartStart): { readonly form?: string } {
+    return this.choosesHeaders ? { form: formOf(header)?.name ?? "other" } : {};
   }
 
   #createCitations(): CitationFilter | undefined {

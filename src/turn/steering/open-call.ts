@@ -31,7 +31,7 @@ export function toBuiltinPart(
   { id, name }: Pick<WrittenCall["part"], "id" | "name">,
   builtins: EmittedBuiltins | undefined,
   approved: ApprovedCall | undefined,
-): Part {
+): WrittenCall["part"] {
   const { origin, awaitsApproval } = builtins?.describe(name) ?? {};
   return {
     kind: "builtin-call",

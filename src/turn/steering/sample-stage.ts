@@ -13,6 +13,7 @@ import { cutMessage, endMessage, type TurnState } from "../turn-state.ts";
 export function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
   leaveStage(state);
   state.stage = stage;
+  state.emitter.choosesHeaders = stage !== "constrained-turn";
   state.callsBefore = state.emitter.count("tool-call");
   const constraint = toConstraint(state);
   holdUnchecked(state, constraint !== undefined);
