@@ -26,6 +26,7 @@ const OTHER_COMMANDS = new Set([
   "replay",
   "doctor",
   "key",
+  "store",
   "config",
   "claude",
   "codex",

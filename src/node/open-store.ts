@@ -3,7 +3,7 @@ import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import { maxEntryBytes, toMemoryStore, toStoreBounds } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
-import type { SqliteStore } from "./sqlite/sqlite-store.ts";
+import type { SqliteStore, SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -50,9 +50,9 @@ const SQLITE = "sqlite:";
 export async function openFile(
   path: string,
   settings: Settings,
-  options: { readonly mayCreate?: boolean } = {},
+  options: Partial<Pick<SqliteStoreOptions, "mayCreate" | "timeoutMs">> = {},
 ): Promise<SqliteStore> {
   const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
   const { limits, quotaOf } = toStoreBounds(settings);
-  return openSqliteStore(path, { ...options, timeoutMs: settings.storeTimeoutMs, limits, quotaOf });
+  return openSqliteStore(path, { timeoutMs: settings.storeTimeoutMs, ...options, limits, quotaOf });
 }

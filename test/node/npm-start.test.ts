@@ -52,6 +52,8 @@ describe.skipIf(process.platform === "win32").each(["SIGTERM", "SIGINT"] as cons
   (signal) => {
     test("to `npm start` stops the gateway", async () => {
       const { port, kill, out, ended } = await start("npm", ["start", "--"], {});
+      // What it keeps ends with it.
+      expect(out()).toContain('"store":"memory"');
       kill(signal);
       await ended;
       expect(out()).toContain('"event":"stop"');

@@ -123,6 +123,27 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "key a/b",
     "key: a/b is no name for a client. Use up to 64 letters, digits, dots, dashes, _ or @. For a sealing key: harmony-gateway key --sealing.",
   ],
+  ["store", "store: expected stats, prune or delete after it."],
+  ["store stat", "store: expected stats, prune or delete after it. Did you mean stats?"],
+  [
+    "store delete --store sqlite:~/state.db",
+    "store delete: name the client key whose data goes, with --key <name>.",
+  ],
+  ["store prune --key alice", "store prune: --key belongs to store delete."],
+  ["store delete --key", "--key: expected the name of a client key after it."],
+  ["store delete --key --store", "--key: expected the name of a client key after it."],
+  ["store stats --stor x", "--stor: there is no such flag. Did you mean --store?"],
+  [
+    "store stats --store redis://gpu",
+    "store: only a file can be looked into. Name it: --store sqlite:state.db. " +
+      "The store memory ends with its process; Redis and KV remove entries after storeTtlSeconds.",
+  ],
+  ["store stats --store sqlite:~/none.db", "store sqlite:~/none.db: there is no such file."],
+  ["store stats --store sqlite:~/folder", "store sqlite:~/folder: is a folder. Name a file in it."],
+  [
+    "store stats --store sqlite:~/hello.txt",
+    "store sqlite:~/hello.txt: is damaged. Move it away, together with the files that end in -wal and -shm; the gateway then begins a new one.",
+  ],
   [
     "render",
     "render: name one file with a request, or - for standard input. harmony-gateway render --help says more.",

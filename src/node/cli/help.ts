@@ -21,6 +21,7 @@ Usage
   harmony-gateway replay <turn.json>    run a recorded turn again, print what differs
   harmony-gateway doctor [settings]     ask an engine what the gateway relies on; what to change
   harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
+  harmony-gateway store [action]        count, prune or delete what the file of state has
   harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
   harmony-gateway codex [settings]      print a config.toml for Codex
   harmony-gateway codex catalog [settings]  print the models as Codex's catalogue
@@ -67,7 +68,8 @@ Messages APIs, on top of inference servers that only complete text.
   render, parse      print the prompt of a request, or what an output means
   convert, doctor    convert conversations; say what is wrong with an engine
   replay             run a turn again that --capture <folder> has recorded
-  key, claude        make a client key; print variables for Claude Code
+  key, store         make a client key; count or delete what a file keeps
+  claude             print the variables for Claude Code
   codex, config      print Codex's config.toml; print the settings in effect
 
   --help all lists every setting and engine; --version prints the version.`;

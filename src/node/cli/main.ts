@@ -12,6 +12,7 @@ import { toFullHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./parse.ts";
 import { RENDER_USAGE, runRender } from "./render.ts";
 import { runKey } from "./key.ts";
+import { runStore, STORE_USAGE } from "./store.ts";
 import { ListenError } from "../server/listen-error.ts";
 import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
 import { type Gateway, startGateway } from "../server/serve.ts";
@@ -38,6 +39,7 @@ const COMMANDS = [
   "replay",
   "doctor",
   "key",
+  "store",
   "claude",
   "codex",
   "config",
@@ -76,6 +78,8 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return io.print(helpFor(rest));
     case "key":
       return attempt(() => runKey(rest), io);
+    case "store":
+      return attempt(() => runStore(rest, environment), io, STORE_USAGE);
     case "render":
       return attempt(() => runRender(rest, environment), io, RENDER_USAGE);
     case "parse":
@@ -122,6 +126,7 @@ function helpFor(args: readonly string[]): string {
   if (args.includes("replay")) return REPLAY_USAGE;
   if (args.includes("doctor")) return DOCTOR_USAGE;
   if (args.includes("parse")) return PARSE_USAGE;
+  if (args[0] === "store") return STORE_USAGE;
   return args.includes("all") ? toFullHelp() : toShortHelp();
 }
 

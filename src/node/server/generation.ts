@@ -24,6 +24,8 @@ import type { FetchHandler } from "./direct-sse.ts";
 import { openMcp } from "../mcp/open-mcp.ts";
 import type { Inspector } from "../inspect/open-inspector.ts";
 import { randomId } from "../random-id.ts";
+import type { SqliteStore } from "../sqlite/sqlite-store.ts";
+import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
 import { reportHealth, reportMissingCheck, reportStatus } from "../cli/report.ts";
 
 /** What all generations share. */
@@ -34,6 +36,8 @@ export interface Shared {
   readonly log: Log;
   readonly shutdown: Shutdown;
   readonly store: Store;
+  /** Absent: the store is not in a file. */
+  readonly file?: SqliteStore | undefined;
   readonly toolbox: Toolbox;
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
@@ -98,6 +102,8 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     now: Date.now,
     randomId,
   });
+  const { file, registry } = shared;
+  if (file !== undefined) registerStoreMetrics(registry, settings, () => file.lastCounts);
   const stop = new AbortController();
   let monitoring = Promise.resolve();
 

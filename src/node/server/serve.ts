@@ -76,7 +76,7 @@ async function openGateway(
   opened.defer(() => transport.destroy());
   const tracing = opened.use(await startTracing(options.environment ?? {}, log));
   const llamas = opened.use(createLlamas(log));
-  const { store } = opened.use(await openStore(settings));
+  const { store, file } = opened.use(await openStore(settings));
   const { toolbox } = opened.use(await openToolbox(settings, log));
   const hasOwnEngines = options.models !== undefined;
   const recording = opened.use(await startRecording(settings, log, hasOwnEngines));
@@ -87,6 +87,7 @@ async function openGateway(
     log,
     shutdown,
     store,
+    file,
     toolbox,
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,

@@ -52,7 +52,7 @@ function serve(database: ReturnType<typeof openDatabase>): void {
     );
   });
   reply({ type: "open" });
-  void tidy();
+  void patiently(sendCounts);
 
   async function run(operation: Operation): Promise<Results[keyof Results]> {
     switch (operation.type) {
@@ -69,6 +69,9 @@ function serve(database: ReturnType<typeof openDatabase>): void {
         return countAll();
       case "deleteTenant":
         return deleteTenant(operation.tenant);
+      case "rewrite":
+        table.rewrite();
+        return table.emptyLog();
       case "close":
         clearInterval(timer);
         // The last process that closes the file moves its log into it.
@@ -99,15 +102,22 @@ function serve(database: ReturnType<typeof openDatabase>): void {
   async function tidy(): Promise<void> {
     if (isTidying) return;
     isTidying = true;
+    await patiently(prune);
+    await patiently(sendCounts);
+    isTidying = false;
+  }
+
+  /** A full or locked file: operations report it, and the next time comes. */
+  async function patiently(run: () => unknown): Promise<void> {
     try {
-      await prune();
-      reply({ type: "counts", counts: countAll() });
+      await run();
     } catch (error) {
-      // A full or locked file: operations report it, and the next time comes.
       if (toFault(error) === undefined && database.isOpen) throw error;
-    } finally {
-      isTidying = false;
     }
+  }
+
+  function sendCounts(): void {
+    reply({ type: "counts", counts: countAll() });
   }
 
   async function deleteTenant(tenant: string): Promise<Deleted> {
@@ -118,7 +128,7 @@ function serve(database: ReturnType<typeof openDatabase>): void {
       await setImmediate();
       slice = table.removeSlice(tenant);
     }
-    return { entries, bytes, isErased: table.emptyLog() };
+    return { entries, bytes };
   }
 
   function countAll(): StoreCounts {

@@ -108,14 +108,22 @@ export class EntryTable {
     return true;
   }
 
-  /** Removes a slice of a tenant's entries, and returns what is left of them. */
+  /** Removes a slice of a tenant's entries, and returns their amount. */
   removeSlice(tenant: string): Deleted {
     return this.#inTransaction(() => {
       const removed = this.#rows("tenant = ?", tenant);
       for (const row of removed) this.#remove(row);
       const bytes = removed.reduce((sum, row) => sum + row.bytes, 0);
-      return { entries: removed.length, bytes, isErased: false };
+      return { entries: removed.length, bytes };
     });
+  }
+
+  /**
+   * Writes the file anew. `secure_delete` overwrites entries where they stand, but not the copies that are left in the free
+   * space of pages when SQLite spreads their content over others.
+   */
+  rewrite(): void {
+    this.#database.exec("VACUUM");
   }
 
   /** Moves the log into the file and empties it. False: another process is reading it. */

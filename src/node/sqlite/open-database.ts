@@ -44,7 +44,10 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   prepareFile(path, mayCreate);
   const database = new DatabaseSync(path, { timeout: busyMs });
   try {
+    // One transaction: another process may create the tables between two reads.
+    database.exec("BEGIN");
     const isNew = identify(database, migrations.length);
+    database.exec("COMMIT");
     // What is deleted is overwritten, in the file at once and in the log when it is cut.
     database.exec("PRAGMA secure_delete = ON");
     if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");

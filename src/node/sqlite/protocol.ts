@@ -26,8 +26,9 @@ export type Operation =
   /** Removes expired entries, and returns their space to the file system. */
   | { readonly type: "prune" }
   | { readonly type: "counts" }
-  /** Removes everything of a tenant, in the file and in its log. */
   | { readonly type: "deleteTenant"; readonly tenant: string }
+  /** Writes the file anew, so that nothing of what was deleted is left in it or in its log. */
+  | { readonly type: "rewrite" }
   | { readonly type: "close" };
 
 export interface Results {
@@ -39,14 +40,14 @@ export interface Results {
   readonly prune: number;
   readonly counts: StoreCounts;
   readonly deleteTenant: Deleted;
+  /** False: another process is reading the file, and its log still has pages of what was deleted. */
+  readonly rewrite: boolean;
   readonly close: undefined;
 }
 
 export interface Deleted {
   readonly entries: number;
   readonly bytes: number;
-  /** False: another process is reading the file, and its log still has pages of what was deleted. */
-  readonly isErased: boolean;
 }
 
 /** What is in the file. */

@@ -36,7 +36,10 @@ export interface SqliteStore extends Store {
   counts(): Promise<StoreCounts>;
   /** Removes expired entries now, and returns how many those were. */
   prune(): Promise<number>;
+  /** Parts of its entries may be left in free space of the file until `rewrite`. */
   deleteTenant(tenant: string): Promise<Deleted>;
+  /** Holds up other writers. False: another process is reading the file, and its log still has pages of what was deleted. */
+  rewrite(): Promise<boolean>;
   /** Waits for pending operations. */
   close(): Promise<void>;
 }
@@ -115,6 +118,10 @@ class ThreadStore implements SqliteStore {
 
   deleteTenant(tenant: string): Promise<Deleted> {
     return this.ask({ type: "deleteTenant", tenant });
+  }
+
+  rewrite(): Promise<boolean> {
+    return this.ask({ type: "rewrite" });
   }
 
   async close(): Promise<void> {

@@ -55,6 +55,19 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
 `);
   });
 
+  test("where state ends with the process, the start says so, and how to keep it", () => {
+    const started = (store: string) => {
+      const output = screen(true);
+      logTo(output).info("start", { ...START, store });
+      return output.written().split("\n");
+    };
+    const keep = "  keep  --store sqlite:state.db: in memory, state ends with this process";
+    expect(started("memory")).toContain(keep);
+    expect(started("memory").toSpliced(started("memory").indexOf(keep), 1)).toEqual(
+      started("sqlite"),
+    );
+  });
+
   test("several backends are printed as a table", () => {
     const output = screen(true);
     const other = { ...START.backends[0], backend: "llama-cpp", engine: "llama-cpp" };

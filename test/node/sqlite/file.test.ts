@@ -172,10 +172,9 @@ test("pages that are damaged while it is open are refused by name, and others ar
 test("two processes' worth of stores on one new file share its entries and its bounds", async () => {
   const path = temporaryFile();
   const limits = { maxEntries: 50, maxBytes: 1_000_000 };
-  const [one, other] = await Promise.all([
-    openTestFile(path, { limits }),
-    openTestFile(path, { limits }),
-  ]);
+  const open = () => openTestFile(path, { limits });
+  // The rest only makes it likelier that two create it at the same moment.
+  const [one, other] = await Promise.all([open(), open(), open(), open(), open(), open()]);
   const writes = Array.from({ length: 200 }, (_, n) =>
     (n % 2 === 0 ? one : other).set(`key${n}`, "x", 3600, "alice"),
   );

@@ -1,0 +1,88 @@
+/** `harmony-gateway store`: what it prints and leaves in the file. Its refusals are in `wrong-invocations.test.ts`. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { SettingsError } from "../../../src/config/resolve.ts";
+import { runStore } from "../../../src/node/cli/store.ts";
+import { openFile } from "../../../src/node/open-store.ts";
+import { StoreRefusal } from "../../../src/store/store-error.ts";
+import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";
+
+const SECRET = "a secret of alice";
+const KEYS = ["--keys", `alice:${"a".repeat(64)},carol:${"c".repeat(64)}`];
+
+/** A file that a gateway has open. */
+async function usedFile() {
+  const path = temporaryFile();
+  const gateway = await openTestFile(path);
+  for (let n = 0; n < 5; n++) await gateway.set(`response:a${n}`, SECRET, 3600, "alice");
+  await gateway.set("response:b", "x".repeat(1000), 3600, "bob");
+  const run = (line: string, open?: typeof openFile) =>
+    runStore([...line.split(" "), "--store", `sqlite:${path}`, ...KEYS], {}, open);
+  return { path, gateway, run };
+}
+
+test("stats are the counts of each key, the largest first, also of keys that the settings no longer have", async () => {
+  const { path, run } = await usedFile();
+  const [first, ...rows] = (await run("stats")).split("\n");
+  expect(first?.replace(/\d+ bytes$/, "… bytes")).toBe(
+    `${path}: 6 entries (0 of them expired), 1150 bytes in a file of … bytes`,
+  );
+  expect(rows).toEqual(["key    entries  bytes", "bob    1        1010", "alice  5        140"]);
+});
+
+test("expired entries are counted, and pruned, and nothing of them is left", async () => {
+  const { path, gateway, run } = await usedFile();
+  await gateway.set("response:old", "an expired secret", -1, "alice");
+  expect(await run("stats")).toContain("7 entries (1 of them expired)");
+  expect(await run("prune")).toMatch(/^Removed 1 expired entries\. .* has \d+ bytes\.$/);
+  expect(readFileSync(path).includes("an expired secret")).toBe(false);
+  expect((await gateway.counts()).entries).toBe(6);
+});
+
+test.each(["delete --key alice", "delete --key=alice"])(
+  "deleting a key's data leaves nothing of it in the file, and the rest as it was: %s",
+  async (line) => {
+    const { path, gateway, run } = await usedFile();
+    expect(await run(line)).toBe(
+      `Deleted 5 entries of alice, 140 bytes. Nothing of them is left in ${path} and its log.`,
+    );
+    const bytes = ["", "-wal"].map((suffix) => readFileSync(path + suffix, "latin1")).join("");
+    expect(bytes).not.toContain(SECRET);
+    expect(bytes).not.toContain("alice");
+    expect(await gateway.get("response:a0")).toBeUndefined();
+    expect(await gateway.get("response:b")).toBe("x".repeat(1000));
+    expect((await gateway.counts()).tenants).toEqual([{ tenant: "bob", entries: 1, bytes: 1010 }]);
+  },
+);
+
+test("a key of the settings may have nothing, and one that only the file knows can be deleted", async () => {
+  const { run } = await usedFile();
+  expect(await run("delete --key carol")).toContain("Deleted 0 entries of carol, 0 bytes.");
+  expect(await run("delete --key bob")).toContain("Deleted 1 entries of bob, 1010 bytes.");
+});
+
+test("a key that neither the settings nor the file has is refused, and nothing is deleted", async () => {
+  const { path, gateway, run } = await usedFile();
+  await expect(run("delete --key alicia")).rejects.toThrow(
+    new SettingsError([
+      `store delete: there is no key alicia in the settings, and nothing of it in ${path}. Did you mean alice?`,
+    ]),
+  );
+  expect((await gateway.counts()).entries).toBe(6);
+});
+
+test("when the file cannot be written anew, the command says what is left to do", async () => {
+  const { run } = await usedFile();
+  const failing = async (rewrite: () => Promise<boolean>, line: string) => {
+    const open: typeof openFile = async (...options) =>
+      Object.assign(await openFile(...options), { rewrite });
+    return run(line, open);
+  };
+  const isFull = () => Promise.reject(new StoreRefusal("FULL", "there is no space left."));
+  await expect(failing(isFull, "delete --key alice")).rejects.toThrow(
+    "5 entries of alice are deleted, but parts of them may be left in free space of the file. Run harmony-gateway store prune. there is no space left.",
+  );
+  await expect(failing(async () => false, "prune")).rejects.toThrow(
+    "0 expired entries are removed, but parts of them may be left in free space of the file: a gateway is reading it. Run harmony-gateway store prune.",
+  );
+});
