@@ -13,8 +13,8 @@ import { type BuiltinRuns, createBuiltinRuns } from "./builtin-calls/builtin-run
 import { findCheckedTool } from "./steering/checks.ts";
 import type { OnFact, ParsingOptions } from "./facts.ts";
 import type { Conclusion } from "./steering/next-step.ts";
-import type { EmittedBuiltins } from "./steering/open-call.ts";
-import { createPartEmitter } from "./output/part-emitter.ts";
+import type { EmittedBuiltins } from "./output/open-call.ts";
+import { PartEmitter } from "./output/part-emitter.ts";
 import {
   encodeText,
   type PromptOptions,
@@ -170,7 +170,7 @@ function prepare(
     prefillIds,
     cacheSalt,
     parser,
-    emitter: createPartEmitter({
+    emitter: new PartEmitter({
       stop: turn.stop,
       textSeparator: turn.textSeparator,
       newCallId: deps.newCallId,

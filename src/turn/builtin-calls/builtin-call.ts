@@ -8,7 +8,7 @@ import { callMessage, resultMessage } from "../../harmony/messages.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
 import type { Outcome } from "../steering/next-step.ts";
-import type { WrittenCall } from "../steering/open-call.ts";
+import type { WrittenCall } from "../output/open-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
 import { runInSlices } from "../../streams/slices.ts";
 import type { ApprovedCall, TurnEvent } from "../turn.ts";

@@ -22,21 +22,23 @@ export interface Citation extends CitedSource {
   readonly end: number;
 }
 
+/** Reads the text of a part. */
+export interface TextReader {
+  /** Returns what is certain of the text. */
+  push(text: string): CitedText;
+  /** Returns the text that was held back. */
+  end(): CitedText;
+}
+
 export interface CitedText {
   readonly text: string;
   /** Citations that end in the text. */
   readonly citations: readonly Citation[];
 }
 
-export interface CitationFilter {
-  push(text: string): CitedText;
-  /** Held-back text that turned out not to be a marker. */
-  end(): CitedText;
-}
-
 export type FindSource = (cursor: number, lines?: CitedLines) => CitedSource | undefined;
 
-export function createCitationFilter(mode: CitationMode, find: FindSource): CitationFilter {
+export function createCitationFilter(mode: CitationMode, find: FindSource): TextReader {
   let held = "";
   let given = 0;
 
@@ -91,7 +93,7 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Cita
     push(text) {
       if (held === "" && indexOfBracket(text, 0) < 0) {
         given += text.length;
-        return { text, citations: NONE };
+        return { text, citations: NO_CITATIONS };
       }
       return read(held + text, false);
     },
@@ -104,7 +106,7 @@ function toDomain(url: string): string {
   return URL.parse(url)?.hostname || url;
 }
 
-const NONE: readonly Citation[] = [];
+export const NO_CITATIONS: readonly Citation[] = [];
 
 /** Maximum length of a marker. Longer text in brackets is not one. */
 const MAX_MARKER_LENGTH = 64;

@@ -1,7 +1,13 @@
 /** Calls that the gateway runs: how they are given out, and how one is read while the model writes it. */
 import type { ParseEvent, PartHeader } from "../../harmony/parse.ts";
-import type { CitationMode, FindSource } from "../output/citations.ts";
-import { type CodeBody, createCodeBody } from "../output/code-body.ts";
+import {
+  type CitationMode,
+  type CitedText,
+  type FindSource,
+  NO_CITATIONS,
+  type TextReader,
+} from "./citations.ts";
+import { type CodeBody, createCodeBody } from "./code-body.ts";
 import type { ApprovedCall, Part } from "../turn.ts";
 
 /** A call that the gateway runs, as the model wrote it. */
@@ -43,8 +49,8 @@ export function toBuiltinPart(
   };
 }
 
-/** The call that is being written. */
-export class OpenCall {
+/** The call that is being written. Reads its body. */
+export class OpenCall implements TextReader {
   readonly #header: PartHeader | undefined;
   /** Absent: the body is JSON. */
   readonly #code: CodeBody | undefined;
@@ -55,15 +61,13 @@ export class OpenCall {
     if (event.part === "builtin-call" && event.rawBody) this.#code = createCodeBody();
   }
 
-  /** Adds text. Returns what is certain of the body. */
-  push(text: string): string {
+  push(text: string): CitedText {
     this.#raw += text;
-    return this.#code?.push(text) ?? text;
+    return { text: this.#code?.push(text) ?? text, citations: NO_CITATIONS };
   }
 
-  /** Returns the rest of the body. */
-  end(): string {
-    return this.#code?.end() ?? "";
+  end(): CitedText {
+    return { text: this.#code?.end() ?? "", citations: NO_CITATIONS };
   }
 
   /** The code came as a JSON argument. */
