@@ -124,7 +124,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   TEXT_BUDGET.resize(0.75 * cacheBytes);
   BODY_BUDGET.resize(0.25 * cacheBytes);
   const services = createServices(deps, registry);
-  const authenticate = createAuthenticate(settings);
+  const authenticate = createAuthenticate(settings, services.models);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   // Hono's RegExpRouter refuses a fixed path beside a parameter, such as `/responses/compact` beside `/responses/:id/cancel`. The
   // default would try it in the first request of every Worker.

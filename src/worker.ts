@@ -9,6 +9,7 @@ import type { ErrorDescription } from "./api/errors.ts";
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./models/backends.ts";
 import type { Settings } from "./config/settings.ts";
+import { toPresets } from "./config/presets.ts";
 import { describedSettings } from "./config/describe.ts";
 import { removedSettingWarning } from "./config/removed-settings.ts";
 import { fromText, type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
@@ -71,6 +72,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     steering: settings,
     newCallId: () => `call_${randomId()}`,
     cacheSalts: createCacheSalts(settings),
+    presets: toPresets(settings),
   });
   const log = createLog({
     level: settings.log,

@@ -3,6 +3,8 @@
  * The keys are long and random, so a plain SHA-256 is enough: there is nothing to guess.
  */
 import type { HonoRequest } from "hono";
+import { onlyAllowed } from "../models/allowed-models.ts";
+import type { Models } from "../models/models.ts";
 import type { Authentication } from "./api.ts";
 import type { Client } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
@@ -13,6 +15,8 @@ export interface ClientKey {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
+  /** Names of models and presets. Absent: all. */
+  readonly models?: readonly string[] | undefined;
 }
 
 export interface AuthOptions {
@@ -27,12 +31,19 @@ export type Authenticate = (
   authentication: Authentication,
 ) => Client | Promise<Client>;
 
-export function createAuthenticate({ keys, reasoningPolicy }: AuthOptions): Authenticate {
-  const anonymous: Client = { tenant: "anonymous", reasoningPolicy };
+export function createAuthenticate(
+  { keys, reasoningPolicy }: AuthOptions,
+  models: Models,
+): Authenticate {
+  const anonymous: Client = { tenant: "anonymous", reasoningPolicy, models };
   if (keys.length === 0) return () => anonymous;
   const clients = keys.map((key) => ({
     sha256: key.sha256,
-    client: { tenant: key.name, reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy },
+    client: {
+      tenant: key.name,
+      reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy,
+      models: key.models ? onlyAllowed(models, key.models) : models,
+    },
   }));
 
   return async (request, { presentedKeys, instruction }) => {

@@ -6,8 +6,9 @@ import { Hono } from "hono";
 import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
 import type { Capabilities } from "../engines/engine.ts";
 import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
-import type { NamedEffort } from "../models/model-name.ts";
-import type { Model, Models } from "../models/models.ts";
+import type { FoundModel, Model, Models } from "../models/models.ts";
+import type { Preset } from "../turn/preset.ts";
+import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
@@ -32,33 +33,38 @@ const ALWAYS_SUPPORTED = [
   "tools",
 ];
 
-export function modelRoutes(models: Models): Hono<ApiEnv> {
+export function modelRoutes(): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
 
-  // `/models/user` is OpenRouter's list of the models a key may use: here, all of them.
+  // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
   routes.on("GET", ["/models", "/models/user"], (c) => {
+    const { models } = c.get("client");
+    const entries = toEntries(models);
     const from = toCount(c.req.query("offset"), "offset") ?? 0;
-    const limit = toCount(c.req.query("limit"), "limit") ?? models.all.length;
+    const limit = toCount(c.req.query("limit"), "limit") ?? entries.length;
     const to = from + limit;
     return c.json({
       object: "list",
-      data: models.all.slice(from, to).map((model) => toModelEntry(model)),
+      data: entries.slice(from, to),
       // Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
       ...(c.req.path.startsWith("/api/")
         ? {}
         : { models: toCodexModels(models.all.slice(from, to)) }),
-      total_count: models.all.length,
+      total_count: entries.length,
       links: {
-        next: limit > 0 && to < models.all.length ? `?offset=${to}&limit=${limit}` : null,
+        next: limit > 0 && to < entries.length ? `?offset=${to}&limit=${limit}` : null,
       },
     });
   });
 
-  routes.get("/models/count", (c) => c.json({ data: { count: models.all.length } }));
+  routes.get("/models/count", (c) =>
+    c.json({ data: { count: toEntries(c.get("client").models).length } }),
+  );
 
   // Ids contain a slash, which clients send raw or as %2F. Hono has decoded it.
   routes.get("/models/:id{.+}", (c) => {
     const id = c.req.param("id");
+    const { models } = c.get("client");
     const owner = /^(.+)\/endpoints$/.exec(id)?.[1];
     const endpointsOf = owner === undefined ? undefined : models.find(owner);
     if (endpointsOf === undefined) return c.json(findEntry(models, id));
@@ -66,13 +72,15 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
   });
 
   // Where OpenRouter's clients ask for one model.
-  routes.get("/model/:id{.+}", (c) => c.json({ data: findEntry(models, c.req.param("id")) }));
+  routes.get("/model/:id{.+}", (c) =>
+    c.json({ data: findEntry(c.get("client").models, c.req.param("id")) }),
+  );
   return routes;
 }
 
 function findEntry(models: Models, id: string): ModelEntry {
   const found = models.find(id);
-  if (found !== undefined) return toModelEntry(found.model, id, found.effort);
+  if (found !== undefined) return toModelEntry(id, found);
   throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,
@@ -82,39 +90,50 @@ function findEntry(models: Models, id: string): ModelEntry {
   });
 }
 
-/** One entry. `id` is the name the client used, and `effort` what its suffix says. */
+/** Of models first, then of presets. */
+function toEntries({ all, presets }: Models): ModelEntry[] {
+  return [
+    ...all.map((model) => toModelEntry(model.id, { model })),
+    ...presets.flatMap((each) =>
+      each.preset.unlisted ? [] : [toModelEntry(each.preset.name, each)],
+    ),
+  ];
+}
+
+/** One entry. `id` is the name the client used. */
 function toModelEntry(
-  model: Model,
-  id: string = model.id,
-  effort: NamedEffort = "medium",
+  id: string,
+  { model, preset, effort: suffix }: Omit<FoundModel, "suffixes" | "effort"> & Partial<FoundModel>,
 ): ModelEntry {
+  const effort = prevailingEffort(suffix, preset) ?? preset?.effort ?? "medium";
   // Never null: clients then assume 16,000 tokens, or a million.
   const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;
+  const maxOutput = Math.min(preset?.maxOutputTokens ?? contextLength, contextLength);
   return {
     id,
     object: "model",
     created: PUBLISHED,
     owned_by: model.id.startsWith("openai/") ? "openai" : "harmony-gateway",
     canonical_slug: model.id,
-    name: model.id.replace(/^openai\//, "OpenAI: "),
-    description: "",
+    name: preset?.name ?? model.id.replace(/^openai\//, "OpenAI: "),
+    description: preset?.description ?? "",
     context_length: contextLength,
     // The same as vLLM, LM Studio and gateways name it: Cline and Open WebUI read one of these only.
     max_model_len: contextLength,
     max_context_length: contextLength,
     context_window: contextLength,
-    max_output_tokens: contextLength,
+    max_output_tokens: maxOutput,
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
     architecture: ARCHITECTURE,
     pricing: FREE,
     top_provider: {
       context_length: contextLength,
-      max_completion_tokens: contextLength,
+      max_completion_tokens: maxOutput,
       is_moderated: false,
     },
     links: { details: `/api/v1/models/${model.id}/endpoints` },
     per_request_limits: null,
-    default_parameters: DEFAULT_PARAMETERS,
+    default_parameters: toDefaultParameters(preset),
     supported_voices: null,
     supported_parameters: toSupportedParameters(model.capabilities),
     reasoning: {
@@ -145,17 +164,17 @@ const ARCHITECTURE = {
 };
 
 /** What is sent to the engine when the request has none. */
-const DEFAULT_PARAMETERS = {
-  temperature: NEUTRAL_SAMPLING.temperature,
-  top_p: NEUTRAL_SAMPLING.topP,
-};
+function toDefaultParameters(preset: Preset | undefined): ModelEntry["default_parameters"] {
+  const { temperature, topP } = NEUTRAL_SAMPLING;
+  return { temperature, top_p: topP, ...(preset && presetSampling({}, preset)) };
+}
 
 /** Strings, as at OpenRouter: a price per token is too small for some number types. */
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
 /** OpenRouter's list of a model's providers: here, one. */
 function toEndpoints(model: Model): ModelEndpoints["data"] {
-  const entry = toModelEntry(model);
+  const entry = toModelEntry(model.id, { model });
   const { id, name, created, description, architecture, context_length, top_provider } = entry;
   return {
     id,

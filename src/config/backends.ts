@@ -73,6 +73,17 @@ function hasModelList(engine: Settings["engine"]): boolean {
   return engine === "auto" || (isServerKind(engine) && engine !== "fireworks");
 }
 
+/** Every spelling of a name that finds it without a suffix. */
+export function spellings(name: string): readonly string[] {
+  return [name, name.replace(/^openai\//, ""), `openai/${name}`];
+}
+
+/** By every spelling: the names of the models that are served, aliases included. */
+export function servedNames(settings: Settings): ReadonlyMap<string, string> {
+  const names = toBackends(settings).flatMap(({ servedName, aliases }) => [servedName, ...aliases]);
+  return new Map(names.flatMap((name) => spellings(name).map((each) => [each, name] as const)));
+}
+
 /** Whether a model's name says that it is a file for the engine `llama`. */
 export function isGgufFile(model: string): boolean {
   return /^hf:/i.test(model) || /\.gguf$/i.test(model);

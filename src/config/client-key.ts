@@ -6,6 +6,9 @@ import { bytes, count } from "./setting.ts";
 export const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
 export const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
+/** Of one key. */
+const MAX_MODELS = 256;
+
 export const clientKey = lazy(() =>
   z.preprocess(
     fromShortKey,
@@ -18,6 +21,7 @@ export const clientKey = lazy(() =>
             "expected up to 64 letters, digits, dots, dashes, _ or @",
           ),
         sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
+        models: z.array(z.string().min(1)).min(1).max(MAX_MODELS).optional(),
         reasoningPolicy: reasoningPolicy().optional(),
         reasoningContentMirror: z.boolean().optional(),
         reasoningEvents: reasoningEvents().optional(),

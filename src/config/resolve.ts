@@ -4,6 +4,7 @@
  */
 import { toBackends } from "./backends.ts";
 import { parseSettings, type SettingIssue, type SettingName, type Settings } from "./settings.ts";
+import { keyModelProblems, presetProblems } from "./preset-problems.ts";
 import { withoutCredentials } from "./mcp-servers.ts";
 import { portProblems } from "./port-sharing.ts";
 import { ENGINES } from "../engines/create-engine.ts";
@@ -121,6 +122,15 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
     ...(!isEmpty(settings.mcpServers) && {
       mcpServers: withoutCredentials(settings.mcpServers, HIDDEN),
     }),
+    // Instructions are content.
+    ...(!isEmpty(settings.presets) && {
+      presets: Object.fromEntries(
+        Object.entries(settings.presets).map(([name, { instructions, ...preset }]) => [
+          name,
+          { ...preset, ...(instructions !== undefined && { instructions: HIDDEN }) },
+        ]),
+      ),
+    }),
     keys: settings.keys.map((key) => key.name),
     backends: settings.backends.map((each) => ({
       ...each,
@@ -186,6 +196,7 @@ function contradictions(
 ): string[] {
   return [
     ...backendProblems(settings, given, deployment),
+    ...presetProblems(settings, suggest),
     ...sealingProblems(settings),
     ...summaryProblems(settings),
     ...toolProblems(settings),
@@ -289,6 +300,7 @@ function accessProblems(settings: Settings, deployment: Deployment): string[] {
   const problems: string[] = [];
   const problem = keyProblem(settings);
   if (problem !== undefined) problems.push(problem);
+  problems.push(...keyModelProblems(settings, suggest));
 
   if (settings.keys.length > 0 || settings.open) return problems;
   if (deployment.public && toBackends(settings).some((each) => each.engine !== "demo")) {

@@ -23,7 +23,7 @@ export interface Sampling {
 export type SamplingParameter = keyof Sampling;
 
 /** Their names in the APIs and in the requests of most servers. */
-export const SAMPLING_FIELDS: Readonly<Record<SamplingParameter, string>> = {
+export const SAMPLING_FIELDS = {
   temperature: "temperature",
   topP: "top_p",
   topK: "top_k",
@@ -33,7 +33,7 @@ export const SAMPLING_FIELDS: Readonly<Record<SamplingParameter, string>> = {
   repetitionPenalty: "repetition_penalty",
   seed: "seed",
   logitBias: "logit_bias",
-};
+} as const satisfies Readonly<Record<SamplingParameter, string>>;
 
 /** For servers that honour all. */
 export const ALL_SAMPLING: readonly SamplingParameter[] =

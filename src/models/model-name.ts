@@ -1,4 +1,4 @@
-/** Names of models as clients write them: an id or alias, with or without `openai/`, and suffixes: `gpt-oss-20b:high`. */
+/** Names of models as clients write them: an id or alias, with or without `openai/`, and suffixes: `gpt-oss-20b:high`, `gpt-oss-20b-high`. */
 
 /** Efforts that a name can ask for. */
 const EFFORTS = ["none", "low", "medium", "high"] as const;
@@ -23,26 +23,24 @@ export interface NameSuffixes {
   readonly suffixes: ReadonlySet<string>;
 }
 
-/** Every spelling of a name that finds it without a suffix. */
-export function spellings(name: string): readonly string[] {
-  return [name, name.replace(/^openai\//, ""), `openai/${name}`];
-}
-
-/** Ids may contain colons, so the longest known name wins. A suffix may stand once, and one effort at most. */
+/** Ids may contain colons and dashes, so the longest known name wins. A suffix may stand once, and one effort at most. */
 export function findByName<T>(
   known: ReadonlyMap<string, T>,
   name: string,
 ): (NameSuffixes & { readonly found: T }) | undefined {
   const suffixes = new Set<string>();
   let effort: NamedEffort | undefined;
-  for (let rest = name; ; rest = rest.slice(0, rest.lastIndexOf(":"))) {
+  for (let rest = name; ;) {
     const found = known.get(rest);
     if (found !== undefined) return { found, effort, suffixes };
-    if (!rest.includes(":")) return undefined;
-    const suffix = rest.slice(rest.lastIndexOf(":") + 1);
+    const dashed = EFFORTS.find((each) => rest.endsWith(`-${each}`));
+    const at = dashed === undefined ? rest.lastIndexOf(":") : rest.length - dashed.length - 1;
+    if (at < 0) return undefined;
+    const suffix = rest.slice(at + 1);
     const named = EFFORTS.find((each) => each === suffix);
     if (named !== undefined && effort === undefined) effort = named;
     else if (OTHERS.has(suffix) && !suffixes.has(suffix)) suffixes.add(suffix);
     else return undefined;
+    rest = rest.slice(0, at);
   }
 }

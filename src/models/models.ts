@@ -14,7 +14,9 @@ import { DEFAULT_STEERING, type Steering } from "../turn/steering/settings.ts";
 import { limitTokens } from "../turn/sampling/token-limits.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 import { runAfterProbe } from "./first-probe.ts";
-import { findByName, type NameSuffixes, spellings } from "./model-name.ts";
+import { spellings } from "../config/backends.ts";
+import type { Preset } from "../turn/preset.ts";
+import { findByName, type NameSuffixes } from "./model-name.ts";
 
 /** What the operator configures about one model. */
 export interface ModelOptions {
@@ -41,6 +43,8 @@ export interface ModelsDeps {
   readonly pause?: Pause;
   /** Absent: engines share one prefix cache between all tenants. */
   readonly cacheSalts?: CacheSalts;
+  /** Further names, each with settings of a request. Those of models that are not served are left out. Default: none. */
+  readonly presets?: readonly Preset[];
 }
 
 /** The result of the last probe. */
@@ -79,12 +83,22 @@ export interface Model {
 
 export interface Models {
   readonly all: readonly Model[];
-  /** The model with this name, and what its suffixes ask for. */
+  readonly presets: readonly FoundPreset[];
+  /**
+   * The model with this name, and what its preset and its suffixes ask for. `@preset/name` is OpenRouter's form of a
+   * preset's name, also behind the name of another model.
+   */
   find(name: string): FoundModel | undefined;
 }
 
 export interface FoundModel extends NameSuffixes {
   readonly model: Model;
+  readonly preset?: Preset;
+}
+
+export interface FoundPreset {
+  readonly model: Model;
+  readonly preset: Preset;
 }
 
 /** Runs a turn of a model. May observe its events, change it or stop it. `run` is the model's own method. */
@@ -100,6 +114,10 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
   const hooked = new Map(models.all.map((model) => [model, hookTurns(model, hook)]));
   return {
     all: [...hooked.values()],
+    presets: models.presets.flatMap(({ model, preset }) => {
+      const found = hooked.get(model);
+      return found ? [{ model: found, preset }] : [];
+    }),
     find(name) {
       const found = models.find(name);
       const model = found && hooked.get(found.model);
@@ -163,22 +181,47 @@ function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): On
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
   const pause = deps.pause ?? createPause();
   const models = options.map((each) => createModel(each, { ...deps, pause }));
-  const byName = new Map<string, Model>();
-  for (const [index, model] of models.entries()) {
-    for (const name of [model.id, ...(options[index]?.aliases ?? [])]) {
-      for (const spelling of spellings(name)) {
-        if (!byName.has(spelling)) byName.set(spelling, model);
-      }
+  const byName = new Map<string, { readonly model: Model; readonly preset?: Preset }>();
+  const addName = (name: string, found: { readonly model: Model; readonly preset?: Preset }) => {
+    for (const spelling of spellings(name)) {
+      if (!byName.has(spelling)) byName.set(spelling, found);
     }
+  };
+  for (const [index, model] of models.entries()) {
+    for (const name of [model.id, ...(options[index]?.aliases ?? [])]) addName(name, { model });
   }
+  const presets = (deps.presets ?? []).flatMap((preset) => {
+    const model = byName.get(preset.model)?.model;
+    return model ? [{ model, preset }] : [];
+  });
+  for (const each of presets) addName(each.preset.name, each);
+  const findModel = (name: string): FoundModel | undefined => {
+    const known = findByName(byName, name);
+    if (known === undefined) return undefined;
+    const { found, ...suffixes } = known;
+    return { ...found, ...suffixes };
+  };
   return {
     all: models,
-    find(name) {
-      const known = findByName(byName, name);
-      if (known === undefined) return undefined;
-      const { found: model, ...suffixes } = known;
-      return { model, ...suffixes };
-    },
+    presets,
+    find: (name) => (name.includes(PRESET_MARK) ? findMarked(name, findModel) : findModel(name)),
+  };
+}
+
+const PRESET_MARK = "@preset/";
+
+/** `@preset/review`, `gpt-oss-20b@preset/review`: the model of a name before the mark prevails over the preset's own. */
+function findMarked(name: string, find: Models["find"]): FoundModel | undefined {
+  const at = name.indexOf(PRESET_MARK);
+  const found = find(name.slice(at + PRESET_MARK.length));
+  if (found?.preset === undefined || at === 0) return found?.preset && found;
+  const base = find(name.slice(0, at));
+  if (base === undefined || base.preset !== undefined) return undefined;
+  return {
+    ...found,
+    model: base.model,
+    effort: base.effort ?? found.effort,
+    suffixes: new Set([...base.suffixes, ...found.suffixes]),
   };
 }
 

@@ -202,7 +202,8 @@ class TurnObserver {
     const { log, logContent, meters } = this.#deps;
     const seconds = this.#seconds();
     meters.turnsInFlight.add(-1);
-    meters.turns.add({ ...this.#labels(), finish });
+    const { preset } = this.#turn;
+    meters.turns.add({ ...this.#labels(), finish, ...(preset && { preset: preset.name }) });
     meters.turnSeconds.observe(this.#labels(), seconds);
     observeGenAi(meters.genAi, this.#model, {
       seconds,
@@ -214,6 +215,7 @@ class TurnObserver {
       id: this.#turn.id,
       tenant: this.#turn.tenant,
       model: this.#model.id,
+      preset: preset?.name,
       traceId: this.#traceId,
       finish,
       seconds,

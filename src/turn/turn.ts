@@ -12,6 +12,7 @@ import { functionRecipient } from "../harmony/messages.ts";
 import type { CallHeader } from "../harmony/call-form.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
+import type { Preset } from "./preset.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
 
 export interface Turn {
@@ -49,6 +50,8 @@ export interface Turn {
    * from how the conversation begins.
    */
   readonly affinity?: string;
+  /** What the name of the model brought along. It has been applied already. */
+  readonly preset?: Preset;
   /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
   readonly engineHeaders?: () => Readonly<Record<string, string>>;
 }

@@ -4,6 +4,7 @@ import { type Authentication, BEARER } from "../../src/api/api.ts";
 import { type AuthOptions, createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { describeError } from "../../src/api/errors.ts";
+import { createModels } from "../../src/models/models.ts";
 
 const ALICE = "hg-alice";
 const BOB = "hg-bob";
@@ -24,15 +25,21 @@ async function keys(): Promise<AuthOptions["keys"]> {
   ];
 }
 
+const models = createModels([], { newCallId: () => "call_1" });
+
 /** The client that was found, or the error's description. */
 async function ask(
   options: Partial<AuthOptions>,
   headers: Record<string, string> = {},
   authentication = BEARER,
 ): Promise<unknown> {
-  const authenticate = createAuthenticate({ keys: [], reasoningPolicy: "raw", ...options });
+  const authenticate = createAuthenticate({ keys: [], reasoningPolicy: "raw", ...options }, models);
   const app = new Hono<ApiEnv>();
-  app.get("/", async (c) => c.json(await authenticate(c.req, authentication)));
+  app.get("/", async (c) => {
+    const { models: allowed, ...client } = await authenticate(c.req, authentication);
+    expect(allowed).toBe(models);
+    return c.json(client);
+  });
   app.onError((error, c) => c.json(describeError(error)));
   const response = await app.request("/", { headers });
   return response.json();

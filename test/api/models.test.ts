@@ -9,7 +9,8 @@ import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { toErrorResponse } from "../../src/api/reply/error-response.ts";
 import type { Capabilities } from "../../src/engines/engine.ts";
-import { createModels } from "../../src/models/models.ts";
+import type { ApiEnv } from "../../src/api/request/client.ts";
+import { createModels, type Models } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 
 const models = createModels(
@@ -20,8 +21,17 @@ const models = createModels(
   { newCallId: () => "call_1" },
 );
 
+function routesOf(allowed: Models): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  routes.use((c, next) => {
+    c.set("client", { tenant: "anonymous", reasoningPolicy: "raw", models: allowed });
+    return next();
+  });
+  return routes.route("/", modelRoutes());
+}
+
 async function get(path: string): Promise<{ status: number; body: unknown }> {
-  const routes = modelRoutes(models);
+  const routes = routesOf(models);
   routes.onError((error) =>
     toErrorResponse(error, chatCompletionsApi.errorEnvelope, { id: "req_1", path: `/v1${path}` }),
   );
@@ -215,7 +225,7 @@ test.each<[string, z.ZodType]>([
 });
 
 test("below OpenRouter's base URL there is no second list, which a client could take for LM Studio's", async () => {
-  const app = new Hono().route("/api/v1", modelRoutes(models)).route("/v1", modelRoutes(models));
+  const app = new Hono().route("/api/v1", routesOf(models)).route("/v1", routesOf(models));
   const membersOf = async (path: string) =>
     Object.keys(z.looseObject({}).parse(await (await app.request(path)).json()));
   expect(await membersOf("/api/v1/models")).toEqual(["object", "data", "total_count", "links"]);

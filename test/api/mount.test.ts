@@ -149,7 +149,12 @@ describe("an API of its own", () => {
       return next();
     });
     refuseUnknown(app, apis, toErrorResponse);
-    mountApis(app, apis, createAuthenticate(settings), services);
+    mountApis(
+      app,
+      apis,
+      createAuthenticate(settings, createModels([], { newCallId: () => "call_1" })),
+      services,
+    );
     app.onError(toErrorResponse);
     return app.request(path, init);
   }

@@ -159,6 +159,35 @@ describe("a wrong value names its source and what was expected", () => {
       "--mcpServers: mcpServers.browser: expected up to 64 letters, digits, dashes or _, and no name of the model's own tools and roles.",
     ],
     [
+      "a misspelt field of a preset",
+      { presets: { review: { model: "gpt-oss-20b", temprature: 1 } } },
+      "--presets: presets.review: there is no temprature. Did you mean temperature?",
+    ],
+    [
+      "a lock of what is no value",
+      { presets: { review: { model: "gpt-oss-20b", lock: ["instructions"] } } },
+      '--presets: presets.review.lock[0]: Invalid option: expected one of "effort"|"temperature"|"topP"|"topK"|"minP"|"frequencyPenalty"|"presencePenalty"|"repetitionPenalty"|"maxOutputTokens".',
+    ],
+    [
+      "a preset whose name is OpenRouter's form of one",
+      { presets: { "@preset/review": { model: "gpt-oss-20b" } } },
+      "--presets: presets.@preset/review: expected up to 128 letters, digits, dots, dashes, slashes, colons or _ as its name.",
+    ],
+    [
+      "too many presets",
+      {
+        presets: Object.fromEntries(
+          Array.from({ length: 257 }, (_, index) => [`p${index}`, { model: "gpt-oss-20b" }]),
+        ),
+      },
+      "--presets: expected an object of up to 256 presets, by name.",
+    ],
+    [
+      "instructions of a preset that are too long",
+      { presets: { review: { model: "gpt-oss-20b", instructions: "a".repeat(100_001) } } },
+      "--presets: presets.review.instructions: Too big: expected string to have <=100000 characters.",
+    ],
+    [
       "Python by an MCP server without its address",
       { builtinTools: ["python"], pythonRuntime: "mcp" },
       "pythonRuntime mcp: needs pythonUrl, the address of the sandbox.",
@@ -228,6 +257,36 @@ describe("settings that contradict each other", () => {
       { keys: [`a:${HASH}`, `b:${HASH}`] },
       "keys: a and b have the same hash, so they are the same key. Create a separate key for each.",
     ],
+    [
+      "a preset of a model that is not served",
+      { presets: { review: { model: "gpt-oss-120b" } } },
+      "presets.review.model: gpt-oss-120b is not served. Did you mean gpt-oss-20b?",
+    ],
+    [
+      "a preset of a preset",
+      { presets: { review: { model: "gpt-oss-20b" }, other: { model: "review" } } },
+      "presets.other.model: review is a preset. Name the model that answers.",
+    ],
+    [
+      "a preset with the name of a model",
+      { presets: { "gpt-oss-20b": { model: "gpt-oss-20b" } } },
+      "presets.gpt-oss-20b: a model or another preset has this name already.",
+    ],
+    [
+      "two presets whose names differ by openai/ only",
+      { presets: { review: { model: "gpt-oss-20b" }, "openai/review": { model: "gpt-oss-20b" } } },
+      "presets.openai/review: a model or another preset has this name already.",
+    ],
+    [
+      "a lock without a value",
+      { presets: { review: { model: "gpt-oss-20b", lock: ["effort"] } } },
+      "presets.review.lock: effort has no value to be locked. Set presets.review.effort.",
+    ],
+    [
+      "a key that may use a model that does not exist",
+      { keys: [{ name: "a", sha256: HASH, models: ["gpt-oss-20"] }] },
+      "keys: a may use gpt-oss-20, which is neither a model nor a preset. Did you mean gpt-oss-20b?",
+    ],
     ["processes that share a port, and not the store", { reusePort: true }, NOT_SHARED],
     [
       "the same, with a key that has its reasoning in the store",
@@ -264,6 +323,13 @@ describe("settings that contradict each other", () => {
       { reusePort: true, reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] },
     ],
     ["two ports that are any free ones", { port: 0, metricsPort: 0 }],
+    [
+      "a key of a preset whose name ends like a suffix",
+      {
+        presets: { "gpt-oss-20b:high": { model: "openai/gpt-oss-20b", effort: "high" } },
+        keys: [{ name: "a", sha256: HASH, models: ["gpt-oss-20b:high"] }],
+      },
+    ],
   ])("%s", (_, values) => {
     expect(problemsOf(values)).toEqual([]);
   });

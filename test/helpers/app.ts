@@ -7,6 +7,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
+import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import { readCounter } from "./counter.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
@@ -51,7 +52,7 @@ function inProcess({
     settings,
     models: createModels(
       ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
-      { steering: settings, newCallId: () => `call_${randomId()}` },
+      { steering: settings, newCallId: () => `call_${randomId()}`, presets: toPresets(settings) },
     ),
     ...(store && { store }),
     ...(toolbox && { toolbox }),

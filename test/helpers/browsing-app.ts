@@ -3,6 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
+import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createPause } from "../../src/streams/slices.ts";
@@ -64,6 +65,7 @@ export function createBrowsingApp({
     models: createModels([{ id: MODEL, engine }], {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
+      presets: toPresets(settings),
     }),
     toolbox,
     ...(store && { store }),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import type { Pool } from "../../src/engines/pool.ts";
+import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import {
@@ -62,6 +63,7 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
     models: createModels([{ id: "openai/gpt-oss-20b", engine: options.engine }], {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
+      presets: toPresets(settings),
     }),
     ...(options.toolbox && { toolbox: options.toolbox }),
     recorder,

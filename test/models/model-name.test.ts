@@ -6,6 +6,7 @@ const known = new Map([
   ["m", 1],
   ["m:high", 2],
   ["gpt-oss:20b", 3],
+  ["n-low", 4],
 ]);
 
 test.each([
@@ -18,6 +19,18 @@ test.each([
   ["m:high", { found: 2, ...none }],
   ["m:high:low", { found: 2, effort: "low", suffixes: new Set() }],
   ["gpt-oss:20b:medium", { found: 3, effort: "medium", suffixes: new Set() }],
+  ["m-high", { found: 1, effort: "high", suffixes: new Set() }],
+  ["m-none:open-responses", { found: 1, effort: "none", suffixes: new Set(["open-responses"]) }],
+  ["m:free-low", { found: 1, effort: "low", suffixes: new Set(["free"]) }],
+  // As above: a configured name that ends like a suffix.
+  ["n-low", { found: 4, ...none }],
+  ["n-low-low", { found: 4, effort: "low", suffixes: new Set() }],
+  ["n", undefined],
+  ["m-low-high", undefined],
+  ["m-low:high", undefined],
+  ["m-", undefined],
+  ["m-minimal", undefined],
+  ["-low", undefined],
   ["gpt-oss:high", undefined],
   ["m:low:medium", undefined],
   ["m:", undefined],

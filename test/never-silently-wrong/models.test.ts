@@ -21,7 +21,11 @@ const OPENED = /<\|start\|>assistant<\|channel\|>final<\|message\|>$/;
 
 describe.each(CLIENTS)("$name", (client) => {
   test.each(["low", "medium", "high"])("a name ending in :%s means this effort", async (effort) => {
-    for (const name of [`${MODEL}:${effort}`, `gpt-oss-20b:nitro:${effort}`]) {
+    for (const name of [
+      `${MODEL}:${effort}`,
+      `gpt-oss-20b:nitro:${effort}`,
+      `${MODEL}-${effort}`,
+    ]) {
       const { status, body, prompt, headers } = await ask(client, { model: name });
       expect([status, body.model]).toEqual([200, name]);
       expect(prompt).toContain(`Reasoning: ${effort}\n`);

@@ -53,6 +53,7 @@ const TURNS: readonly (readonly [
   options?: ScriptedOptions,
 ])[] = [
   ["a plain turn", [FINAL], "/v1/chat/completions", HELLO],
+  ["a preset", [FINAL], "/v1/chat/completions", { ...HELLO, model: "review" }],
   ["a stream", [FINAL], "/v1/chat/completions", { ...HELLO, stream: true }],
   ["pieces", [FINAL], "/v1/chat/completions", HELLO, { form: "pieces", batch: 3 }],
   ["text", [FINAL], "/v1/chat/completions", HELLO, { form: "text", batch: 5 }],
@@ -101,7 +102,10 @@ test.each(
     options,
   })),
 )("$name gives the same when it is run again", async ({ scripts, path, body, options }) => {
-  const app = createRecordedApp({ engine: scriptedEngine(scripts, options) });
+  const app = createRecordedApp({
+    engine: scriptedEngine(scripts, options),
+    settings: { presets: { review: { model: MODEL, effort: "high", instructions: "Review." } } },
+  });
   await (await app.post(path, body)).text();
   const comparison = await compareAgain(app);
   expect(comparison.differences).toEqual([]);

@@ -21,7 +21,7 @@ test("a turn is returned unchanged and is not observed", () => {
   const models = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
   const run = vi.fn<Model["run"]>(() => (async function* nothing() {})());
   const [traced] = traceModels(
-    { all: models.all.map((model) => ({ ...model, run })), find: () => undefined },
+    { ...models, all: models.all.map((model) => ({ ...model, run })), find: () => undefined },
     { capturesContent: true },
   ).all;
   const turn = turnWith();

@@ -223,6 +223,7 @@ export function withFault(models: Models, { turn: change, events: changeEvents }
   const all = models.all.map((model) => wrap(model));
   return {
     all,
+    presets: [],
     find(name) {
       const found = models.find(name);
       const model = all.find(({ id }) => id === found?.model.id);

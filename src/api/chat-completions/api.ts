@@ -33,7 +33,7 @@ export const chatCompletionsApi: Api = {
         for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
     });
-    const models = modelRoutes(services.models);
+    const models = modelRoutes();
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },

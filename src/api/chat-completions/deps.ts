@@ -1,6 +1,5 @@
 /** The dependencies of Chat Completions. */
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
-import type { Models } from "../../models/models.ts";
 import type { ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
@@ -9,7 +8,6 @@ import type { HostedDeps } from "../tools/hosted-tools.ts";
 import type { TurnContext } from "./to-turn.ts";
 
 export interface ChatCompletionsDeps {
-  readonly models: Models;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];

@@ -31,12 +31,17 @@ export const FIELD_GROUPS: readonly {
       {
         name: "model",
         treatment: "honoured",
-        note: "With or without `openai/`. Behind it `:low`, `:medium`, `:high` or `:none` for the effort, and OpenRouter's suffixes such as `:free`. Unknown: 400, unless `models` has a served one. Absent: the first model served.",
+        note: "A model or preset, with or without `openai/`. Behind it `:low`, `:medium`, `:high` or `:none` for the effort, and OpenRouter's suffixes such as `:free`. Unknown: 400, unless `models` has a served one. Absent: the first model served.",
       },
       {
         name: "models",
         treatment: "converted",
         note: "If `model` is absent or not served: the first of these that is, which the reply names. There is no fallback to the others if it fails.",
+      },
+      {
+        name: "preset",
+        treatment: "honoured",
+        note: "The name of a preset of the operator, as `@preset/name` in `model` is. Unknown: 400.",
       },
       { name: "stream", treatment: "honoured" },
       {
@@ -280,7 +285,6 @@ export const FIELD_GROUPS: readonly {
       "moderation",
       "num_ctx",
       "prediction",
-      "preset",
       "prompt_cache_options",
       "prompt_cache_retention",
       "provider",

@@ -21,6 +21,7 @@ import { openChatServers } from "./mcp-tools.ts";
 import { runningSteps, trainedCallIds } from "./reasoning-in.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
+import { withPreset } from "./with-preset.ts";
 import { chatReasoning, toTurnInSteps, type TurnContext } from "./to-turn.ts";
 
 /** A request that is ready to run. */
@@ -45,9 +46,10 @@ export async function prepareCompletion(
   const { tenant } = client;
   const body = await readBody(c, deps.limits.messageLists);
   const stages = createStages(body.length, deps.pause);
-  const request = await readRequest(body.value, chatRequest, deps.limits, stages);
-  const requested = requireModel(deps.models, request);
-  const { model, effort: namedEffort } = requested;
+  const sent = await readRequest(body.value, chatRequest, deps.limits, stages);
+  const requested = requireModel(client.models, sent);
+  const { model, effort: namedEffort, preset } = requested;
+  const request = withPreset(sent, preset);
   const now = deps.now();
   const system = deps.system(now);
   const reasoning = chatReasoning(request, namedEffort);
@@ -61,6 +63,7 @@ export async function prepareCompletion(
     bodyText: body.outline,
     media,
     namedEffort,
+    preset,
     hosted,
     ...(servers && { servers }),
     restored,

@@ -190,6 +190,8 @@ export const chatRequest = new RequestSchema(
   {
     model: textLike,
     models: () => z.array(z.string()).nullish(),
+    /** OpenRouter's field for a preset. */
+    preset: textLike,
     messages: () => z.array(message()).min(1, "must contain at least one message"),
 
     tools: () => z.array(tool()).nullish(),

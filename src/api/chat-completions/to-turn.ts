@@ -8,6 +8,7 @@ import {
 } from "../../harmony/messages.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import {
@@ -35,6 +36,7 @@ import type { MediaRules } from "../request/media.ts";
 import type { RequestText } from "../request/ordered-json.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
+import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
@@ -50,6 +52,8 @@ export interface PromptContext extends RequestText {
   readonly system: Omit<SystemOptions, "effort">;
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
+  /** Its values are in the request already. */
+  readonly preset?: Preset | undefined;
   readonly restored: RestoredReasoning;
   /** By id: how the model wrote the headers of calls to tools of its training. Absent: unknown. */
   readonly callHeaders?: CallHeaders;
@@ -112,6 +116,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     ...(request.logprobs && { topLogprobs: request.top_logprobs ?? 0 }),
     ...(prefill !== undefined && { prefill }),
     ...(affinity != null && { affinity }),
+    ...(context.preset && { preset: context.preset }),
   });
 }
 
@@ -214,7 +219,7 @@ function readMessages(
   });
   const own = toShownTools(hosted.functions, context.servers?.style ?? "own");
   const developer = developerMessage({
-    instructions: leading,
+    instructions: joinTexts([context.preset?.instructions, leading]),
     functions: [...functions, ...own.functions],
     namespaces: own.namespaces,
     ...(format !== undefined && { responseFormat: format }),

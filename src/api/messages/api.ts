@@ -17,7 +17,7 @@ export const messagesApi: Api = {
   // version of Anthropic's API.
   claims: (request) => PATHS.test(request.path) || namesVersion(request),
   routes({ settings, log, meters, toolbox, ...services }) {
-    const findModel = createFindModel(services.models, settings.claudeAliases);
+    const findModel = createFindModel(settings.claudeAliases);
     const apps = [
       messages({
         ...services,
@@ -33,7 +33,7 @@ export const messagesApi: Api = {
         onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
         onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
       }),
-      modelRoutes(services.models, findModel),
+      modelRoutes(findModel),
       unsupportedRoutes(),
     ];
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));

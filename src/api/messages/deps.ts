@@ -1,5 +1,4 @@
 /** The dependencies of the Messages API. */
-import type { Models } from "../../models/models.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
@@ -10,7 +9,6 @@ import type { TurnContext } from "./to-turn.ts";
 import type { ServerTools } from "./tools.ts";
 
 export interface MessagesDeps {
-  readonly models: Models;
   readonly findModel: FindModel;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */

@@ -9,17 +9,17 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts
 /** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
 export type ClaudeAlias = string;
 
-export type FindModel = (name: string) => FoundModel | undefined;
+export type FindModel = (models: Models, name: string) => FoundModel | undefined;
 
 /** The first matching alias wins. Aliases apply only to names that no served model has. */
-export function createFindModel(models: Models, aliases: readonly ClaudeAlias[]): FindModel {
+export function createFindModel(aliases: readonly ClaudeAlias[]): FindModel {
   const patterns = aliases.map((alias) => {
     const at = alias.indexOf("=");
     return at < 0
       ? { matches: toMatcher("claude-*"), model: alias }
       : { matches: toMatcher(alias.slice(0, at)), model: alias.slice(at + 1) };
   });
-  return (name) => {
+  return (models, name) => {
     const served = models.find(name);
     if (served !== undefined) return served;
     const alias = patterns.find(({ matches }) => matches(name));

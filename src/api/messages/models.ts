@@ -1,7 +1,8 @@
 /** `GET /v1/models` in Anthropic's format, for requests that name a version of its API. */
 import { type Context, Hono, type HonoRequest } from "hono";
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
-import type { Model, Models } from "../../models/models.ts";
+import type { NameSuffixes } from "../../models/model-name.ts";
+import type { FoundModel } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
@@ -12,23 +13,31 @@ export function namesVersion(request: HonoRequest): boolean {
 }
 
 /** Requests of other clients are passed to the next routes. */
-export function modelRoutes(models: Models, findModel: FindModel): Hono<ApiEnv> {
+export function modelRoutes(findModel: FindModel): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
-  routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c, models) : next()));
+  routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c) : next()));
   routes.get("/models/:id{.+}", (c, next) => {
     if (!namesVersion(c.req)) return next();
     const id = c.req.param("id");
-    const found = findModel(id);
+    const { models } = c.get("client");
+    const found = findModel(models, id);
     if (found === undefined) throw unknownModel(id, models);
-    return answer(c, toModelInfo(found.model, id));
+    return answer(c, toModelInfo(id, found));
   });
   return routes;
 }
 
-function answerList(c: Context<ApiEnv>, models: Models): Response {
+function answerList(c: Context<ApiEnv>): Response {
   const { limit, after_id: after, before_id: before, lifecycle } = c.req.query();
   const most = toLimit(limit);
-  const all = lifecycle === undefined || lifecycle === "active" ? models.all : [];
+  const { all: models, presets } = c.get("client").models;
+  const listed = [
+    ...models.map((model) => toModelInfo(model.id, { model })),
+    ...presets.flatMap((each) =>
+      each.preset.unlisted ? [] : [toModelInfo(each.preset.name, each)],
+    ),
+  ];
+  const all = lifecycle === undefined || lifecycle === "active" ? listed : [];
   const ids = all.map(({ id }) => id);
   const from = after === undefined ? 0 : ids.indexOf(after) + 1;
   const found = before === undefined ? -1 : ids.indexOf(before);
@@ -37,7 +46,7 @@ function answerList(c: Context<ApiEnv>, models: Models): Response {
   const begin = before !== undefined && after === undefined ? Math.max(0, to - most) : from;
   const page = all.slice(begin, Math.min(to, begin + most));
   return answer(c, {
-    data: page.map((model) => toModelInfo(model)),
+    data: page,
     has_more: before === undefined ? begin + most < to : begin > 0,
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
@@ -64,15 +73,15 @@ function toLimit(text: string | undefined): number {
 const PUBLISHED = "2025-08-05T00:00:00Z";
 
 /** One entry, under the requested name. */
-function toModelInfo(model: Model, id: string = model.id) {
+function toModelInfo(id: string, { model, preset }: Omit<FoundModel, keyof NameSuffixes>) {
   const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;
   return {
     type: "model",
     id,
-    display_name: model.id.replace(/^openai\//, ""),
+    display_name: preset?.name ?? model.id.replace(/^openai\//, ""),
     created_at: PUBLISHED,
     max_input_tokens: contextLength,
-    max_tokens: contextLength,
+    max_tokens: Math.min(preset?.maxOutputTokens ?? contextLength, contextLength),
     lifecycle: "active",
     deprecated_at: null,
     retires_at: null,

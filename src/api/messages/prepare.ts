@@ -25,6 +25,7 @@ import { restoreThinking } from "./restore-thinking.ts";
 import { toSummaryEntries, toSummaryRequest } from "./summary.ts";
 import { requestedReasoning, toShownThinking } from "./thinking.ts";
 import { toTurnInSteps } from "./to-turn.ts";
+import { withPreset } from "./with-preset.ts";
 import { toOfferedFunctions } from "./tools.ts";
 
 /** A turn that can be counted. */
@@ -93,13 +94,13 @@ async function prepareTurn(
   { body, stages, isSummary }: SentParts,
   deps: MessagesDeps,
 ): Promise<PreparedTurn> {
-  const request = isSummary ? toSummaryRequest(sent) : sent;
-  refuseThread(request);
-  const found = requestedModel(request, deps.models, deps.findModel);
-  if (found === undefined) throw unknownModel(namedModel(request), deps.models);
-  const { model, name } = found;
+  const { tenant, models } = c.get("client");
+  refuseThread(sent);
+  const found = requestedModel(sent, models, (name) => deps.findModel(models, name));
+  if (found === undefined) throw unknownModel(namedModel(sent), models);
+  const { model, name, preset } = found;
+  const request = isSummary ? toSummaryRequest(sent) : withPreset(sent, preset);
   const namedEffort = isSummary ? undefined : found.effort;
-  const { tenant } = c.get("client");
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
   const { serverTools, hosted } = deps;
@@ -121,6 +122,7 @@ async function prepareTurn(
     system: deps.system(deps.now()),
     bodyText,
     namedEffort,
+    preset,
     history: restored.entries,
     offered,
     hosted,

@@ -237,6 +237,8 @@ const promptFields = {
   model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
+  /** OpenRouter's field for a preset. */
+  preset: textLike,
   messages: () => z.array(message()).min(1, "must contain at least one message"),
   system: () =>
     z

@@ -12,6 +12,7 @@ import {
 } from "../../harmony/messages.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../request/enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
@@ -30,6 +31,7 @@ import {
 } from "../request/offered-functions.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import { PromptHistory } from "../request/prompt-history.ts";
+import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
 import {
   answerFrom,
@@ -51,6 +53,8 @@ export interface TurnContext {
   readonly bodyText: string;
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
+  /** Its values are in the request already. */
+  readonly preset?: Preset | undefined;
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
   readonly offered: OfferedTools;
@@ -86,9 +90,10 @@ export function* toTurnInSteps(
   const format = toResponseFormat(request, context);
   const tools = yield* toOfferedTools(functions, toolChoice);
   const { messages, prefill } = toMessages(context.history);
-  const instructions = [systemText(request.system ?? ""), offered.notice ?? ""];
+  const { preset } = context;
+  const system = systemText(request.system ?? "");
   const developer = developerMessage({
-    instructions: instructions.filter((text) => text !== "").join("\n\n"),
+    instructions: joinTexts([preset?.instructions, system, offered.notice]),
     functions,
     ...(format !== undefined && { responseFormat: format.shown }),
   });
@@ -123,6 +128,7 @@ export function* toTurnInSteps(
     ...(maxTokens !== undefined && { maxOutputTokens: Math.max(1, maxTokens) }),
     ...(prefill !== undefined && { prefill }),
     ...(context.affinity !== undefined && { affinity: context.affinity }),
+    ...(preset && { preset }),
   });
 }
 

@@ -43,7 +43,15 @@ const model = lazy(() =>
       }),
       links: z.object({ details: z.string() }),
       per_request_limits: z.null(),
-      default_parameters: z.object({ temperature: z.number(), top_p: z.number() }),
+      default_parameters: z.object({
+        temperature: z.number(),
+        top_p: z.number(),
+        top_k: z.int().optional(),
+        min_p: z.number().optional(),
+        frequency_penalty: z.number().optional(),
+        presence_penalty: z.number().optional(),
+        repetition_penalty: z.number().optional(),
+      }),
       supported_voices: z.null(),
       supported_parameters: strings(),
       reasoning: z.object({

@@ -1,4 +1,5 @@
 /** The client of a request, and Hono's environment for the routes that serve it. */
+import type { Models } from "../../models/models.ts";
 import type { SseBindings, SseVariables } from "../reply/event-stream.ts";
 
 /**
@@ -14,6 +15,8 @@ export interface Client {
    */
   readonly tenant: string;
   readonly reasoningPolicy: ReasoningPolicy;
+  /** The models that it may use. */
+  readonly models: Models;
 }
 
 /** Hono's environment for every API route. */

@@ -1,5 +1,6 @@
 /** The model of a request: the one it names, else the first served one of OpenRouter's `models`. */
 import type { FoundModel, Models } from "../../models/models.ts";
+import { prevailingEffort } from "./apply-preset.ts";
 
 export interface RequestedModel extends FoundModel {
   /** As the request has it. Replies repeat it. */
@@ -7,27 +8,40 @@ export interface RequestedModel extends FoundModel {
 }
 
 /** The name that an error shows when no model is found. */
-export function namedModel({ model, models }: ModelRequest): string {
-  return model || models?.[0] || "model";
+export function namedModel(request: ModelRequest): string {
+  return namesOf(request)[0]?.name ?? "model";
 }
 
 interface ModelRequest {
   readonly model?: string | null | undefined;
   readonly models?: readonly string[] | null | undefined;
+  /** OpenRouter's field for a preset beside the model. */
+  readonly preset?: string | null | undefined;
 }
 
 /** A request that names no model gets the first one served. `find`: by one name, default that of the models. */
 export function requestedModel(
-  { model, models }: ModelRequest,
+  request: ModelRequest,
   served: Models,
   find: (name: string) => FoundModel | undefined = (name) => served.find(name),
 ): RequestedModel | undefined {
-  const names = [...(model ? [model] : []), ...(models ?? [])];
-  for (const name of names) {
+  const names = namesOf(request);
+  for (const { name, sent } of names) {
     const found = find(name);
-    if (found !== undefined) return { ...found, name };
+    if (found !== undefined) {
+      return { ...found, name: sent, effort: prevailingEffort(found.effort, found.preset) };
+    }
   }
   const [first] = served.all;
   if (names.length > 0 || first === undefined) return undefined;
   return { model: first, name: first.id, effort: undefined, suffixes: new Set() };
+}
+
+/** The names to try. `sent`: without the preset of a field. */
+function namesOf({ model, models, preset }: ModelRequest): { name: string; sent: string }[] {
+  const sent = [...(model ? [model] : []), ...(models ?? [])];
+  if (!preset) return sent.map((name) => ({ name, sent: name }));
+  const marked = `@preset/${preset.replace(/^@preset\//, "")}`;
+  if (sent.length === 0) return [{ name: marked, sent: marked }];
+  return sent.map((name) => ({ name: name + marked, sent: name }));
 }

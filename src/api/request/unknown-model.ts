@@ -5,10 +5,17 @@ import type { Models } from "../../models/models.ts";
 const MOST_LISTED = 10;
 
 /** ` Available: "openai/gpt-oss-20b".` */
-export function listAvailable({ all }: Models): string {
-  const names = all.slice(0, MOST_LISTED).map(({ id }) => JSON.stringify(id));
+export function listAvailable(models: Models): string {
+  const all = listedNames(models);
+  const names = all.slice(0, MOST_LISTED).map((name) => JSON.stringify(name));
   const more = all.length > MOST_LISTED ? " and more, see GET /v1/models" : "";
   return ` Available: ${names.join(", ")}${more}.`;
+}
+
+/** Models first, then presets. */
+export function listedNames({ all, presets }: Models): readonly string[] {
+  const listed = presets.flatMap(({ preset }) => (preset.unlisted ? [] : [preset.name]));
+  return [...all.map(({ id }) => id), ...listed];
 }
 
 /** For the log, which has no names that clients send. */

@@ -5,7 +5,6 @@ import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
-import type { Models } from "../../models/models.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../request/client.ts";
@@ -20,7 +19,6 @@ import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 export interface ResponsesDeps extends EntryDeps {
-  readonly models: Models;
   readonly reasoning: ReasoningStore;
   readonly cipher: ReasoningCipher;
   /** Rejects when it fails, because clients rely on what is stored here. */

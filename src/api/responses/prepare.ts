@@ -32,6 +32,7 @@ import {
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseWriter } from "./to-response.ts";
 import { requestedReasoning, turnMaker } from "./to-turn.ts";
+import { withPreset } from "./with-preset.ts";
 
 /** A request that is ready to run. */
 export interface PreparedResponse {
@@ -57,9 +58,10 @@ export async function prepareResponse(
   deps: ResponsesContext,
 ): Promise<PreparedResponse> {
   const stages = createStages(body.length, deps.pause);
-  const request = await readRequest(body.value, responsesRequest, deps.limits, stages);
-  refuseUnsupported(request);
-  const requested = requireModel(deps.models, request);
+  const received = await readRequest(body.value, responsesRequest, deps.limits, stages);
+  refuseUnsupported(received);
+  const requested = requireModel(caller.client.models, received);
+  const request = withPreset(received, requested.preset);
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   const context = await loadKeepable(request, requested.model, { id, body, caller }, deps);
@@ -97,7 +99,7 @@ export async function prepareResponse(
 
 export function requireModel(
   models: Models,
-  request: Pick<ResponsesRequest, "model" | "models">,
+  request: Pick<ResponsesRequest, "model" | "models" | "preset">,
 ): RequestedModel {
   const found = requestedModel(request, models);
   if (found) return found;
@@ -194,6 +196,7 @@ async function prepareTurn(
     bodyText: body.outline,
     unsupported: deps.unsupported,
     tools: deps.tools,
+    preset: requested.preset,
   };
   const servers = await openResponseServers(request, history, prompt);
   const maker = turnMaker(request, {

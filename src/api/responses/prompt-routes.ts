@@ -18,6 +18,7 @@ import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
+import { withPresetEffort } from "./with-preset.ts";
 import { type PromptContext, turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
@@ -26,13 +27,15 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   app.post("/responses/input_tokens", async (c) => {
     const bodyText = await c.req.text();
     const stages = createStages(bodyText.length, context.pause);
-    const request = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
-    const { model, effort } = requireModel(context.models, request);
+    const sent = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
+    const { model, effort, preset } = requireModel(c.get("client").models, sent);
+    const request = withPresetEffort(sent, preset);
     const caller = toCaller(c);
     const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
     const { history } = loaded;
-    const prompt = { ...toPromptContext(bodyText, caller.client.tenant), namedEffort: effort };
+    const { tenant } = caller.client;
+    const prompt = { ...toPromptContext(bodyText, tenant), namedEffort: effort, preset };
     const servers = await openResponseServers(request, history, prompt);
     const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
     const { turnOf } = await stages.run(turnMaker(request, turnContext));
@@ -47,14 +50,14 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const bodyText = await c.req.text();
     const stages = createStages(bodyText.length, context.pause);
     const request = await readRequest(bodyText, compactRequest, context.limits, stages);
-    const { model } = requireModel(context.models, request);
+    const { model, preset } = requireModel(c.get("client").models, request);
     const caller = toCaller(c);
     const { tenant } = caller.client;
     const id = newId();
     const loaded = await loadContext(request, id, caller, context);
     await stages.next();
     const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
-    const prompt = toPromptContext(bodyText, tenant);
+    const prompt = { ...toPromptContext(bodyText, tenant), preset };
     const history = [...loaded.history, SUMMARY_REQUEST];
     const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
     const { turnOf } = await stages.run(maker);

@@ -92,6 +92,8 @@ const promptFields = {
   model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
+  /** OpenRouter's field for a preset. */
+  preset: textLike,
   input: () =>
     z
       .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })

@@ -3,6 +3,7 @@ import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import {
   type OfferedFunction,
@@ -28,6 +29,7 @@ import { NO_SERVERS, type OpenedServers } from "../tools/mcp-servers.ts";
 import { readOrdered, type RequestText } from "../request/ordered-json.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
+import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
@@ -51,6 +53,8 @@ export interface PromptContext extends RequestText {
   readonly system: Omit<SystemOptions, "effort">;
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
+  /** Its values are in the request already. */
+  readonly preset?: Preset | undefined;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
 }
@@ -124,6 +128,7 @@ export function* turnMaker(
       topLogprobs: request.top_logprobs ?? 0,
     }),
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
+    ...(context.preset && { preset: context.preset }),
   });
   return { turnOf, targets, skipped };
 }
@@ -246,9 +251,8 @@ function withHistory(
     },
     later,
   );
-  const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
   const developer = developerMessage({
-    instructions: instructions.join("\n\n"),
+    instructions: joinTexts([context.preset?.instructions, request.instructions, ...leading]),
     ...toShownTools([...functions, ...hosted.functions, ...tools], context.tools.style),
     ...(format !== undefined && { responseFormat: format }),
   });

@@ -8,8 +8,8 @@ export function accessSettings() {
     keys: setting("access", () => z.array(clientKey()), {
       default: [],
       description:
-        "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256` and, where " +
-        "this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
+        "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, " +
+        "`models` (the only models and presets it may use) and, where this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
         "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey`, " +
         "`storeMaxEntriesPerKey` and `maxBuiltinCallsPerKey`. Create one with `harmony-gateway key`. None: no key is required.",
     }),

@@ -1,6 +1,7 @@
 /** The settings of the group `engine`: the inference servers and the models they serve. */
 import * as z from "zod";
 import { backendEntry, engineKind } from "../backend-entry.ts";
+import { presets } from "../presets.ts";
 import { count, milliseconds, setting, url } from "../setting.ts";
 
 export function engineSettings() {
@@ -56,6 +57,16 @@ export function engineSettings() {
         "`engineKey`, `servedName`, `aliases`, `contextLength`, `maxConcurrent`, `tokenEndpoint`, `name` (in logs " +
         "and metrics), and, sent with every request to it, `headers` and `extraBody`. Those with the same " +
         "`servedName` serve one model together. Preferably set in the config file.",
+      secret: true,
+    }),
+    presets: setting("engine", presets, {
+      default: {},
+      description:
+        "Further names of models, each with values for what a request leaves out: an object by name, of objects with `model` " +
+        "(a served name) and any of `effort`, `temperature`, `topP`, `topK`, `minP`, `frequencyPenalty`, `presencePenalty`, " +
+        "`repetitionPenalty`, `maxOutputTokens`, `instructions` (before the client's), `description`, `unlisted` and `lock`, " +
+        "the values that hold whatever a request says: a locked `maxOutputTokens` is the most. Preferably set in the config file.",
+      expected: "an object of up to 256 presets, by name",
       secret: true,
     }),
     healthIntervalMs: setting("engine", milliseconds, {

@@ -99,11 +99,13 @@ function mainPane(turn: LoadedTurn | undefined): TemplateResult {
 function turnView(turn: LoadedTurn): TemplateResult {
   const { record, row } = turn;
   const { word, tone } = toOutcome(row);
+  const preset = record.settings?.preset?.name;
   return html`<div class="turn">
     <header class="turn-head">
       <p class="turn-title">
         <span class="dot ${tone}" aria-hidden="true"></span> <strong>${word}</strong>
         <span>${record.model}</span>
+        ${preset && html`<span>preset ${preset}</span>`}
         <span class="quiet"
           >${record.api} · ${toCount(row.promptTokens)} tokens in · ${toCount(row.completionTokens)}
           out · ${toMs(row.ms)}</span

@@ -1,8 +1,11 @@
 /** What the log says of models and their backends. */
+import { toBackends } from "../../config/backends.ts";
+import { toPresets } from "../../config/presets.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { BackendState } from "../../engines/pool/backend.ts";
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import { describeKind } from "../../engines/pool/judge.ts";
-import type { Model, ModelStatus } from "../../models/models.ts";
+import type { Model, Models, ModelStatus } from "../../models/models.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export function reportStatus(model: Model, status: ModelStatus, log: Log): void {
@@ -31,6 +34,17 @@ export function reportStatus(model: Model, status: ModelStatus, log: Log): void 
       return;
     default:
       status satisfies never;
+  }
+}
+
+/** Presets whose model no server offers. Where the operator has named all models, such a preset is an error at start. */
+export function reportLeftOut({ presets }: Models, settings: Settings, log: Log): void {
+  if (toBackends(settings).some(({ findsModel }) => findsModel)) return;
+  const served = new Set(presets.map(({ preset }) => preset.name));
+  for (const { name, model } of toPresets(settings)) {
+    if (served.has(name)) continue;
+    const message = `presets.${name} is left out: no server offers its model ${model}.`;
+    log.warn("warning", { message });
   }
 }
 

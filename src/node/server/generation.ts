@@ -5,6 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../app.ts";
 import type { WebSocketOptions } from "../../api/web-sockets.ts";
+import { toPresets } from "../../config/presets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { PoolCounts } from "../../engines/pool/counts.ts";
@@ -26,7 +27,7 @@ import type { Inspector } from "../inspect/open-inspector.ts";
 import { randomId } from "../random-id.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
-import { reportHealth, reportMissingCheck, reportStatus } from "../cli/report.ts";
+import { reportHealth, reportLeftOut, reportMissingCheck, reportStatus } from "../cli/report.ts";
 
 /** What all generations share. */
 export interface Shared {
@@ -85,6 +86,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     newCallId: () => `call_${randomId()}`,
     pause,
     cacheSalts: createCacheSalts(settings),
+    presets: toPresets(settings),
   });
   const retired = new AbortController();
   const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
@@ -114,6 +116,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
       await Promise.all(models.all.map((model) => model.probe(within)));
     },
     monitor(onReady) {
+      reportLeftOut(models, settings, log);
       monitoring = monitorModels(models, {
         timeoutMs: settings.connectTimeoutMs,
         firstWaitMs: FIRST_WAIT_MS,

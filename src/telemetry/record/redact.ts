@@ -15,7 +15,7 @@ export function redact(record: TurnRecord): TurnRecord {
     ...record,
     content: false,
     request: request && { ...request, body: textLength(request.body) },
-    settings: settings && { ...settings, stop: settings.stop.map(textLength) },
+    settings: settings && redactSettings(settings),
     conversation: record.conversation.map((message) => ({
       ...message,
       text: textLength(message.text),
@@ -46,6 +46,17 @@ export function redact(record: TurnRecord): TurnRecord {
     parsing: record.parsing.map((note) =>
       "header" in note ? { header: idCount(note.header) } : note,
     ),
+  };
+}
+
+function redactSettings(settings: NonNullable<TurnRecord["settings"]>): TurnRecord["settings"] {
+  const { preset } = settings;
+  return {
+    ...settings,
+    ...(preset?.instructions !== undefined && {
+      preset: { ...preset, instructions: textLength(preset.instructions) },
+    }),
+    stop: settings.stop.map(textLength),
   };
 }
 

@@ -89,6 +89,15 @@ const settings = lazy(() =>
       .describe("Of these tools: the limit of calls, and what becomes of citations."),
     answer: z.string().describe("`text`, `json-object` or `json-schema`."),
     reasoning: z.strictObject({ enabled: z.boolean(), maxTokens: count().optional() }),
+    preset: z
+      .strictObject({
+        name: z.string(),
+        values: z.record(z.string(), z.union([z.string(), z.number()])),
+        lock: z.array(z.string()),
+        instructions: recordedText().optional(),
+      })
+      .optional()
+      .describe("The settings that the name of the model brought along."),
     maxOutputTokens: count().nullable(),
     parallelToolCalls: z.boolean(),
     stop: z.array(recordedText()),

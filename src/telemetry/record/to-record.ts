@@ -4,6 +4,7 @@ import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { Decision } from "../../turn/steering/next-step.ts";
 import type { Steering } from "../../turn/steering/settings.ts";
 import { describeError } from "./describe-error.ts";
@@ -164,9 +165,24 @@ function toSettings(
     }),
     answer: turn.answer.type,
     reasoning: { ...turn.reasoning },
+    ...(turn.preset && { preset: toPreset(turn.preset) }),
     maxOutputTokens: turn.maxOutputTokens ?? null,
     parallelToolCalls: turn.parallelToolCalls,
     stop: [...turn.stop],
+  };
+}
+
+function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"] {
+  const { name, lock, instructions, model: _m, description: _d, unlisted: _u, ...values } = preset;
+  return {
+    name,
+    values: Object.fromEntries(
+      Object.entries(values).flatMap(([field, value]) =>
+        value === undefined ? [] : [[field, value]],
+      ),
+    ),
+    lock: [...lock],
+    ...(instructions !== undefined && { instructions }),
   };
 }
 

@@ -48,6 +48,7 @@ const SCHEMA = { json_schema: { name: "x", schema: { type: "object" } } };
 
 const PROBES: Readonly<Record<string, Probe>> = {
   model: { send: { model: "gpt-oss-120b:free" }, wrong: { model: "gpt-4o" } },
+  preset: { send: { preset: "short" }, wrong: { preset: 1 } },
   models: { send: { models: ["openai/gpt-4o", "openai/gpt-oss-120b"] }, wrong: { models: "x" } },
   stream: { send: { stream: true }, wrong: { stream: "yes" } },
   "stream_options.include_usage": {
@@ -283,7 +284,15 @@ function createApp() {
   });
   const others = ["openai/gpt-oss-120b"];
   const toolbox = { browser: () => fakeBrowser() };
-  const app = createTestApp({ engine, others, toolbox, settings: { sampleMoreCalls: true } });
+  const app = createTestApp({
+    engine,
+    others,
+    toolbox,
+    settings: {
+      sampleMoreCalls: true,
+      presets: { short: { model: "openai/gpt-oss-20b", instructions: "Be short." } },
+    },
+  });
   return { app, engine };
 }
 

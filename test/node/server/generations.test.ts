@@ -99,3 +99,15 @@ test("a server without a gpt-oss is named with what it offers", async () => {
     }),
   );
 });
+
+test("presets of models that the server offers are served, and the log names the others", async () => {
+  const presets = { review: { model: "gpt-oss-a" }, draft: { model: "gpt-oss-b" } };
+  const gateway = await start({ url: await startVllm(["gpt-oss-a"]), presets });
+  expect(await served(gateway)).toEqual(["gpt-oss-a", "review"]);
+  expect(await ask(gateway, "review")).toEqual([200, "Hi"]);
+  await eventually(() =>
+    expect(gateway.logged.find(({ event }) => event === "warning")).toMatchObject({
+      message: "presets.draft is left out: no server offers its model gpt-oss-b.",
+    }),
+  );
+});

@@ -271,6 +271,11 @@ describe("an unreachable engine", () => {
     await expect.poll(told).toMatchObject([
       { event: "engine unavailable", reason: "The engine is loading." },
       { event: "engine ready", description: "fake engine" },
+      {
+        event: "engine warning",
+        message:
+          "The server does not report a context length, and none is configured: clients read 131072. Set contextLength if it is less.",
+      },
     ]);
   });
 });

@@ -3,7 +3,8 @@
  * engine, the recorded one or a real one, answers. The result is another record.
  */
 import { createApp } from "../../../app.ts";
-import { resolveSettings } from "../../../config/resolve.ts";
+import { toPresets } from "../../../config/presets.ts";
+import { resolveSettings, type SettingInput } from "../../../config/resolve.ts";
 import type { Settings } from "../../../config/settings.ts";
 import type { Engine } from "../../../engines/engine.ts";
 import type { Message } from "../../../harmony/conversation.ts";
@@ -66,7 +67,11 @@ export async function runAgain(
         ...(length && { contextLength: length }),
       },
     ],
-    { steering: settings, newCallId: () => `call_${randomId()}` },
+    {
+      steering: settings,
+      newCallId: () => `call_${randomId()}`,
+      presets: toPresets(settings),
+    },
   );
   const app = createApp({
     settings,
@@ -96,7 +101,7 @@ export async function runAgain(
 
 /** The settings that affect the turn. All others have their default. */
 function toSettings({ settings, model }: TurnRecord): Settings {
-  const resolved = resolveSettings([], { public: false });
+  const resolved = resolveSettings(toPresetInput(settings?.preset, model), { public: false });
   if (settings === null) return resolved;
   const { layout, reasoningPolicy, steering, builtins, toolRuns } = settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
@@ -112,6 +117,21 @@ function toSettings({ settings, model }: TurnRecord): Settings {
       builtins.some(({ name }) => name === each),
     ),
   };
+}
+
+/** The request names the preset as its model. */
+function toPresetInput(
+  preset: NonNullable<TurnRecord["settings"]>["preset"],
+  model: string,
+): SettingInput[] {
+  if (preset === undefined) return [];
+  const { name, values, lock, instructions } = preset;
+  const text = instructions === undefined ? {} : { instructions: contentText(instructions) };
+  const source = "the record";
+  return [
+    { name: "servedName", value: model, source },
+    { name: "presets", value: { [name]: { model, ...values, lock, ...text } }, source },
+  ];
 }
 
 /** Only settings of this kind: the file may come from anywhere. */

@@ -1,0 +1,50 @@
+/** Checks at start that presets, and the models of keys, fit the models that are served. */
+import { servedNames, spellings, toBackends } from "./backends.ts";
+import { toPresets } from "./presets.ts";
+import type { Settings } from "./settings.ts";
+
+/** ` Did you mean …?`, or nothing. */
+type Suggest = (name: string, known: readonly string[]) => string;
+
+/** Why presets cannot work with the models that are served. */
+export function presetProblems(settings: Settings, suggest: Suggest): string[] {
+  const served = servedNames(settings);
+  const taken = new Set(served.keys());
+  // Models that a server offers are known once it has been asked.
+  const isComplete = toBackends(settings).every(({ findsModel }) => !findsModel);
+  return toPresets(settings).flatMap(({ name, model, lock, ...given }) => {
+    const where = `presets.${name}`;
+    const problems: string[] = [];
+    if (spellings(name).some((spelling) => taken.has(spelling))) {
+      problems.push(`${where}: a model or another preset has this name already.`);
+    }
+    for (const spelling of spellings(name)) taken.add(spelling);
+    if (!served.has(model) && (isComplete || Object.hasOwn(settings.presets, model))) {
+      problems.push(
+        Object.hasOwn(settings.presets, model)
+          ? `${where}.model: ${model} is a preset. Name the model that answers.`
+          : `${where}.model: ${model} is not served.${suggest(model, [...served.keys()])}`,
+      );
+    }
+    for (const field of lock) {
+      if (given[field] !== undefined) continue;
+      problems.push(`${where}.lock: ${field} has no value to be locked. Set ${where}.${field}.`);
+    }
+    return problems;
+  });
+}
+
+/** Why keys cannot use the models that they name. */
+export function keyModelProblems(settings: Settings, suggest: Suggest): string[] {
+  if (toBackends(settings).some(({ findsModel }) => findsModel)) return [];
+  const presets = Object.keys(settings.presets);
+  const known = new Set([...servedNames(settings).keys(), ...presets.flatMap(spellings)]);
+  return settings.keys.flatMap(({ name, models = [] }) =>
+    models
+      .filter((model) => !known.has(model))
+      .map(
+        (model) =>
+          `keys: ${name} may use ${model}, which is neither a model nor a preset.${suggest(model, [...known])}`,
+      ),
+  );
+}

@@ -1,0 +1,57 @@
+/** The setting `presets`: model names that bring settings of a request along. */
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
+import type { Preset } from "../turn/preset.ts";
+import { count } from "./setting.ts";
+
+const MAX_PRESETS = 256;
+const MAX_INSTRUCTIONS = 100_000;
+
+/** The values that a request can have too, and that can be locked. */
+const values = lazy(() => ({
+  effort: z.enum(["none", "low", "medium", "high"]).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  topP: z.number().min(0).max(1).optional(),
+  topK: z.int().min(0).optional(),
+  minP: z.number().min(0).max(1).optional(),
+  frequencyPenalty: z.number().min(-2).max(2).optional(),
+  presencePenalty: z.number().min(-2).max(2).optional(),
+  repetitionPenalty: z.number().gt(0).max(2).optional(),
+  maxOutputTokens: count().optional(),
+}));
+
+const preset = lazy(() =>
+  z.strictObject({
+    model: z.string().min(1),
+    ...values(),
+    instructions: z.string().min(1).max(MAX_INSTRUCTIONS).optional(),
+    lock: z.array(z.enum(keysOf(values()))).default([]),
+    description: z.string().max(1000).default(""),
+    unlisted: z.boolean().default(false),
+  }),
+);
+
+export const presets = lazy(() =>
+  z
+    .record(z.string().regex(/^\w[\w.:/-]{0,127}$/), preset(), {
+      error: ({ code }) =>
+        code === "invalid_key"
+          ? "expected up to 128 letters, digits, dots, dashes, slashes, colons or _ as its name"
+          : undefined,
+    })
+    .refine((all) => Object.keys(all).length <= MAX_PRESETS),
+);
+
+interface WithPresets {
+  readonly presets: z.output<ReturnType<typeof presets>>;
+}
+
+/** From the settings: the presets with their names. */
+export function toPresets(settings: WithPresets): readonly Preset[] {
+  return Object.entries(settings.presets).map(([name, each]) => ({ ...each, name }));
+}
+
+function keysOf<T extends object>(shape: T): (keyof T & string)[];
+function keysOf(shape: object): string[] {
+  return Object.keys(shape);
+}

@@ -1,0 +1,285 @@
+/** Presets: names of models that bring settings of a request along, over all APIs and through their clients. */
+import Anthropic from "@anthropic-ai/sdk";
+import { OpenRouter } from "@openrouter/sdk";
+import { HTTPClient } from "@openrouter/sdk/lib/http.js";
+import OpenAI from "openai";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { sha256Hex } from "../../src/api/auth.ts";
+import { createBrowsingApp } from "../helpers/browsing-app.ts";
+import { createRecordedApp } from "../helpers/recorded-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { chat, type Client, CLIENTS, messages, MODEL } from "./clients.ts";
+
+const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
+
+const presets = {
+  review: {
+    model: "gpt-oss-20b",
+    effort: "high",
+    temperature: 0.25,
+    topP: 0.5,
+    topK: 7,
+    maxOutputTokens: 64,
+    instructions: "You review code.",
+    description: "For reviews.",
+  },
+  strict: {
+    model: MODEL,
+    effort: "low",
+    temperature: 0,
+    maxOutputTokens: 32,
+    lock: ["effort", "temperature", "maxOutputTokens"],
+    unlisted: true,
+  },
+};
+
+const SAMPLING = ["temperature", "topP", "topK"] as const;
+
+async function ask({ path, toBody }: Client, fields: object) {
+  const engine = scriptedEngine([ANSWER], { capabilities: { sampling: SAMPLING } });
+  const { post } = createBrowsingApp({ engine, toolbox: {}, settings: { presets } });
+  const body = toBody([
+    { type: "system", text: "Answer in French." },
+    { type: "user", text: "Hi" },
+  ]);
+  const response = await post(path, { ...body, ...fields });
+  const reply = z.looseObject({ model: z.string().optional() }).parse(await response.json());
+  const [request] = engine.requests;
+  const { temperature, topP, topK } = request?.sampling ?? {};
+  return {
+    status: response.status,
+    model: reply.model,
+    reply,
+    effort: response.headers.get("x-harmony-reasoning-effort"),
+    prompt: engine.prompts[0] ?? "",
+    sampling: [temperature, topP, topK],
+    maxTokens: request?.maxTokens,
+  };
+}
+
+/** The limit of output tokens in each API. Messages requires one. */
+const LIMITS: Readonly<Record<Client["name"], string>> = {
+  "Chat Completions": "max_tokens",
+  Responses: "max_output_tokens",
+  Messages: "max_tokens",
+};
+
+const toEffort = (client: Client, effort: string): object =>
+  ({
+    "Chat Completions": { reasoning_effort: effort },
+    Responses: { reasoning: { effort } },
+    Messages: { output_config: { effort } },
+  })[client.name];
+
+describe.each(CLIENTS)("$name", (client) => {
+  test("a preset's values hold for what the request leaves out, and its instructions come first", async () => {
+    const asked = await ask(client, { model: "review", temperature: null });
+    expect(asked).toMatchObject({ status: 200, model: "review", effort: "high" });
+    expect(asked.prompt).toContain("Reasoning: high\n");
+    expect(asked.prompt).toMatch(/# Instructions\n\nYou review code\.[^]*Answer in French\./);
+    expect(asked.sampling).toEqual([0.25, 0.5, 7]);
+  });
+
+  test("what the request says prevails", async () => {
+    const limit = { [LIMITS[client.name]]: 200 };
+    const fields = { ...toEffort(client, "low"), temperature: 0.75, ...limit };
+    const asked = await ask(client, { ...fields, model: "review" });
+    expect(asked).toMatchObject({ effort: "low", sampling: [0.75, 0.5, 7], maxTokens: 200 });
+  });
+
+  test("unless it is locked, and then a limit of tokens is the most", async () => {
+    for (const [limit, expected] of [
+      [200, 32],
+      [20, 20],
+    ] as const) {
+      const fields = { temperature: 0.75, [LIMITS[client.name]]: limit };
+      const asked = await ask(client, { ...toEffort(client, "xhigh"), ...fields, model: "strict" });
+      expect(asked).toMatchObject({ effort: "low", maxTokens: expected });
+      expect(asked.sampling).toEqual([0, 1, 0]);
+    }
+    expect(await ask(client, { model: "strict:high" })).toMatchObject({ effort: "low" });
+  });
+
+  test("a suffix of the name prevails over the preset", async () => {
+    expect(await ask(client, { model: "review-low" })).toMatchObject({ effort: "low" });
+    expect(await ask(client, { model: "review:none" })).toMatchObject({ effort: "none" });
+  });
+
+  test("OpenRouter's forms find the same presets", async () => {
+    for (const fields of [
+      { model: "@preset/review" },
+      { model: `${MODEL}@preset/review` },
+      { model: MODEL, preset: "review" },
+      { model: "", preset: "@preset/review" },
+    ]) {
+      const asked = await ask(client, fields);
+      expect(asked).toMatchObject({ status: 200, sampling: [0.25, 0.5, 7], effort: "high" });
+      expect(asked.model).toBe(fields.model || "@preset/review");
+    }
+  });
+
+  test.each([
+    { model: "@preset/nope" },
+    { model: "@preset/" },
+    { model: `@preset/${MODEL}` },
+    { model: "review@preset/review" },
+    { model: "gpt-4o@preset/review" },
+    { model: MODEL, preset: "nope" },
+  ])("%j is unknown", async (fields) => {
+    const { status, prompt } = await ask(client, fields);
+    expect([status, prompt]).toEqual([client.name === "Chat Completions" ? 400 : 404, ""]);
+  });
+});
+
+test("the error of an unknown name lists presets too, and leaves out the unlisted ones", async () => {
+  const { reply } = await ask(chat, { model: "nope" });
+  expect(reply).toMatchObject({
+    error: {
+      message: 'nope is not a valid model ID. Available: "openai/gpt-oss-20b", "review".',
+    },
+  });
+});
+
+test("a budget of thinking limits the effort of a preset, and switched-off thinking prevails", async () => {
+  const thinking = (config: object) => ask(messages, { model: "review", thinking: config });
+  expect(await thinking({ type: "enabled", budget_tokens: 1024 })).toMatchObject({
+    effort: "high",
+  });
+  expect(await thinking({ type: "adaptive" })).toMatchObject({ effort: "high" });
+  expect(await thinking({ type: "disabled" })).toMatchObject({ effort: "none" });
+});
+
+test("reasoning.max_tokens and reasoning.enabled of Chat Completions prevail as well", async () => {
+  for (const [reasoning, effort] of [
+    [{ max_tokens: 100 }, "low"],
+    [{ enabled: true }, "medium"],
+    [{ enabled: false }, "none"],
+    [{ exclude: true }, "high"],
+  ] as const) {
+    expect(await ask(chat, { model: "review", reasoning })).toMatchObject({ effort });
+  }
+});
+
+describe("lists", () => {
+  async function open() {
+    const engine = scriptedEngine(() => ANSWER);
+    const hashes = await Promise.all(["all", "few"].map((name) => sha256Hex(name)));
+    const [all = "", few = ""] = hashes;
+    const keys = [
+      { name: "all", sha256: all },
+      { name: "few", sha256: few, models: ["review"] },
+    ];
+    return createBrowsingApp({ engine, toolbox: {}, settings: { presets, keys } });
+  }
+
+  test("have a preset as a model of its own, for each kind of client", async () => {
+    const { send } = await open();
+    const openai = new OpenAI({ baseURL: "http://localhost/v1", apiKey: "all", fetch: send });
+    const { data } = await openai.models.list();
+    expect(data.map(({ id }) => id)).toEqual([MODEL, "review"]);
+    expect(data[1]).toMatchObject({
+      canonical_slug: MODEL,
+      description: "For reviews.",
+      context_length: 131_072,
+      max_output_tokens: 64,
+      top_provider: { max_completion_tokens: 64 },
+      default_parameters: { temperature: 0.25, top_p: 0.5, top_k: 7 },
+      reasoning: { default_effort: "high", default_enabled: true },
+    });
+    expect(await openai.models.retrieve("review:low")).toMatchObject({
+      id: "review:low",
+      reasoning: { default_effort: "low" },
+    });
+    expect(await openai.models.retrieve("strict")).toMatchObject({ id: "strict" });
+
+    const anthropic = new Anthropic({ baseURL: "http://localhost", apiKey: "all", fetch: send });
+    const page = await anthropic.models.list();
+    expect(page.data).toMatchObject([
+      { id: MODEL, display_name: "gpt-oss-20b", max_tokens: 131_072 },
+      { id: "review", display_name: "review", max_tokens: 64 },
+    ]);
+
+    const openRouter = new OpenRouter({
+      serverURL: "http://localhost/api/v1",
+      apiKey: "all",
+      httpClient: new HTTPClient({ fetcher: send }),
+    });
+    const { result } = await openRouter.models.list();
+    expect(result.data.map(({ id }) => id)).toEqual([MODEL, "review"]);
+    expect(await openRouter.models.count()).toMatchObject({ data: { count: 2 } });
+  });
+
+  test("show a key only its own models, and to it there are no others", async () => {
+    const { send } = await open();
+    const few = new OpenAI({
+      baseURL: "http://localhost/v1",
+      apiKey: "few",
+      fetch: send,
+      maxRetries: 0,
+    });
+    expect((await few.models.list()).data.map(({ id }) => id)).toEqual(["review"]);
+    const anthropic = new Anthropic({ baseURL: "http://localhost", apiKey: "few", fetch: send });
+    expect((await anthropic.models.list()).data.map(({ id }) => id)).toEqual(["review"]);
+    const hello = [{ role: "user" as const, content: "Hi" }];
+    expect(
+      await few.chat.completions.create({ model: "review:low", messages: hello }),
+    ).toMatchObject({
+      model: "review:low",
+    });
+    for (const model of [MODEL, "gpt-oss-20b:high", "strict", "@preset/strict"]) {
+      const refused = few.chat.completions.create({ model, messages: hello });
+      await expect(refused).rejects.toMatchObject({
+        status: 400,
+        error: { message: `${model} is not a valid model ID. Available: "review".` },
+      });
+      await expect(few.models.retrieve(model)).rejects.toMatchObject({ status: 404 });
+      await expect(few.responses.create({ model, input: "Hi" })).rejects.toMatchObject({
+        status: 404,
+      });
+      await expect(
+        anthropic.messages.create({ model, messages: hello, max_tokens: 10 }),
+      ).rejects.toMatchObject({ status: 404 });
+    }
+  });
+
+  test("of Codex have models only: it has a menu for the effort", async () => {
+    const { send } = await open();
+    const headers = { authorization: "Bearer all" };
+    const list = await send("http://localhost/v1/models", { headers });
+    const { models } = z
+      .looseObject({ models: z.array(z.looseObject({})) })
+      .parse(await list.json());
+    expect(models).toMatchObject([{ slug: MODEL }]);
+  });
+});
+
+test("the record of a turn has the preset, in the form that replay needs", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([ANSWER]), settings: { presets } });
+  await app.post("/v1/chat/completions", {
+    model: "review",
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  const [record] = await app.records();
+  expect(record?.model).toBe(MODEL);
+  expect(record?.settings?.preset).toEqual({
+    name: "review",
+    values: { effort: "high", temperature: 0.25, topP: 0.5, topK: 7, maxOutputTokens: 64 },
+    lock: [],
+    instructions: "You review code.",
+  });
+});
+
+test("a record without content has only the length of a preset's instructions", async () => {
+  const app = createRecordedApp({
+    engine: scriptedEngine([ANSWER]),
+    settings: { presets },
+    recorder: { keepsContent: false },
+  });
+  await app.post("/v1/chat/completions", {
+    model: "review",
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  const [record] = await app.records();
+  expect(record?.settings?.preset?.instructions).toEqual({ chars: 16 });
+});
