@@ -203,7 +203,12 @@ describe("lists", () => {
     const openRouter = new OpenRouter({
       serverURL: "http://localhost/api/v1",
       apiKey: "all",
-      httpClient: new HTTPClient({ fetcher: send }),
+      httpClient: new HTTPClient({
+        fetcher(input) {
+          const { url, headers } = new Request(input);
+          return send(url, { headers });
+        },
+      }),
     });
     const { result } = await openRouter.models.list();
     expect(result.data.map(({ id }) => id)).toEqual([MODEL, "review"]);
