@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 
 const MAX = 1_000_000;
@@ -16,6 +17,43 @@ function upload(origin: string, length: number, head: string, answers: string[])
   socket.write(Buffer.alloc(length, " "));
   return socket;
 }
+
+test("unfinished bodies without a length are refused where there is no room; what is ended frees it", async () => {
+  const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });
+  const chunk = 600_000;
+  const head = `Transfer-Encoding: chunked\r\n\r\n${(chunk + 2).toString(16)}`;
+  const answers: string[] = [];
+  const sockets = [upload(gateway.origin, chunk, head, answers)];
+  const post = (pad: number) =>
+    fetch(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      body: new Blob([
+        JSON.stringify({ messages: [{ role: "user", content: "Hi" }], pad: "x".repeat(pad) }),
+      ]).stream(),
+      duplex: "half",
+    });
+  try {
+    await eventually(async () => {
+      // The gateway reads both requests in turn: while it reads both, either may be refused, or both.
+      if (answers.splice(0).length > 0) sockets.push(upload(gateway.origin, chunk, head, answers));
+      expect((await post(0)).status).toBe(200);
+      const refused = await post(chunk);
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      expect(await refused.json()).toMatchObject({
+        error: {
+          message:
+            "Requests of this key that are being received have more than 1000000 bytes together. Send fewer at a time.",
+        },
+      });
+    });
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => expect((await post(chunk)).status).toBe(200));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await gateway.close();
+  }
+});
 
 test("a large body waits for one that is being received, and is served when that has ended", async () => {
   const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });

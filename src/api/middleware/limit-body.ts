@@ -44,29 +44,42 @@ async function receive(lease: UploadLease, read: () => Promise<unknown>): Promis
   }
 }
 
-/** Into one buffer, because each of its parts, which a client can make tiny, would take a hundred bytes by itself. */
+/** Into one buffer, by way of blocks: each part, which a client can make tiny, would take a hundred bytes by itself. */
 async function readUnannounced(
   c: Context<ApiEnv>,
   body: ReadableStream<Uint8Array>,
   lease: UploadLease,
   maxBytes: number,
 ): Promise<void> {
-  let buffer = new Uint8Array(0);
+  const blocks: Uint8Array[] = [];
+  /** What is free of the last block. */
+  let room = new Uint8Array(0);
   let length = 0;
   for await (const part of body) {
-    const start = length;
     length += part.length;
     if (length > maxBytes) throw tooLarge(maxBytes);
-    if (length > buffer.length) {
-      const larger = new Uint8Array(Math.min(maxBytes, Math.max(length, 2 * buffer.length)));
-      if (larger.length > UNCOUNTED_BYTES) lease.resize(larger.length);
-      larger.set(buffer.subarray(0, start));
-      buffer = larger;
+    for (let rest = part; rest.length > 0;) {
+      if (room.length === 0) {
+        room = new Uint8Array(UNCOUNTED_BYTES);
+        if (blocks.push(room) > 1) lease.resize(blocks.length * UNCOUNTED_BYTES);
+      }
+      const taken = rest.subarray(0, room.length);
+      room.set(taken);
+      room = room.subarray(taken.length);
+      rest = rest.subarray(taken.length);
     }
-    buffer.set(part, start);
   }
   const { method, raw } = c.req;
-  c.req.raw = new Request(raw, { method, body: buffer.subarray(0, length) });
+  c.req.raw = new Request(raw, { method, body: join(blocks, length) });
+}
+
+function join(blocks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(length);
+  for (let at = 0; at < length; at += UNCOUNTED_BYTES) {
+    const block = blocks.shift() ?? joined;
+    joined.set(block.subarray(0, length - at), at);
+  }
+  return joined;
 }
 
 function tooLarge(maxBytes: number): RequestError {
