@@ -382,7 +382,7 @@ describe("log records", () => {
     leaving.abort();
     expect((await answered).status).toBe(499);
     const events = lines.map((line) => JSON.parse(line)).map(({ event, level }) => [event, level]);
-    expect(events).toContainEqual(["request", "debug"]);
+    expect(events).toContainEqual(["request", "info"]);
     expect(events.filter(([, level]) => level === "error")).toEqual([]);
   });
 

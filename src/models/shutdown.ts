@@ -13,6 +13,8 @@ export interface Shutdown {
   readonly closing: AbortSignal;
   /** Aborted when in-flight work must end. */
   readonly stopping: AbortSignal;
+  /** Turns that have not ended. */
+  readonly inFlight: number;
   begin(): void;
   /** Stops every turn: each throws a {@link TurnError} of the kind `shutdown`. */
   stop(): void;
@@ -33,6 +35,9 @@ export function createShutdown(): Shutdown {
   return {
     closing: closing.signal,
     stopping: stopping.signal,
+    get inFlight() {
+      return turns.size;
+    },
     begin: () => closing.abort(),
     stop() {
       closing.abort();

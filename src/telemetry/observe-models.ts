@@ -128,6 +128,8 @@ class TurnObserver {
   #firstTokenSeconds: number | undefined;
   /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
+  /** Names of the tools that were called. */
+  readonly #calls = new Set<string>();
   #isOver = false;
   /** When the last part ended. If it calls a tool of the gateway, the tool has been running since then. */
   #partEndedAt = 0;
@@ -149,6 +151,7 @@ class TurnObserver {
       const demand = consumer(event);
       // Counted and logged once it has been passed on: the client does not wait for that.
       this.#see(event);
+      if (this.#deps.logContent) this.#keep(event);
       return demand;
     };
     const ended = consume(events, take);
@@ -168,6 +171,7 @@ class TurnObserver {
       const outcome = event.failed ? "failed" : "completed";
       const { meters, now } = this.#deps;
       const tool = TOOL_LABELS[event.shown.type];
+      this.#calls.add(tool);
       meters.builtinCalls.add({ tool, outcome });
       observeTool(meters.genAi, tool, (now() - this.#partEndedAt) / 1000, event.failed);
     } else if (event.type === "part-end") {
@@ -178,11 +182,17 @@ class TurnObserver {
     } else if (event.type === "part-start") {
       this.#seeStart(event.part);
     }
-    if (this.#deps.logContent) this.#keep(event);
+  }
+
+  /** Names that were not offered are words of the model. */
+  #noteCall(name: string): void {
+    if (this.#calls.size >= MAX_CALL_NAMES || name.length > MAX_CALL_NAME_CHARS) return;
+    if (this.#turn.tools.some((tool) => tool.name === name)) this.#calls.add(name);
   }
 
   #seeStart(part: Part): void {
     const { meters } = this.#deps;
+    if (part.kind === "tool-call") this.#noteCall(part.name);
     if ("form" in part && part.form !== undefined) meters.callHeaders.add({ form: part.form });
     if (this.#firstTokenSeconds !== undefined) return;
     this.#firstTokenSeconds = this.#seconds();
@@ -220,6 +230,7 @@ class TurnObserver {
       finish,
       seconds,
       firstTokenSeconds: this.#firstTokenSeconds,
+      ...(this.#calls.size > 0 && { calls: [...this.#calls] }),
       ...fields,
       ...(logContent && { messages: this.#turn.messages, written: this.#written }),
     });
@@ -240,6 +251,10 @@ interface Ended {
   readonly usage?: TurnUsage;
   readonly error?: unknown;
 }
+
+/** Of one turn, in the log. */
+const MAX_CALL_NAMES = 8;
+const MAX_CALL_NAME_CHARS = 64;
 
 /** A few, whatever MCP servers call their tools. */
 const TOOL_LABELS: Record<ShownCall["type"], string> = {

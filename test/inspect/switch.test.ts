@@ -13,7 +13,17 @@ test.each([
   ["is off for a demo that is open to everybody", { open: true }, false],
   ["is off for a demo with keys", { keys: [{ name: "a", sha256: "0".repeat(64) }] }, false],
 ])("the inspector %s", (_, settings, expected) => {
-  expect(isInspected(testSettings(settings), false)).toBe(expected);
+  expect(isInspected(testSettings(settings), {})).toBe(expected);
+});
+
+test.each([
+  ["is on for a server on loopback", VLLM, true],
+  ["can be switched off", { ...VLLM, inspect: false }, false],
+  ["is off where other machines can connect", { ...VLLM, open: true, host: "0.0.0.0" }, false],
+  ["is off with keys", { keys: [{ name: "a", sha256: "0".repeat(64) }] }, false],
+])("at a terminal, the inspector %s", (_, settings, expected) => {
+  const options = { isTerminal: true, hasOwnEngines: true };
+  expect(isInspected(testSettings(settings), options)).toBe(expected);
 });
 
 test.each([true, false])(

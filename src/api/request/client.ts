@@ -19,10 +19,20 @@ export interface Client {
   readonly models: Models;
 }
 
+/** How a response ended. */
+export interface SentResponse {
+  readonly bytes: number;
+  /** False: the client has left before its end. */
+  readonly isComplete: boolean;
+}
+
 /** Hono's environment for every API route. */
 export interface ApiEnv {
   /** What the runtime passes along with each request. */
-  Bindings: SseBindings;
+  Bindings: SseBindings & {
+    /** Calls the listener once, when the response has ended. Absent: the runtime does not report it. */
+    afterResponse?: (listener: (sent: SentResponse) => void) => void;
+  };
   /** Set by middleware: `client` by authentication, `requestId` for every request. */
   Variables: SseVariables & { client: Client };
 }

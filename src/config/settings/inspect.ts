@@ -6,8 +6,8 @@ export function inspectSettings() {
   return {
     inspect: setting("inspect", z.boolean, {
       description:
-        "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on for the " +
-        "demo engine on loopback without keys, otherwise off. On Node only.",
+        "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on " +
+        "at a terminal, and for the demo engine, on loopback without keys; otherwise off. On Node only.",
     }),
     inspectKey: setting("inspect", () => z.string().min(16), {
       expected: "at least 16 characters",

@@ -7,7 +7,7 @@ export function logSettings() {
     log: setting("log", () => z.enum(["silent", "error", "warn", "info", "debug"]), {
       default: "info",
       description:
-        "Least severe level that is logged, on stdout; at `info`, one line per request, at `debug`, the settings too.",
+        "Least severe level that is logged, on stdout; at `info`, one line per request when its response has ended, at `debug`, the settings too.",
     }),
     logFormat: setting("log", () => z.enum(["auto", "text", "json"]), {
       default: "auto",

@@ -1,5 +1,10 @@
 /** The command line: which command, and how the process ends. */
+import { toBackends } from "../../config/backends.ts";
 import { SettingsError, suggest, withoutSecrets } from "../../config/resolve.ts";
+import type { Settings } from "../../config/settings.ts";
+import { createFetchTransport } from "../../engines/fetch-transport.ts";
+import { lazy } from "../../lazy.ts";
+import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
@@ -193,16 +198,19 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   let gateway: Gateway;
   let log: Log;
   let interrupted: Promise<void>;
+  let graceMs: number;
   try {
     const { settings, warnings } = loadSettings(args, io.environment);
     const output = openLogOutput();
     log = createConsoleLog(settings, output);
+    if (output.isTTY) log = withEngineHints(log, settings);
     // What Node itself reports there must not end the process either.
     process.stderr.on("error", () => {});
     for (const message of warnings) log.warn("warning", { message });
     const starting = startGateway(settings, {
       log,
       droppedLines: () => output.dropped,
+      isTerminal: output.isTTY,
       demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
       environment: io.environment,
     });
@@ -213,6 +221,7 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
       else void reload(starting, () => loadSettings(args, io.environment), log);
     });
     gateway = await starting;
+    graceMs = settings.shutdownGraceMs;
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error, io);
     if (!(error instanceof ListenError || error instanceof StoreBusyError)) throw error;
@@ -220,10 +229,32 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     return io.fail(EXIT_FAILURE);
   }
   await interrupted;
-  log.info("shutdown");
+  log.info("shutdown", { inFlight: gateway.inFlight, graceMs });
   await gateway.close();
   // Idle connections to engines would keep the process alive for a while.
   process.exit();
+}
+
+/** Names engines on this machine, once: at the start of the demo, or when an engine cannot be reached. */
+function withEngineHints(log: Log, settings: Settings): Log {
+  const backends = toBackends(settings);
+  const isDemo = backends.every(({ engine }) => engine === "demo");
+  const name = lazy(async () => {
+    const urls = backends.flatMap(({ url }) => url ?? []);
+    const engines = await findEnginesOnLoopback(createFetchTransport(), urls);
+    if (engines.length > 0) log.info("engines found", { engines });
+  });
+  return {
+    ...log,
+    info(event, fields) {
+      log.info(event, fields);
+      if (event === "start" && isDemo) void name();
+    },
+    warn(event, fields) {
+      log.warn(event, fields);
+      if (event === "engine unavailable") void name();
+    },
+  };
 }
 
 /** Settings that are wrong change nothing. */

@@ -39,7 +39,10 @@ function createReadableLog(
   { output, now, write }: ReadableLogOptions,
 ): Log {
   const isTerminal = output.isTTY;
-  const toText = createReadable({ colour: isTerminal && output.hasColors() });
+  const toText = createReadable({
+    colour: isTerminal && output.hasColors(),
+    columns: () => (isTerminal ? (output.columns ?? 80) : Infinity),
+  });
   let isOpen = false;
   return createLogWith(level, (entry) => {
     const { text, isProgress = false } = toText(entry, new Date(now()));

@@ -57,10 +57,12 @@ export function createLogOutput(
 }
 
 export function createStreamWriter(stream: Writable): (text: string) => boolean {
+  /** Node's standard output stays writable after an error, which no later write survives. */
+  let hasFailed = false;
   // Without a listener an error ends the process.
-  stream.on("error", () => {});
+  stream.on("error", () => (hasFailed = true));
   return (text) => {
-    if (!stream.writable || stream.writableLength > MAX_UNREAD) return false;
+    if (hasFailed || !stream.writable || stream.writableLength > MAX_UNREAD) return false;
     stream.write(text);
     return true;
   };

@@ -16,6 +16,7 @@ import {
   type SseSource,
 } from "../../api/reply/event-stream.ts";
 import type { Demand } from "../../streams/push-stream.ts";
+import { watchResponse } from "./sent-response.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
@@ -29,7 +30,8 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
     await Promise.resolve();
     const sources: SseSource[] = [];
     const takeFrames = (source: SseSource) => void sources.push(source);
-    const response = await handler(request, Object.assign(env, { takeFrames }));
+    const afterResponse = watchResponse(outgoing);
+    const response = await handler(request, Object.assign(env, { takeFrames, afterResponse }));
     const [source] = sources;
     if (source === undefined || !(response instanceof Response)) return response;
     if (response.status !== 200) {

@@ -32,6 +32,8 @@ export interface ServeOptions {
   readonly droppedLines?: () => number;
   /** Absent: the demo engine writes without delay. */
   readonly demoTokensPerSecond?: number;
+  /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
+  readonly isTerminal?: boolean;
   /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -45,6 +47,8 @@ export interface Gateway {
    * are still being tried.
    */
   reload(settings: Settings): Promise<void>;
+  /** Turns that have not ended. */
+  readonly inFlight: number;
   /** Waits for in-flight requests and background work, for at most `shutdownGraceMs`, then stops the rest. */
   close(): Promise<void>;
 }
@@ -78,8 +82,9 @@ async function openGateway(
   const llamas = opened.use(createLlamas(log));
   const { store, file } = opened.use(await openStore(settings));
   const { toolbox } = opened.use(await openToolbox(settings, log));
-  const hasOwnEngines = options.models !== undefined;
-  const recording = opened.use(await startRecording(settings, log, hasOwnEngines));
+  const { isTerminal } = options;
+  const listeners = { hasOwnEngines: options.models !== undefined, isTerminal };
+  const recording = opened.use(await startRecording(settings, log, listeners));
   const webSockets = await openWebSockets(settings.maxBodyBytes);
   const shutdown = createShutdown();
   const shared: Shared = {
@@ -121,11 +126,15 @@ async function openGateway(
     seconds: process.uptime(),
     backends: generations.backends,
     inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
+    ...(recording.inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
   generations.monitor();
   return {
     baseUrl,
+    get inFlight() {
+      return shutdown.inFlight;
+    },
     reload: (next) => generations.reload(next),
     async close() {
       await opened.close();

@@ -21,26 +21,37 @@ export interface Recording {
 /** One turn may take this share of the memory for all. */
 const RECORD_SHARE = 4;
 
-/** Whether /inspect is on: by the setting, or by itself where only this machine can reach a demo. */
-export function isInspected(settings: Settings, hasOwnEngines: boolean): boolean {
-  const { inspect, keys, open, host } = settings;
-  if (inspect !== undefined) return inspect;
-  if (hasOwnEngines) return false;
-  const isDemo = toBackends(settings).every(({ engine }) => engine === "demo");
-  return isDemo && isLoopback(host) && keys.length === 0 && !open;
+/** How the process was started. */
+export interface RecordingOptions {
+  /** Engines were given that are not those of the settings. */
+  readonly hasOwnEngines?: boolean;
+  /** Somebody reads the address of the page. */
+  readonly isTerminal?: boolean | undefined;
 }
 
 /**
- * @param hasOwnEngines engines were given that are not those of the settings.
- * @throws SettingsError if the folder for captures cannot be used.
+ * Whether /inspect is on: by the setting, or by itself where only this machine can reach the gateway, and somebody reads its
+ * address at a terminal or the engine is the demo.
  */
+export function isInspected(
+  settings: Settings,
+  { hasOwnEngines = false, isTerminal = false }: RecordingOptions,
+): boolean {
+  const { inspect, keys, open, host } = settings;
+  if (inspect !== undefined) return inspect;
+  if (!isLoopback(host) || keys.length > 0 || open) return false;
+  if (isTerminal) return true;
+  return !hasOwnEngines && toBackends(settings).every(({ engine }) => engine === "demo");
+}
+
+/** @throws SettingsError if the folder for captures cannot be used. */
 export async function startRecording(
   settings: Settings,
   log: Log,
-  hasOwnEngines = false,
+  options: RecordingOptions = {},
 ): Promise<Recording> {
   const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxRecords } = settings;
-  const inspected = isInspected(settings, hasOwnEngines);
+  const inspected = isInspected(settings, options);
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
   }

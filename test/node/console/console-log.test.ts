@@ -13,13 +13,13 @@ interface Screen extends LogOutput {
   readonly written: () => string;
 }
 
-function screen(isTTY: boolean, colours = false): Screen {
+function screen(isTTY: boolean, colours = false, columns = 60): Screen {
   let text = "";
   const write = (more: string) => {
     text += more;
     return true;
   };
-  const output = createLogOutput(write, { isTTY, columns: 60, hasColors: () => colours });
+  const output = createLogOutput(write, { isTTY, columns, hasColors: () => colours });
   return { ...output, written: () => text };
 }
 
@@ -40,17 +40,22 @@ function logTo(output: LogOutput, settings = {}) {
 }
 
 describe("on a terminal", () => {
-  test("the start prints the engine, the address, a command to try and the pages", () => {
+  test("the start prints the addresses, a command to try and the engine", () => {
     const output = screen(true);
-    logTo(output).info("start", START);
-    expect(output.written()).toBe(`\
-harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
+    const inspect = "http://127.0.0.1:8787/inspect#token=4c9f";
+    logTo(output).info("start", { ...START, inspect, inspectMaxRecords: 1000, store: "memory" });
+    expect(output.written()).toBe(`
+  harmony-gateway 1.2.3  ready in 310 ms
+
+  ➜  Home       http://127.0.0.1:8787/
+  ➜  OpenAI     http://127.0.0.1:8787/v1     no key needed on this machine
+  ➜  Anthropic  http://127.0.0.1:8787
+  ➜  Inspector  http://127.0.0.1:8787/inspect#token=4c9f
+                keeps the last 1,000 turns in memory; --no-inspect turns it off
+  ➜  Try        curl http://127.0.0.1:8787/v1/chat/completions -d '{"messages":[{"role":"user","content":"Hello!"}]}'
+                stored responses end with this process; --store sqlite:state.db keeps them
 
   openai/gpt-oss-20b from vllm at http://gpu:8000
-
-  ask   curl http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"openai/gpt-oss-20b","messages":[{"role":"user","content":"Hello!"}]}'
-  look  http://127.0.0.1:8787/ in a browser: the APIs, the models, the docs
-  stop  Ctrl+C
 
 `);
   });
@@ -88,14 +93,154 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
   test("a request is one line, with its reason if it was refused", () => {
     const output = screen(true);
     const log = logTo(output);
-    log.info("turn", { id: "1", finish: "stop" });
     log.warn("turn", { id: "1", finish: "failed", model: "m", message: "It cannot be reached." });
-    log.info("request", { ...REQUEST, tenant: "alice" });
+    log.info("request", { ...REQUEST, status: 502, tenant: "alice" });
     log.info("request", { ...REQUEST, status: 400, reason: "messages: must be an array" });
+    log.info("request", { ...REQUEST, route: "/v1/models", method: "GET", client: "curl" });
     expect(output.written()).toBe(`\
 12:00:00  failed  m: It cannot be reached.
-12:00:00  200  POST /v1/chat/completions  12 ms  alice
-12:00:00  400  POST /v1/chat/completions  12 ms  messages: must be an array
+12:00:00  502  chat       alice             12 ms
+12:00:00  400  chat       12 ms  messages: must be an array
+12:00:00  200  GET /v1/models  curl              12 ms
+`);
+  });
+
+  /** An answer of 59 tokens in 0.6 s. */
+  const TURN = {
+    id: "1",
+    finish: "tool_calls",
+    seconds: 0.61,
+    firstTokenSeconds: 0.021,
+    promptTokens: 117,
+    completionTokens: 59,
+    cachedTokens: 0,
+    calls: ["get_weather"],
+  };
+  const ANSWERED = { ...REQUEST, sentMs: 612, tenant: "anonymous", client: "openai-python" };
+
+  test("an answer is one line at its end: client, tokens, times, speed, tools", () => {
+    const output = screen(true, false, 120);
+    const log = logTo(output);
+    log.info("turn", TURN);
+    expect(output.written()).toBe("");
+    log.info("request", ANSWERED);
+    log.info("turn", {
+      ...TURN,
+      id: "2",
+      finish: "length",
+      promptTokens: 9_812,
+      cachedTokens: 9_100,
+      calls: undefined,
+      recoveries: { trailing: 1 },
+    });
+    log.info("request", {
+      ...ANSWERED,
+      id: "2",
+      route: "/v1/responses",
+      tenant: "alice",
+      client: "codex",
+    });
+    expect(output.written()).toBe(`\
+12:00:00  200  chat       openai-python     117 → 59     first 21 ms    0.6 s  100 tok/s  ⚙ get_weather
+12:00:00  200  responses  alice · codex     9.8k → 59    first 21 ms    0.6 s  100 tok/s  cut at limit  repaired  9.1k cached
+`);
+  });
+
+  test.each([
+    [
+      90,
+      "12:00:00  200  chat       openai-python     117 → 59      0.6 s  100 tok/s  ⚙ get_weather\n",
+    ],
+    [70, "12:00:00  200  chat       openai-python     117 → 59      0.6 s  ⚙ get_weather\n"],
+  ])("%i columns have room for fewer words", (columns, line) => {
+    const output = screen(true, false, columns);
+    const log = logTo(output);
+    log.info("turn", TURN);
+    log.info("request", ANSWERED);
+    expect(output.written()).toBe(line);
+  });
+
+  test("a client that leaves is named", () => {
+    const output = screen(true, false, 120);
+    const log = logTo(output);
+    log.info("turn", { id: "1", finish: "cancelled", seconds: 3.1, firstTokenSeconds: 0.3 });
+    log.info("request", { ...ANSWERED, sentMs: 3_100, clientLeft: true });
+    log.info("request", { ...REQUEST, status: 499 });
+    expect(output.written()).toBe(`\
+12:00:00  left  chat      openai-python                  first 0.3 s    3.1 s  client disconnected
+12:00:00  left  chat      12 ms  client disconnected
+`);
+  });
+
+  test("a background response has a second line when its turn ends", () => {
+    const output = screen(true, false, 120);
+    const log = logTo(output);
+    log.info("request", { ...ANSWERED, route: "/v1/responses", sentMs: 4 });
+    log.info("turn", { ...TURN, seconds: 9 });
+    expect(output.written()).toBe(`\
+12:00:00  200  responses  openai-python     4 ms
+12:00:00  200  responses  openai-python     117 → 59     first 21 ms    9.0 s  7 tok/s    ⚙ get_weather
+`);
+  });
+
+  test("the shutdown counts what it waits for and what was served", () => {
+    const output = screen(true);
+    const log = logTo(output);
+    log.info("shutdown", { inFlight: 2, graceMs: 30_000 });
+    log.info("turn", TURN);
+    log.warn("turn", {
+      ...TURN,
+      finish: "failed",
+      promptTokens: 1_200_000,
+      model: "m",
+      error: "closed",
+    });
+    log.info("stop");
+    expect(output.written()).toBe(`\
+12:00:00  Finishing 2 answers (up to 30 s). Ctrl+C again to quit now.
+12:00:00  failed  m: closed
+12:00:00  2 turns · 1.2M tokens in · 118 out · 1 failed
+`);
+  });
+
+  test("turns without a request and requests without a turn take no more room than a thousand", () => {
+    const output = screen(true);
+    const other = logTo(output);
+    for (let id = 0; id < 1_001; id += 1) other.info("turn", { ...TURN, id: String(id) });
+    other.info("request", { ...ANSWERED, id: "0" });
+    other.info("request", { ...ANSWERED, id: "1" });
+    const [first, second] = output.written().split("\n");
+    expect([first?.includes("117"), second?.includes("117")]).toEqual([false, true]);
+  });
+
+  test("an engine that is missing, ready, lost and back, each with what to type", () => {
+    const output = screen(true);
+    let seconds = 0;
+    const log = createConsoleLog(testSettings({}), output, () => noon() + seconds * 1000);
+    const model = "openai/gpt-oss-20b";
+    const backend = "vllm";
+    log.info("start", START);
+    const greeting = output.written().length;
+    log.warn("engine unavailable", { model, reason: "Cannot reach http://gpu:8000." });
+    log.info("engines found", {
+      engines: [{ kind: "ollama", url: "http://127.0.0.1:11434", models: ["gpt-oss:20b"] }],
+    });
+    seconds = 41;
+    log.info("engine ready", { model, description: "vllm 0.14.1", contextLength: 131_072 });
+    log.warn("backend down", { model, backend, reason: "it cannot be reached" });
+    seconds = 50;
+    log.info("backend up", { model, backend });
+    log.info("models found", { backends: START.backends });
+    expect(output.written().slice(greeting)).toBe(`\
+12:00:00  ✗  openai/gpt-oss-20b: Cannot reach http://gpu:8000.
+             Retrying; requests get 503 until it answers.
+12:00:00  Engines on this machine, not used unless you say so:
+               ollama with gpt-oss:20b   harmony-gateway --url http://127.0.0.1:11434
+12:00:41  ✓  openai/gpt-oss-20b is ready   vllm 0.14.1 at http://gpu:8000 · 131,072 tokens   after 41 s
+12:00:41  ✗  openai/gpt-oss-20b (vllm) is down: it cannot be reached
+             Check it: harmony-gateway doctor --url http://gpu:8000
+12:00:50  ✓  openai/gpt-oss-20b (vllm) answers again   after 9 s
+12:00:50  ✓  serving openai/gpt-oss-20b
 `);
   });
 
@@ -118,7 +263,7 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
     const spelled = String.raw`a\u001b[2Jb\u009b1mc\u2028d\u202ee`;
     expect(output.written()).toBe(
       `12:00:00  tools skipped  kinds=["${spelled}\\nf"]  kind=${spelled} f\n` +
-        `12:00:00  waiting  m: ${spelled} f The gateway keeps asking.\n`,
+        `12:00:00  ✗  m: ${spelled} f\n             Retrying; requests get 503 until it answers.\n`,
     );
   });
 
@@ -149,7 +294,7 @@ test.each([
 test("the format text can be configured without a terminal, and has no colour then", () => {
   const output = screen(false, true);
   logTo(output, { logFormat: "text" }).info("request", REQUEST);
-  expect(output.written()).toBe("12:00:00  200  POST /v1/chat/completions  12 ms\n");
+  expect(output.written()).toBe("12:00:00  200  chat       12 ms\n");
 });
 
 describe("S18: an output that fails", () => {

@@ -1,0 +1,9 @@
+/** What a reader types to run the gateway again, by the way it was started. */
+
+/** `npm start --` in a clone, `npx harmony-gateway` from the package. */
+export function commandName(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  if (environment["npm_lifecycle_event"] === "start") return "npm start --";
+  return environment["npm_command"] === "exec" ? "npx harmony-gateway" : "harmony-gateway";
+}

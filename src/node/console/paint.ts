@@ -1,0 +1,21 @@
+/** Words for a terminal: in colour where it has any, and nothing that it would obey. */
+import { paint, visible } from "../cli/control-signs.ts";
+
+export type Colour = "green" | "yellow" | "red" | "dim" | "bold" | "cyan";
+
+/** Paints, or leaves the text alone. */
+export type Paint = (colour: Colour, text: string) => string;
+
+export function createPaint(hasColour: boolean): Paint {
+  return (colour, text) => (hasColour ? paint(colour, text) : text);
+}
+
+/** Clients and servers choose some of the words. */
+export function toWord(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return visible(text.replaceAll(/[\r\n\t]+/g, " "));
+}
+
+export function toCount(value: unknown): string | undefined {
+  return typeof value === "number" ? value.toLocaleString("en-US") : undefined;
+}
