@@ -1,4 +1,4 @@
-/** Looks for inference servers on this machine, to name them. None is used unless the operator says so. */
+/** Finds inference servers on this machine and names them. Using one takes the operator's flag. */
 import { findServer, type FoundServer } from "../../engines/find-kind.ts";
 import { servableModels } from "../../engines/auto.ts";
 import type { Transport } from "../../engines/transport.ts";

@@ -66,7 +66,8 @@ describe("on a terminal", () => {
       logTo(output).info("start", { ...START, store });
       return output.written().split("\n");
     };
-    const keep = "  keep  --store sqlite:state.db: in memory, state ends with this process";
+    const keep =
+      "                stored responses end with this process; --store sqlite:state.db keeps them";
     expect(started("memory")).toContain(keep);
     expect(started("memory").toSpliced(started("memory").indexOf(keep), 1)).toEqual(
       started("sqlite"),
