@@ -1,5 +1,5 @@
 /** Listens on a port, and shuts the server down gracefully. */
-import { createServer, Server } from "node:http";
+import { createServer, Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { SseBindings } from "../../api/reply/event-stream.ts";
@@ -49,9 +49,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
  * are reset after a minute.
  */
 const BACKLOG = 65_535;
-
-/** How often idle connections are closed during shutdown. */
-const SWEEP_MS = 50;
 
 /** Part of the grace period, at most half, that is reserved for informing clients and the store. */
 const STOP_BEFORE_END_MS = 1000;
@@ -123,8 +120,11 @@ interface Connections {
   watch(server: Server): void;
   /** Stops tracking a connection that has become a WebSocket. */
   leaveTo(socket: Socket): void;
-  /** Closes all connections without a request in flight, even if part of a request's head has arrived. */
-  closeIdle(): void;
+  /**
+   * From now on closes each connection that has no request in flight, even if part of a request's head has arrived. Answers
+   * that have not begun announce it: a proxy would otherwise send its next request on a connection that is just being closed.
+   */
+  drain(): void;
 }
 
 /**
@@ -135,6 +135,7 @@ interface Connections {
  */
 function createConnections(clientIdleTimeoutMs: number): Connections {
   const connections = new Map<Socket, Connection>();
+  let isDraining = false;
 
   function dropStalled(): void {
     for (const [socket, connection] of connections) {
@@ -155,15 +156,26 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
         const connection = connections.get(socket);
         if (connection === undefined) return;
         connection.requests += 1;
-        response.on("close", () => (connection.requests -= 1));
+        connection.response = response;
+        if (isDraining) response.shouldKeepAlive = false;
+        response.on("close", () => {
+          connection.requests -= 1;
+          if (connection.requests > 0) return;
+          connection.response = undefined;
+          if (isDraining) socket.destroySoon();
+        });
       });
     },
     leaveTo(socket) {
       connections.delete(socket);
       socket.setTimeout(0);
     },
-    closeIdle() {
-      for (const [socket, { requests }] of connections) if (requests === 0) socket.destroySoon();
+    drain() {
+      isDraining = true;
+      for (const [socket, { requests, response }] of connections) {
+        if (requests === 0) socket.destroySoon();
+        else if (response?.headersSent === false) response.shouldKeepAlive = false;
+      }
     },
   };
 }
@@ -171,6 +183,8 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
 interface Connection extends ReadProgress {
   /** In flight. */
   requests: number;
+  /** To the last of them. */
+  response?: ServerResponse | undefined;
 }
 
 async function drain(
@@ -183,9 +197,7 @@ async function drain(
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  connections.closeIdle();
-  // Keep-alive connections become idle one by one, as their responses end.
-  const sweep = setInterval(() => connections.closeIdle(), SWEEP_MS);
+  connections.drain();
   const stopAfterMs = Math.max(graceMs - STOP_BEFORE_END_MS, graceMs / 2);
   const stop = setTimeout(() => shutdown.stop(), stopAfterMs);
   const graceOver = Promise.withResolvers<void>();
@@ -196,7 +208,6 @@ async function drain(
   }, graceMs);
   await closed;
   await Promise.race([shutdown.idle(), graceOver.promise]);
-  clearInterval(sweep);
   clearTimeout(stop);
   clearTimeout(cut);
 }

@@ -9,6 +9,7 @@ import * as z from "zod";
 import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { toCurl } from "../../../src/node/console/greeting.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
+import type { Engine } from "../../../src/engines/engine.ts";
 import { startGateway } from "../../../src/node/server/serve.ts";
 import { createLogWith, type Log, type LogFields } from "../../../src/telemetry/log.ts";
 import { eventually } from "../../helpers/eventually.ts";
@@ -95,6 +96,32 @@ describe("shutdown", () => {
     await gateway.close();
     await closed;
     expect(gateway.logged.at(-1)).toMatchObject({ event: "stop" });
+  });
+
+  test("an answer that begins meanwhile says that its connection closes, so that a proxy sends nothing on it (S30)", async () => {
+    const asked = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const demo = createDemoEngine();
+    const engine: Engine = {
+      ...demo,
+      async *complete(request, signal) {
+        asked.resolve();
+        await go.promise;
+        yield* demo.complete(request, signal);
+      },
+    };
+    const gateway = await start({ engine });
+    const before = await fetch(`${gateway.origin}/health`);
+    expect(before.headers.get("connection")).toBe("keep-alive");
+    const answer = fetch(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    });
+    await asked.promise;
+    const closing = gateway.close();
+    go.resolve();
+    expect((await answer).headers.get("connection")).toBe("close");
+    await closing;
   });
 
   test("a stream that takes too long is stopped with a typed error and a proper end", async () => {
