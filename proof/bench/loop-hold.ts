@@ -34,6 +34,8 @@ interface Case {
   readonly limitMs: number;
   readonly path?: string;
   readonly body: () => object;
+  /** Of the process that has a store in a file, instead of the gateway's. */
+  readonly isStore?: boolean;
 }
 
 const CASES: readonly Case[] = [
@@ -213,7 +215,17 @@ const CASES: readonly Case[] = [
       input: [...calls(4_900), user("Hi")],
     }),
   },
+  stored("8 MB written to the store's file", "write/letters"),
+  stored("8 MB read from the store's file", "read/letters"),
+  stored("8 MB of Chinese written to it", "write/chinese"),
+  stored("8 MB of Chinese read from it", "read/chinese"),
+  stored("1,000 entries of 4 KB written to it at once", "write/many"),
+  stored("1,000 entries of 4 KB read from it at once", "read/many"),
 ];
+
+function stored(name: string, path: string): Case {
+  return { name, limitMs: 20, path: `/${path}`, body: () => ({}), isStore: true };
+}
 
 function chat(name: string, limitMs: number, text: () => string): Case {
   return { name, limitMs, body: () => ({ messages: [user(text())], max_tokens: 1 }) };
@@ -353,10 +365,18 @@ const engine = await startHelper(new URL("./streaming/upstream.ts", import.meta.
 const port = await freePort();
 const origin = `http://127.0.0.1:${port}`;
 const gateway = await startGateway();
+const storePort = await freePort();
+const storeOrigin = `http://127.0.0.1:${storePort}`;
+const store = await startHelper(new URL("./store-process.ts", import.meta.url), {
+  args: [String(storePort)],
+  nodeFlags: watchFlags(),
+  greets: true,
+});
 const rows: Record<string, string | number>[] = [];
 let exceeded = 0;
 try {
   for (let round = 0; round < WARM_UPS; round++) await warmUp();
+  await warmUpStore();
   for (const each of CASES) {
     if (wanted.length > 0 && !wanted.some((word) => each.name.includes(word))) continue;
     const row = await measure(each);
@@ -364,8 +384,7 @@ try {
     rows.push(row.shown);
   }
 } finally {
-  await gateway.stop();
-  await engine.stop();
+  await Promise.all([gateway.stop(), store.stop(), engine.stop()]);
 }
 console.table(rows);
 if (exceeded > 0) {
@@ -383,12 +402,31 @@ function startGateway(): Promise<Helper> {
       `--port=${port}`,
       "--log=error",
     ],
-    nodeFlags: [
-      ...(process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? []),
-      `--import=${new URL("./loop-watch.ts", import.meta.url).href}`,
-    ],
+    nodeFlags: watchFlags(),
     greets: true,
   });
+}
+
+function watchFlags(): string[] {
+  return [
+    ...(process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? []),
+    `--import=${new URL("./loop-watch.ts", import.meta.url).href}`,
+  ];
+}
+
+/** Writes everything once, so that there is something to read. */
+async function warmUpStore(): Promise<void> {
+  const paths = CASES.flatMap(({ isStore, path }) => (isStore && path !== undefined ? [path] : []));
+  for (let attempt = 0; attempt < 400; attempt++) {
+    try {
+      for (const path of paths) await ask(storeOrigin, path, "{}");
+      return;
+    } catch {
+      // Not listening yet.
+    }
+    await pause(50);
+  }
+  throw new Error(`nothing answers at ${storeOrigin}`);
 }
 
 async function warmUp(): Promise<void> {
@@ -396,6 +434,7 @@ async function warmUp(): Promise<void> {
     try {
       const messages = [user(letters(1000)), user(parts(50)), user(words(1000))];
       const status = await ask(
+        origin,
         "/v1/chat/completions",
         JSON.stringify({ messages, tools: [tool(1000, true)], max_tokens: 4 }),
       );
@@ -408,17 +447,24 @@ async function warmUp(): Promise<void> {
   throw new Error(`nothing answers at ${origin}`);
 }
 
-async function measure({ name, limitMs, path = "/v1/chat/completions", body }: Case) {
+async function measure({
+  name,
+  limitMs,
+  path = "/v1/chat/completions",
+  body,
+  isStore = false,
+}: Case) {
+  const [watched, at] = isStore ? [store, storeOrigin] : [gateway, origin];
   const rounds: Held[] = [];
   const healths: number[] = [];
   let answer = { status: 0, ms: 0 };
   for (let round = 0; round < Number(options.rounds); round++) {
     const text = JSON.stringify(body());
-    await gateway.ask({ bodyLength: text.length } satisfies Watch);
-    const health = watchHealth();
-    answer = await send(path, text);
+    await watched.ask({ bodyLength: text.length } satisfies Watch);
+    const health = watchHealth(at);
+    answer = await send(at, path, text);
     healths.push(await health.end());
-    rounds.push(await gateway.ask("end"));
+    rounds.push(await watched.ask("end"));
   }
   const held = rounds.map(({ longestMs }) => longestMs);
   const best = Math.min(...held);
@@ -439,14 +485,14 @@ async function measure({ name, limitMs, path = "/v1/chat/completions", body }: C
 }
 
 /** Sends requests on its own connection in a loop. */
-function watchHealth(): { end(): Promise<number> } {
+function watchHealth(at: string): { end(): Promise<number> } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const watching = { isOver: false };
   let longest = 0;
   const asking = (async () => {
     while (!watching.isOver) {
       const begun = performance.now();
-      await ask("/health", undefined, agent);
+      await ask(at, "/health", undefined, agent);
       longest = Math.max(longest, performance.now() - begun);
       await pause(HEALTH_EVERY_MS);
     }
@@ -461,16 +507,20 @@ function watchHealth(): { end(): Promise<number> } {
   };
 }
 
-async function send(path: string, body: string): Promise<{ status: number; ms: number }> {
+async function send(
+  at: string,
+  path: string,
+  body: string,
+): Promise<{ status: number; ms: number }> {
   const begun = performance.now();
-  const status = await ask(path, body);
+  const status = await ask(at, path, body);
   return { status, ms: performance.now() - begun };
 }
 
-function ask(path: string, body?: string, agent?: Agent): Promise<number> {
+function ask(at: string, path: string, body?: string, agent?: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(
-      `${origin}${path}`,
+      `${at}${path}`,
       {
         method: body === undefined ? "GET" : "POST",
         headers: { "content-type": "application/json" },

@@ -21,6 +21,7 @@ import { redisLiesPhase } from "./redis-lies-phase.ts";
 import { programsPhase } from "./programs-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
+import { sqliteKillPhase } from "./sqlite-kill-phase.ts";
 
 export const PHASES: readonly Phase[] = [
   {
@@ -99,6 +100,7 @@ export const PHASES: readonly Phase[] = [
   redisPhase,
   redisLiesPhase,
   clocksPhase,
+  sqliteKillPhase,
 ];
 
 type Kind = Parameters<Stage["ask"]>[0];

@@ -3,7 +3,7 @@
  * of every kind. Prints a table; exits with 1 when something did not hold.
  *
  * `--phase kills` runs one phase, `--minutes 10` all of them again and again with new seeds, `--soak 30` mixed traffic
- * for so long, with a look at what the process holds.
+ * for so long, with a look at what the process holds, `--kills 200` kills a gateway over a file so often.
  */
 import { parseArgs } from "node:util";
 import { createRandom, seedOf } from "../fuzz/random.ts";
@@ -11,6 +11,7 @@ import type { Outcome } from "./clients.ts";
 import type { Phase } from "./phase.ts";
 import { PHASES } from "./phases.ts";
 import { soak } from "./soak.ts";
+import { runSqliteKill } from "./sqlite-kill-phase.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     phase: { type: "string", multiple: true },
     soak: { type: "string" },
+    kills: { type: "string" },
   },
 });
 
@@ -25,10 +27,18 @@ const { values } = parseArgs({
 const PHASE_LIMIT_MS = 180_000;
 
 const seed = Number(values.seed);
-const isWell =
-  values.soak === undefined ? await runPhases() : await soak(Number(values.soak), seed);
+const isWell = await run();
 // Exits explicitly, because open handles of a phase would keep the process alive.
 process.exit(isWell ? 0 : 1);
+
+async function run(): Promise<boolean> {
+  if (values.soak !== undefined) return soak(Number(values.soak), seed);
+  if (values.kills === undefined) return runPhases();
+  const kills = Number(values.kills);
+  const { violations, note } = await runSqliteKill(createRandom(seed), { kills });
+  console.log([note, ...violations, `seed ${seed}, ${violations.length} violation(s)`].join("\n"));
+  return violations.length === 0;
+}
 
 async function runPhases(): Promise<boolean> {
   const phases = PHASES.filter(({ name }) => values.phase?.includes(name) ?? true);

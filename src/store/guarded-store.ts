@@ -124,7 +124,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     staleMs: store.staleMs ?? 0,
     get,
     async set(key, value, ttlSeconds, tenant) {
-      if (value.length > maxEntryBytes || byteLength(value) > maxEntryBytes) return false;
+      if (!fits(value, maxEntryBytes)) return false;
       return set(key, value, ttlSeconds, tenant);
     },
     delete: (key) => attempt(writes, "delete", () => store.delete(key)),
@@ -135,6 +135,12 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
       if (writes.isFailing) await set(key, "", PROBE_TTL_SECONDS, "");
     },
   };
+}
+
+/** A character has one to three bytes, so only a value near the limit is counted. */
+function fits(value: string, maxBytes: number): boolean {
+  if (value.length > maxBytes) return false;
+  return value.length * 3 <= maxBytes || byteLength(value) <= maxBytes;
 }
 
 function unavailable(cause?: unknown): StoreError {

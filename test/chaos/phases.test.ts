@@ -3,6 +3,7 @@ import { floodSockets } from "../../proof/chaos/frames-phase.ts";
 import { runClocks } from "../../proof/chaos/clocks-phase.ts";
 import { FAULTS, runRedisLies } from "../../proof/chaos/redis-lies-phase.ts";
 import { onStage } from "../../proof/chaos/phase.ts";
+import { runSqliteKill } from "../../proof/chaos/sqlite-kill-phase.ts";
 import { runPrograms } from "../../proof/chaos/programs-phase.ts";
 import { PHASES, UNHURRIED } from "../../proof/chaos/phases.ts";
 import { createRandom } from "../../proof/fuzz/random.ts";
@@ -38,6 +39,13 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     const jumps = [120_000, -86_400_000];
     const { violations } = await runClocks(createRandom(1), { jumps, words: 100 });
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
+  });
+
+  test("sqlite-kill, with a single kill, and nothing in the background", async () => {
+    const kinds = ["plain", "stream", "conversation"] as const;
+    const { violations, note } = await runSqliteKill(createRandom(1), { kills: 1, kinds });
+    expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
+    expect(note).toMatch(/^1 kills, \d+ acknowledged and read: /);
   });
 
   test("a few programs that flood and fork, and a few clients", async () => {

@@ -112,6 +112,13 @@ test("reading never throws, whatever the stored text", () => {
   );
 });
 
+test.each(["a", "\u00e9", "\u6f22", "\ud83d\ude00", "\ud800"])(
+  "the bytes of a long text are those of its parts: %j",
+  (part) => {
+    expect(byteLength(part.repeat(100_000))).toBe(byteLength(part) * 100_000);
+  },
+);
+
 test("bytes are counted as TextEncoder writes them", () => {
   fc.assert(
     fc.property(
