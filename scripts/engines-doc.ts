@@ -251,7 +251,8 @@ A single engine is treated as a list of one.
   answer with certainty. The probe detects this, and so does each answer; both are rejected with status 502. Configure the
   server to show special tokens. With the setting \`allowHiddenMarkers\` the remaining words are read instead.
 - A hanging server is detected by a timeout. \`firstTokenTimeoutMs\` is ten minutes, because a busy server may queue a
-  request for that long. With several backends a shorter timeout makes sense.
+  request for that long. With several backends a shorter timeout makes sense. llama-server reports its progress with a prompt, and as
+  long as it makes any, the wait begins again. Keep-alives then say so, for instance \`: prompt 12288/48000\`.
 - Servers' own defaults never apply: every request sets all sampling parameters and a token limit.
 - Text \`stop\` is never sent to a server: it would match inside the reasoning.
 - Ids that gpt-oss does not have (padding, seen with broken constraints) are dropped.

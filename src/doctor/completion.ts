@@ -52,7 +52,7 @@ export async function complete(
 ): Promise<Completion> {
   const collector = new Collector(request.maxTokens, clock);
   await consume(engine.complete(request, signal), (event) => {
-    if (event.type === "open") return true;
+    if (event.type === "open" || event.type === "progress") return true;
     if (event.type === "finish") {
       collector.finish = event;
       return false;

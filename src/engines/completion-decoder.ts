@@ -5,7 +5,7 @@
  * read become one event, however many there were.
  */
 import { EngineError } from "./engine-error.ts";
-import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
+import type { EngineEvent, EngineFinish, EngineProgress, EngineTokens } from "./engine.ts";
 import { andThen, type Consumer, type Demand } from "../streams/push-stream.ts";
 import type { Splitter, WholeEventReader } from "./sse.ts";
 
@@ -19,8 +19,8 @@ export interface CompletionReader extends WholeEventReader {
    * malformed.
    */
   push(event: string): void;
-  /** Returns the tokens read since the last call, merged, and clears them. */
-  drain(): EngineTokens | undefined;
+  /** Returns the tokens read since the last call, merged, and clears them. Before the first token: how far the server is. */
+  drain(): EngineTokens | EngineProgress | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
   finish(): EngineFinish | undefined;
   /** No further events are expected. Only for servers that do not end their stream with `[DONE]`. */
@@ -98,10 +98,13 @@ class Decoder implements CompletionDecoder {
   }
 
   /** Text is split into tokens and parsed at once: more than any answer has would block others. */
-  #expectPlausible(tokens: EngineTokens | undefined): EngineTokens | undefined {
+  #expectPlausible(
+    tokens: EngineTokens | EngineProgress | undefined,
+  ): EngineTokens | EngineProgress | undefined {
     if (
       tokens === undefined ||
       tokens.type === "ids" ||
+      tokens.type === "progress" ||
       countCharacters(tokens) <= MAX_TEXT_CHARS
     ) {
       return tokens;

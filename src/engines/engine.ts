@@ -25,7 +25,7 @@ export interface Engine {
   check?(signal: AbortSignal): Promise<void>;
   /**
    * Continue a prompt. The stream is `open` once the server has accepted the request (again when another server takes
-   * over before the first token), then tokens, then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
+   * over before the first token), then progress where it is reported, then tokens, then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
    * Aborting the signal, or leaving the iteration early, closes the connection, which makes
    * the server stop generating.
    */
@@ -96,7 +96,20 @@ export type Constraint =
   /** One of these texts, and nothing after it. */
   | { readonly type: "choice"; readonly options: readonly string[] };
 
-export type EngineEvent = EngineOpen | EngineTokens | EngineFinish;
+export type EngineEvent = EngineOpen | EngineProgress | EngineTokens | EngineFinish;
+
+/** How far the server has come with the prompt: more than in the event before it. Few servers report it. */
+export interface EngineProgress {
+  readonly type: "progress";
+  /** Tokens of the prompt. */
+  readonly total: number;
+  /** Those of them that were in the cache. */
+  readonly cached: number;
+  /** Those that are done, cached ones included. */
+  readonly processed: number;
+  /** Since the server began with the prompt. */
+  readonly elapsedMs: number;
+}
 
 export interface EngineOpen {
   readonly type: "open";

@@ -18,6 +18,7 @@ import type {
   CompletionRequest,
   Engine,
   EngineFinish,
+  EngineProgress,
   EngineTokens,
   EngineUsage,
   EnginePiece,
@@ -105,7 +106,7 @@ function sendTwice(
     try {
       await consume(call(), (event) => {
         if (event.type === "open") opened = true;
-        else sampled = true;
+        else if (event.type !== "progress") sampled = true;
         return consumer(event);
       });
     } catch (error) {
@@ -128,6 +129,8 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       model: options.model,
       stream: true,
       cache_prompt: true,
+      // Otherwise it is silent until the first token, for minutes with a long prompt.
+      return_progress: true,
       return_tokens: true,
       n_predict: request.maxTokens,
       ...toSamplingFields(sampling, ALL_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
@@ -157,6 +160,17 @@ function toLogitBias(
   return Array.from(bias, ([id, value]) => [id, value <= -100 ? false : value] as const);
 }
 
+/** Anything else is no progress: it is left out, as all of it was before servers reported any. */
+const promptProgress = () =>
+  z
+    .object({
+      total: z.int().positive(),
+      cache: z.int().min(0),
+      processed: z.int().positive(),
+      time_ms: z.number().min(0),
+    })
+    .or(z.unknown().transform(() => "unreadable" as const));
+
 const llamaFrame = z.lazy(() =>
   z.object({
     content: z.string().nullish(),
@@ -166,7 +180,7 @@ const llamaFrame = z.lazy(() =>
     tokens_predicted: z.number().nullish(),
     tokens_evaluated: z.number().nullish(),
     timings: z.object({ cache_n: z.number().nullish() }).nullish(),
-    prompt_progress: z.unknown().optional(),
+    prompt_progress: z.union([z.null(), promptProgress()]).optional(),
   }),
 );
 
@@ -178,6 +192,8 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
   let counted = 0;
   let given = 0;
   let finish: EngineFinish | undefined;
+  let processed = 0;
+  let progress: EngineProgress | undefined;
 
   /** One piece for each event, so that a turn can stop after any token of a read. */
   const pushPiece = (piece: EnginePiece, to: number): void => {
@@ -194,7 +210,11 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
     push(event) {
       const frame = readFrame(event, llamaFrame, server);
       // A progress event of prompt processing: its token id 0 was not sampled.
-      if (frame.prompt_progress != null) return;
+      if (frame.prompt_progress != null) {
+        progress = toProgress(frame.prompt_progress, processed, echo.tokens) ?? progress;
+        processed = progress?.processed ?? processed;
+        return;
+      }
       echo.expectCount(frame.tokens_evaluated);
       const content = frame.content ?? "";
       if (frame.stop === true) finish = toFinish(frame);
@@ -210,8 +230,12 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
       }
     },
 
-    drain(): EngineTokens | undefined {
-      if (pieces.length === 0) return undefined;
+    drain(): EngineTokens | EngineProgress | undefined {
+      if (pieces.length === 0) {
+        const latest = progress;
+        progress = undefined;
+        return latest;
+      }
       const tokens: EngineTokens = { type: "pieces", pieces, counts };
       pieces = [];
       counts = [];
@@ -223,6 +247,18 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
     // There is no `[DONE]` on this endpoint.
     isDone: () => finish !== undefined,
   };
+}
+
+/** A server can only be believed that it comes closer to the end of the prompt that it was sent. */
+function toProgress(
+  reported: NonNullable<LlamaFrame["prompt_progress"]>,
+  before: number,
+  promptTokens: number,
+): EngineProgress | undefined {
+  if (reported === "unreadable") return undefined;
+  const { total, cache: cached, processed, time_ms: elapsedMs } = reported;
+  const isPlausible = processed > before && processed <= total && total <= promptTokens;
+  return isPlausible ? { type: "progress", total, cached, processed, elapsedMs } : undefined;
 }
 
 /** A count that does not grow by whole tokens is wrong. */

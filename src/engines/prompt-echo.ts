@@ -27,6 +27,11 @@ export class PromptEcho {
     this.#prompt = prompt;
   }
 
+  /** The number of tokens in the prompt. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /**
    * Compares the name of the call and the ids of the prompt in the first event of a stream, as text: to parse the ids of a long prompt
    * would take longer than the rest of the request. Does nothing for later events.

@@ -77,6 +77,7 @@ export class TurnReasoning {
         if (this.#part?.kind === "tool-call") return this.#writing?.then(() => event) ?? event;
         return this.#part?.kind === "reasoning" ? this.#endReasoning(event) : event;
       case "start":
+      case "prefill":
         return event;
       case "builtin-result":
         return this.#passResult(event);

@@ -30,6 +30,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
   await consume(events, (event) => {
     switch (event.type) {
       case "start":
+      case "prefill":
         break;
       case "part-start":
         open = { part: event.part, sealed: event.sealed, text: "", logprobs: [], citations: [] };

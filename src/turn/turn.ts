@@ -4,7 +4,7 @@
  * Every API converts its requests to a `Turn` and reads `TurnEvent`s. No API's wire format is known below
  * this layer, and no engine's wire format above it.
  */
-import type { Constraint, TokenLogprob } from "../engines/engine.ts";
+import type { Constraint, EngineProgress, TokenLogprob } from "../engines/engine.ts";
 import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
@@ -148,6 +148,7 @@ export interface ReasoningDemand {
 export type TurnEvent =
   /** The engine has accepted the request. `promptTokens`: length of the prompt it was sent. */
   | { readonly type: "start"; readonly promptTokens: number }
+  | PrefillProgress
   | {
       readonly type: "part-start";
       readonly part: Part;
@@ -171,6 +172,11 @@ export type TurnEvent =
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
   | BuiltinCallResult
   | TurnEnd;
+
+/** How far an engine has come with the prompt of a call. Comes between parts, and again from the start with the next call. */
+export interface PrefillProgress extends Omit<EngineProgress, "type"> {
+  readonly type: "prefill";
+}
 
 export interface BuiltinCallResult {
   readonly type: "builtin-result";

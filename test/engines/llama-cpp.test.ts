@@ -65,6 +65,7 @@ describe("the request", () => {
       prompt: [200006, 1428, 200008, 12194, 200007],
       stream: true,
       cache_prompt: true,
+      return_progress: true,
       return_tokens: true,
       n_predict: 4096,
       temperature: 1,
@@ -207,6 +208,43 @@ describe("the stream", () => {
       tokens: 14,
       finish: finishOf(14),
     });
+  });
+
+  test("reports progress with the prompt, and nothing that cannot be progress", async () => {
+    const frame = (progress: unknown) =>
+      new TextEncoder().encode(
+        `data: ${JSON.stringify({ content: "", tokens: [0], prompt_progress: progress })}\n\n`,
+      );
+    const counts = (processed: number, total = 5, cache = 2) => ({
+      total,
+      cache,
+      processed,
+      time_ms: 10.5,
+    });
+    const { engine } = engineOf(() => ({
+      pieces: [
+        frame(counts(3)),
+        frame(counts(3)),
+        frame(counts(2)),
+        frame(counts(9)),
+        frame(counts(6, 6)),
+        frame(counts(4, 1_000_000)),
+        frame({ ...counts(4), cache: -1 }),
+        frame({ ...counts(4), total: "5" }),
+        frame({}),
+        frame("4"),
+        // Of one read, the latest counts.
+        Buffer.concat([frame(counts(4)), frame(counts(5))]),
+        readFixture("llama-cpp/answer.sse"),
+      ],
+    }));
+    const { signal } = new AbortController();
+    const events = await Array.fromAsync(engine.complete(requestOf(), signal));
+    expect(events.filter(({ type }) => type === "progress")).toEqual([
+      { type: "progress", total: 5, cached: 2, processed: 3, elapsedMs: 10.5 },
+      { type: "progress", total: 5, cached: 2, processed: 5, elapsedMs: 10.5 },
+    ]);
+    expect(events.slice(0, 3).map(({ type }) => type)).toEqual(["open", "progress", "progress"]);
   });
 
   test("drops the token id of progress events, which was never sampled", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { EngineErrorKind } from "../../src/engines/engine-error.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine, EngineEvent } from "../../src/engines/engine.ts";
 import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { OLLAMA_CAPABILITIES } from "../../src/engines/ollama.ts";
 import {
@@ -140,6 +140,20 @@ describe("retries", () => {
       FINISH,
     ]);
     expect(failing.requests).toHaveLength(1);
+  });
+
+  test("happen after progress with the prompt, which is none with the answer", async () => {
+    const PROGRESS: EngineEvent = {
+      type: "progress",
+      total: 48,
+      cached: 0,
+      processed: 12,
+      elapsedMs: 1,
+    };
+    const failing = createScriptedEngine([OPEN, PROGRESS, errorOf("closed")]);
+    const good = createScriptedEngine();
+    expect(await complete(poolOf([good, failing]))).toMatchObject({ opens: 2, ids: [1] });
+    expect([good, failing].map(({ requests }) => requests.length)).toEqual([1, 1]);
   });
 
   test("never happen after a token", async () => {

@@ -169,6 +169,8 @@ function add(joined: Collected, event: EngineEvent): Collected {
   switch (event.type) {
     case "open":
       return { ...joined, opens: joined.opens + 1 };
+    case "progress":
+      return joined;
     case "ids":
       return {
         ...joined,

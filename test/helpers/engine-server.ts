@@ -160,6 +160,7 @@ function toConstraint(outputs: z.infer<typeof body>["structured_outputs"]): Cons
 function toFrames(event: EngineEvent): string {
   switch (event.type) {
     case "open":
+    case "progress":
       return "";
     case "ids":
       return frame({ choices: [toChoice(event)] });

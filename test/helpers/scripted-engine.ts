@@ -4,6 +4,7 @@ import type {
   CompletionRequest,
   Engine,
   EngineEvent,
+  EngineProgress,
   EngineTokens,
   EngineUsage,
 } from "../../src/engines/engine.ts";
@@ -36,6 +37,8 @@ export interface ScriptedOptions {
   readonly capabilities?: Partial<Capabilities>;
   /** Report the number of tokens of a text and a completion. Default true; text servers often do not. */
   readonly counts?: boolean;
+  /** Reported before the first token of each call. */
+  readonly progress?: readonly Omit<EngineProgress, "type">[];
 }
 
 export interface ScriptedEngine extends Engine {
@@ -100,6 +103,10 @@ export function scriptedEngine(
     try {
       await tick(signal);
       yield { type: "open" };
+      for (const each of options.progress ?? []) {
+        await tick(signal);
+        yield { type: "progress", ...each };
+      }
       for (let at = 0; at < ids.length; at += batch) {
         await tick(signal);
         const tokens = toTokens(form, ids.slice(at, at + batch), request);

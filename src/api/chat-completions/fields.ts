@@ -45,6 +45,11 @@ export const FIELD_GROUPS: readonly {
       },
       { name: "stream", treatment: "honoured" },
       {
+        name: "return_progress",
+        treatment: "honoured",
+        note: "As at llama-server, in streams: chunks without choices whose `prompt_progress` says how far the prompt has been processed, if the engine reports it.",
+      },
+      {
         name: "stream_options.include_usage",
         treatment: "honoured",
         note: "Usage is always sent: with `true` in a chunk without choices, as OpenAI does, otherwise in one with an empty choice.",

@@ -7,6 +7,7 @@ import type { Turn } from "../../turn/turn.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { RequestError } from "../errors.ts";
 import { type WantedSummary, wantedSummary } from "../reply/reasoning-summary.ts";
+import { PrefillNote } from "../reply/prefill-note.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client, ReasoningPolicy } from "../request/client.ts";
 import { readRequest } from "../request/parse-request.ts";
@@ -155,5 +156,7 @@ function requestedReply(request: ChatRequest) {
     codeTool: request.builtin_tools?.includes(CODE_TOOL) ? CODE_TOOL : undefined,
     usageWithoutChoices: request.stream_options?.include_usage ?? false,
     logprobs: request.logprobs ?? false,
+    prefill: new PrefillNote(),
+    returnsProgress: request.return_progress ?? false,
   };
 }

@@ -1,4 +1,5 @@
 /** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
+import type { PrefillNote } from "../reply/prefill-note.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
@@ -31,6 +32,10 @@ export interface ReplyOptions {
   /** The client asked for OpenAI's usage chunk, the one without choices. */
   readonly usageWithoutChoices: boolean;
   readonly logprobs: boolean;
+  /** Of a stream. */
+  readonly prefill?: PrefillNote;
+  /** The client asked for chunks that say how far the prompt has been processed. */
+  readonly returnsProgress?: boolean;
   readonly errorCodes: ErrorCodes;
 }
 

@@ -234,6 +234,8 @@ export const chatRequest = new RequestSchema(
     n: () => z.int().min(1).max(128).nullish(),
 
     stream: () => z.boolean().nullish(),
+    /** llama-server's field. */
+    return_progress: () => z.boolean().nullish(),
     stream_options: () => z.object({ include_usage: z.boolean().nullish() }).nullish(),
 
     modalities: () => z.array(z.string()).nullish(),

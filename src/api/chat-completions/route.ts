@@ -46,6 +46,7 @@ async function reply(
   const hints: FrameHints = { isLast: false };
   return sseResponse(c, toFrames(begun, options, abort, hints), {
     hints,
+    ...(options.prefill && { keepAlive: options.prefill.keepAlive }),
     keepAliveMs,
     clientIdleTimeoutMs,
     headers,

@@ -7,8 +7,16 @@
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type {
+  BuiltinCallResult,
+  Part,
+  PrefillProgress,
+  TurnEnd,
+  TurnEvent,
+  TurnUsage,
+} from "../../turn/turn.ts";
 import { END_OF_FRAME } from "../reply/event-stream.ts";
+import { progressMember } from "../reply/prefill-note.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
@@ -99,7 +107,10 @@ class ChoiceWriter implements ChunkWriter {
     switch (event.type) {
       case "start":
         return "";
+      case "prefill":
+        return this.#prefill(event);
       case "part-start":
+        this.#options.prefill?.clear();
         return this.#start(event);
       case "part-delta":
         return this.#delta(event);
@@ -113,6 +124,12 @@ class ChoiceWriter implements ChunkWriter {
       default:
         return event satisfies never;
     }
+  }
+
+  #prefill(progress: PrefillProgress): string {
+    this.#options.prefill?.note(progress);
+    if (!this.#options.returnsProgress) return "";
+    return `${this.#top},"choices":[],${progressMember(progress)}}${END_OF_FRAME}`;
   }
 
   /** The engine has not reported a finish reason. */

@@ -65,6 +65,7 @@ export async function prepareMessage(
       model: prepared.name,
       requestId: c.get("requestId"),
       thinking: toShownThinking(request, client.reasoningPolicy),
+      returnsProgress: request.return_progress ?? false,
       containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     },
   };

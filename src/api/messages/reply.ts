@@ -13,6 +13,8 @@ export interface ReplyOptions {
   readonly requestId: string;
   /** The time until which the interpreter of this message is kept at least, in RFC 3339. */
   readonly containerExpiresAt: string;
+  /** The client asked for pings that say how far the prompt has been processed. */
+  readonly returnsProgress?: boolean;
 }
 
 export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use";

@@ -281,6 +281,8 @@ const promptFields = {
 const turnFields = {
   stop_sequences: () => z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
   stream: () => z.boolean().nullish(),
+  /** llama-server's field, as on Chat Completions. */
+  return_progress: () => z.boolean().nullish(),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,
   top_k: samplingFields.top_k,

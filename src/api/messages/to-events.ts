@@ -8,6 +8,7 @@
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { sseFrame } from "../reply/event-stream.ts";
+import { progressMember } from "../reply/prefill-note.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
 import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";
@@ -75,6 +76,8 @@ class MessageWriter implements EventWriter {
     switch (event.type) {
       case "start":
         return messageStart(this.#options, event.promptTokens);
+      case "prefill":
+        return this.#options.returnsProgress ? frame("ping", progressMember(event)) : "";
       case "part-start":
         this.#open = event.part;
         return this.#startPart(event.part);

@@ -2,17 +2,22 @@
  * Keep-alives of a stream. Most are comments; every few are events, because some clients (Codex) count only events, and
  * repeat a turn whose model thinks or waits for longer than they wait.
  */
-import { KEEP_ALIVE, sseFrame } from "../reply/event-stream.ts";
+import { sseFrame } from "../reply/event-stream.ts";
+import type { PrefillNote } from "../reply/prefill-note.ts";
 import type { EventWriter } from "./to-events.ts";
 
 /** Frames for one stream, in order. */
-export function keepAliveFrames(writer: EventWriter, keepAliveMs: number): () => string {
+export function keepAliveFrames(
+  writer: EventWriter,
+  { keepAlive: comment }: PrefillNote,
+  keepAliveMs: number,
+): () => string {
   const every = keepAlivesPerEvent(keepAliveMs);
   let count = 0;
   return () => {
-    if (++count % every > 0) return KEEP_ALIVE;
+    if (++count % every > 0) return comment();
     const frames = writer.keepAlive().map(({ type, json }) => sseFrame(json, type));
-    return frames.length === 0 ? KEEP_ALIVE : frames.join("");
+    return frames.length === 0 ? comment() : frames.join("");
   };
 }
 

@@ -4,6 +4,7 @@
  * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
  * turns the builder's changes into events.
  */
+import { PrefillNote } from "../reply/prefill-note.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
@@ -68,6 +69,8 @@ export interface ResponseBuilder {
   response(): ResponseResource;
   /** The finished items with all their reasoning, for the store. */
   readonly output: readonly OutputItem[];
+  /** For keep-alives of a stream. */
+  readonly prefill: PrefillNote;
 }
 
 /** Text that is added to an item. */
@@ -134,6 +137,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
 }
 
 class Builder implements ResponseBuilder {
+  readonly prefill = new PrefillNote();
   readonly output: OutputItem[] = [];
   readonly #options: ResponseBuilderOptions;
   /** The finished items as the client may see them. Appended to: there may be thousands. */
@@ -173,7 +177,10 @@ class Builder implements ResponseBuilder {
         return this.#addCompaction(event.sealed);
       case "start":
         return this.#start();
+      case "prefill":
+        return this.prefill.note(event);
       case "part-start":
+        this.prefill.clear();
         this.#close("completed");
         return this.#startItem(event.part);
       case "part-delta":

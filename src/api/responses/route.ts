@@ -76,7 +76,7 @@ async function reply(
   const hints: FrameHints = { isLast: false };
   return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), hints), {
     hints,
-    keepAlive: keepAliveFrames(streamed.writer, keepAliveMs),
+    keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, keepAliveMs),
     keepAliveMs,
     clientIdleTimeoutMs,
     headers,

@@ -75,7 +75,8 @@ export function limitSettings() {
     firstTokenTimeoutMs: setting("limits", milliseconds, {
       default: 600_000,
       description:
-        "Maximum wait for the first token, including queueing and prompt processing at the server.",
+        "Maximum wait for the first token, including queueing and prompt processing at the server. It begins again with each " +
+        "progress that the server reports: llama-server does.",
     }),
     idleTimeoutMs: setting("limits", milliseconds, {
       default: 300_000,

@@ -111,7 +111,7 @@ class Completion {
       const { backend, attempt } = place;
       await consume(this.#completeAt(backend, attempt.signal), (event) => {
         if (event.type === "open") return ahead.take({ type: "open", engine: backend.engine });
-        if (!sampled) {
+        if (!sampled && event.type !== "progress") {
           sampled = true;
           this.#begin(place);
         }

@@ -168,6 +168,7 @@ export class ReadAhead {
 function countBytes(event: EngineEvent): number {
   switch (event.type) {
     case "open":
+    case "progress":
     case "finish":
       return EVENT_BYTES;
     case "ids":

@@ -39,10 +39,19 @@ function summarize({ calls, times, end }: TurnRecord): string {
   const words = [
     `${calls.length} engine ${calls.length === 1 ? "call" : "calls"}`,
     tokens === undefined ? "" : `${toCount(tokens)} tokens`,
-    times.firstToken === null ? "" : `first token after ${toMs(times.firstToken)}`,
+    times.firstToken === null
+      ? prefillWords(calls[0])
+      : `first token after ${toMs(times.firstToken)}`,
     rate === undefined ? "" : `${rate} tokens/s`,
   ];
   return words.filter(Boolean).join(" · ");
+}
+
+/** Before the first token. */
+function prefillWords(call: RecordedCall | undefined): string {
+  if (call?.prefill === undefined) return "";
+  const { processed, total } = call.prefill;
+  return `prompt ${toCount(processed)} of ${toCount(total)}`;
 }
 
 function tokensPerSecond(calls: readonly RecordedCall[]): number | undefined {

@@ -1,5 +1,10 @@
 /** Collects the facts of a running turn as they come. `to-record.ts` computes the rest when the record is read. */
-import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
+import type {
+  CompletionRequest,
+  EngineFinish,
+  EngineProgress,
+  EngineTokens,
+} from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { OnFact, TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
@@ -27,6 +32,8 @@ export interface CallNote {
   backend: string | undefined;
   opened: number | undefined;
   firstToken: number | undefined;
+  /** The latest. */
+  progress: EngineProgress | undefined;
   ended: number | undefined;
   /** The number of units that the turn has parsed. */
   used: number;
@@ -115,6 +122,9 @@ export class TurnRecording {
         call.opened ??= this.#elapsed();
         call.engine = fact.engine?.name ?? call.engine;
         return;
+      case "progress":
+        if (call !== undefined) call.progress = fact;
+        return;
       case "finish":
         if (call === undefined) return;
         call.finish = fact;
@@ -191,6 +201,7 @@ export class TurnRecording {
         this.ended = this.#elapsed();
         return;
       case "start":
+      case "prefill":
         return;
       default:
         event satisfies never;
@@ -259,6 +270,7 @@ export class TurnRecording {
       backend: undefined,
       opened: undefined,
       firstToken: undefined,
+      progress: undefined,
       ended: undefined,
       used: 0,
       finish: undefined,

@@ -216,6 +216,10 @@ const call = lazy(() =>
     backend: z.string().nullable(),
     asked: ms(),
     opened: ms().nullable().describe("When the engine accepted the request."),
+    prefill: z
+      .strictObject({ total: count(), cached: count(), processed: count(), elapsedMs: z.number() })
+      .optional()
+      .describe("Tokens of the prompt that the engine has processed, as it has last reported."),
     firstToken: ms().nullable(),
     ended: ms().nullable(),
     reads: z.array(read()),

@@ -1,5 +1,5 @@
 /** The engine calls of a recorded turn. */
-import type { Constraint } from "../../engines/engine.ts";
+import type { Constraint, EngineProgress } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { describeError } from "./describe-error.ts";
@@ -67,6 +67,7 @@ function toCall(
     backend: call.backend ?? null,
     asked: call.asked,
     opened: call.opened ?? null,
+    ...(call.progress && { prefill: toPrefill(call.progress) }),
     firstToken: call.firstToken ?? null,
     ended: call.ended ?? null,
     reads,
@@ -76,6 +77,15 @@ function toCall(
     ...(finish?.usage && { usage: { ...finish.usage } }),
     ...(call.error !== undefined && { error: describeError(call.error) }),
   };
+}
+
+function toPrefill({
+  total,
+  cached,
+  processed,
+  elapsedMs,
+}: EngineProgress): RecordedCall["prefill"] {
+  return { total, cached, processed, elapsedMs };
 }
 
 /** Everything that is a number. */

@@ -77,6 +77,7 @@ export class TurnTrace {
         return;
       case "rendered":
       case "open":
+      case "progress":
       case "emitted":
       case "parsed":
       case "parsed-header":

@@ -116,6 +116,9 @@ class Reading {
         this.#state.onFact?.(event);
         if (event.engine) readAs(this.#state, event.engine);
         return emitStart(this.#state);
+      case "progress":
+        this.#state.onFact?.(event);
+        return this.#state.output.emit([{ ...event, type: "prefill" }]);
       case "finish":
         this.#reader.settle?.();
         this.#state.onFact?.(event);

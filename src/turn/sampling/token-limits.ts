@@ -16,7 +16,7 @@ import {
 import { createTokenAllowance, type TokenAllowance } from "./token-allowance.ts";
 
 export interface TokenLimits {
-  /** The longest wait for the first token, including the server's queue and its work on the prompt. */
+  /** The longest wait for the first token, including the server's queue and its work on the prompt, as long as it reports none. */
   readonly firstTokenMs: number;
   /** The longest wait for each further token, while the consumer has room. */
   readonly idleMs: number;
@@ -65,10 +65,12 @@ class Completion {
   readonly #allowance: TokenAllowance;
   /** Reads with tokens so far. */
   #reads = 0;
+  /** Prompt tokens that the engine has reported as processed, before its first token. */
+  #processed = 0;
   #isOver = false;
   /** The consumer has no room: the engine cannot be blamed for silence. */
   #isFull = false;
-  /** The reads that the last look at the clock has seen. */
+  /** The reads and the progress that the last look at the clock has seen. */
   #seen = 0;
   #silentMs = 0;
   readonly #limits: CompletionLimits;
@@ -111,6 +113,10 @@ class Completion {
     if (this.#isOver) return false;
     switch (event.type) {
       case "open":
+        return this.#deliver(event);
+      case "progress":
+        // The server works on the prompt, however long it takes.
+        if (this.#reads === 0) this.#processed = Math.max(this.#processed, event.processed);
         return this.#deliver(event);
       case "finish":
         return this.#deliver(withoutExcess(event, this.#maxTokens));
@@ -159,19 +165,23 @@ class Completion {
     const limitMs = this.#reads === 0 ? firstTokenMs : idleMs;
     const stepMs = Math.min(Math.ceil(limitMs / LOOKS), MAX_STEP_MS);
     this.#stopClock = clock.after(stepMs, () => {
-      const isSilent = this.#seen === this.#reads && !this.#isFull;
+      const isSilent = this.#seen === this.#signs && !this.#isFull;
       this.#silentMs = isSilent ? this.#silentMs + stepMs : 0;
-      this.#seen = this.#reads;
+      this.#seen = this.#signs;
       if (this.#silentMs >= limitMs) this.#confirmSilence();
       else this.#scheduleLook();
     });
+  }
+
+  get #signs(): number {
+    return this.#reads + this.#processed;
   }
 
   /** Reads what has arrived first: an event loop that was blocked runs timers before it reads. */
   #confirmSilence(): void {
     const { clock, name, firstTokenMs, idleMs } = this.#limits;
     this.#stopClock = clock.after(0, () => {
-      if (this.#seen !== this.#reads || this.#silentMs === 0) return this.#scheduleLook();
+      if (this.#seen !== this.#signs || this.#silentMs === 0) return this.#scheduleLook();
       this.#giveUp(
         new EngineError(
           "timeout",

@@ -50,6 +50,11 @@ const PROBES: Readonly<Record<string, Probe>> = {
   model: { send: { model: "gpt-oss-120b:free" }, wrong: { model: "gpt-4o" } },
   preset: { send: { preset: "short" }, wrong: { preset: 1 } },
   models: { send: { models: ["openai/gpt-4o", "openai/gpt-oss-120b"] }, wrong: { models: "x" } },
+  return_progress: {
+    beside: { stream: true },
+    send: { return_progress: true },
+    wrong: { return_progress: "yes" },
+  },
   stream: { send: { stream: true }, wrong: { stream: "yes" } },
   "stream_options.include_usage": {
     beside: { stream: true },
@@ -270,18 +275,21 @@ function toAsked(request: CompletionRequest) {
 
 /** Reasons and answers, or calls a tool if forced; writes an object if an answer or arguments have been opened. */
 function createApp() {
-  const engine = scriptedEngine((request) => {
-    const prompt = o200kHarmony().decode(request.prompt.ids);
-    if (/functions\.\w+(<\|[^<]*)*<\|message\|>$/.test(prompt)) return '{"input":"x"}<|call|>';
-    if (prompt.endsWith("<|message|>")) return '{"a":1}<|return|>';
-    if (prompt.endsWith("Call f.<|end|><|start|>assistant")) {
-      return "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
-    }
-    return (
-      "<|channel|>analysis<|message|>They greet.<|end|><|start|>assistant" +
-      "<|channel|>final<|message|>Hello there, friend.<|return|>"
-    );
-  });
+  const engine = scriptedEngine(
+    (request) => {
+      const prompt = o200kHarmony().decode(request.prompt.ids);
+      if (/functions\.\w+(<\|[^<]*)*<\|message\|>$/.test(prompt)) return '{"input":"x"}<|call|>';
+      if (prompt.endsWith("<|message|>")) return '{"a":1}<|return|>';
+      if (prompt.endsWith("Call f.<|end|><|start|>assistant")) {
+        return "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+      }
+      return (
+        "<|channel|>analysis<|message|>They greet.<|end|><|start|>assistant" +
+        "<|channel|>final<|message|>Hello there, friend.<|return|>"
+      );
+    },
+    { progress: [{ total: 70, cached: 0, processed: 35, elapsedMs: 10 }] },
+  );
   const others = ["openai/gpt-oss-120b"];
   const toolbox = { browser: () => fakeBrowser() };
   const app = createTestApp({

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PrefillNote } from "../../../src/api/reply/prefill-note.ts";
 import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/keep-alive.ts";
 import { KEEP_ALIVE } from "../../../src/api/reply/event-stream.ts";
 import { end, eventWriter } from "./turn-events.ts";
@@ -7,7 +8,7 @@ const typesOf = (frame: string) => [...frame.matchAll(/^event: (.*)$/gm)].map(([
 
 test("every fourth keep-alive is an event, and the first announces the response", () => {
   const writer = eventWriter();
-  const next = keepAliveFrames(writer, 15_000);
+  const next = keepAliveFrames(writer, new PrefillNote(), 15_000);
   expect([next(), next(), next()]).toEqual([KEEP_ALIVE, KEEP_ALIVE, KEEP_ALIVE]);
   expect(typesOf(next())).toEqual(["response.created", "response.in_progress"]);
   const started = writer.push({ type: "start", promptTokens: 1 });
@@ -20,7 +21,7 @@ test("after the end keep-alives are comments", () => {
   const writer = eventWriter();
   writer.push({ type: "start", promptTokens: 1 });
   writer.push(end("stop"));
-  expect(keepAliveFrames(writer, 600_000)()).toBe(KEEP_ALIVE);
+  expect(keepAliveFrames(writer, new PrefillNote(), 600_000)()).toBe(KEEP_ALIVE);
 });
 
 test("while a failure is being stored, keep-alives are comments, because its events have their numbers already", () => {
@@ -33,7 +34,7 @@ test("while a failure is being stored, keep-alives are comments, because its eve
     param: null,
     errorType: "provider_unavailable",
   });
-  expect(keepAliveFrames(writer, 600_000)()).toBe(KEEP_ALIVE);
+  expect(keepAliveFrames(writer, new PrefillNote(), 600_000)()).toBe(KEEP_ALIVE);
 });
 
 test("an event comes at least every two minutes, unless keep-alives are rarer", () => {

@@ -99,6 +99,54 @@ describe("the first token", () => {
   });
 });
 
+describe("progress with the prompt", () => {
+  const progress = (processed: number): EngineEvent => ({
+    type: "progress",
+    total: 48_000,
+    cached: 0,
+    processed,
+    elapsedMs: 0,
+  });
+
+  test("begins the wait for the first token again, as often as it is made", async () => {
+    const { give, wait, isAborted, events } = openEngine();
+    await give(OPEN);
+    for (const processed of [2048, 4096, 6144]) {
+      wait(4_900);
+      await give(progress(processed));
+    }
+    wait(4_900);
+    expect(isAborted()).toBe(false);
+    await give(TOKEN);
+    wait(1_900);
+    expect(isAborted()).toBe(false);
+    expect(events).toEqual([OPEN, progress(2048), progress(4096), progress(6144), TOKEN]);
+  });
+
+  test("that is reported again is none, nor is one that falls back", async () => {
+    const { give, wait, failure, isAborted } = openEngine();
+    await give(progress(2048));
+    wait(2_000);
+    for (const processed of [2048, 1024, 2048]) {
+      await give(progress(processed));
+      wait(1_000);
+    }
+    expect(isAborted()).toBe(false);
+    wait(700);
+    expect(isAborted()).toBe(true);
+    expect(await failure).toMatchObject({ kind: "timeout" });
+  });
+
+  test("after the first token does not count", async () => {
+    const { give, wait, isAborted } = openEngine();
+    await give(TOKEN);
+    wait(1_000);
+    await give(progress(2048));
+    wait(1_700);
+    expect(isAborted()).toBe(true);
+  });
+});
+
 describe("a further token", () => {
   test.each<[string, EngineEvent[]]>([
     ["nothing", []],
