@@ -6,7 +6,7 @@
  */
 
 import { Decoder, decodeMany } from "./decoder.ts";
-import { createEncoder, type Encoder } from "./encoder.ts";
+import { Encoder } from "./encoder.ts";
 import { bytesOf, type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
@@ -102,7 +102,7 @@ function decode(ids: readonly TokenId[]): string {
 }
 
 function encoder(): Encoder {
-  return (sharedEncoder ??= createEncoder(tokens()));
+  return (sharedEncoder ??= new Encoder(tokens()));
 }
 
 function texts(): TokenTexts {

@@ -1,7 +1,7 @@
 /** The tables for the letters of most scripts are filled when the first of them comes, wherever that is. */
 import { describe, expect, test } from "vitest";
 import { decodeMany } from "../../src/tokenizer/decoder.ts";
-import { createEncoder } from "../../src/tokenizer/encoder.ts";
+import { Encoder } from "../../src/tokenizer/encoder.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { bytesOf, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import { TokenTexts } from "../../src/tokenizer/token-texts.ts";
@@ -36,13 +36,13 @@ describe.each(FIRST)("%s", (_, text) => {
     { title: "after signs and emoji", when: ["“🫠” — °"] },
     { title: "after other letters", when: ["ж漢"] },
   ])("is encoded $title", ({ when }) => {
-    const encoder = createEncoder(unpackTokenBytes());
+    const encoder = new Encoder(unpackTokenBytes());
     const texts = [...when, text, ASCII];
     expect(texts.map((each) => encoder.encode(each))).toEqual(texts.map(expectedIds));
   });
 
   test("is encoded in steps", () => {
-    const encoder = createEncoder(unpackTokenBytes());
+    const encoder = new Encoder(unpackTokenBytes());
     expect(lastOf(encoder.encodeInSteps(text))).toEqual(expectedIds(text));
   });
 
@@ -50,12 +50,12 @@ describe.each(FIRST)("%s", (_, text) => {
     const tokens = unpackTokenBytes();
     const ids = expectedIds(text);
     expect(decodeMany(tokens, ids)).toBe(text.toWellFormed());
-    expect(createEncoder(tokens).encode(text)).toEqual(ids);
+    expect(new Encoder(tokens).encode(text)).toEqual(ids);
   });
 });
 
 test("tables are filled in steps of their own, once", () => {
-  const encoder = createEncoder(unpackTokenBytes());
+  const encoder = new Encoder(unpackTokenBytes());
   const word = "สวัสดีครับ".repeat(1000);
   const first = [...encoder.encodeInSteps(word)];
   expect(first.filter((ids) => ids === 0)).toHaveLength(1);
@@ -81,7 +81,7 @@ test.each(
   const tokens = unpackTokenBytes();
   const char = String.fromCodePoint(codePoint);
   const [byte = 0] = new TextEncoder().encode(char);
-  createEncoder(tokens).encode(char);
+  new Encoder(tokens).encode(char);
   const isLetter = byte > 0xc3 && byte !== 0xe2 && byte < 0xef;
   expect(tokens.places.includes(0)).toBe(!isLetter);
 });

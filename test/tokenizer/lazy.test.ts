@@ -8,7 +8,7 @@ vi.mock("../../src/tokenizer/token-bytes.ts", { spy: true });
 vi.resetModules();
 afterAll(() => void vi.resetModules());
 
-const { createEncoder } = await import("../../src/tokenizer/encoder.ts");
+const { Encoder } = await import("../../src/tokenizer/encoder.ts");
 const { createDecoder, isSpecial, o200kHarmony, tokenText } =
   await import("../../src/tokenizer/index.ts");
 const { unpackTokenBytes } = await import("../../src/tokenizer/token-bytes.ts");
@@ -30,7 +30,7 @@ test("decoding builds no tables for encoding", () => {
   expect(o200kHarmony().decode([24_912, 2375])).toBe("hello world");
   expect(createDecoder().push(24_912)).toBe("hello");
   expect(unpackTokenBytes).toHaveBeenCalledTimes(1);
-  expect(createEncoder).toHaveBeenCalledTimes(0);
+  expect(Encoder).toHaveBeenCalledTimes(0);
   const [unpacked] = vi.mocked(unpackTokenBytes).mock.results;
   if (unpacked?.type !== "return") throw new Error("nothing was unpacked");
   tokens = unpacked.value;
@@ -40,7 +40,7 @@ test("encoding builds them, once, from the same bytes", () => {
   expect(o200kHarmony().encode("hello world")).toEqual([24_912, 2375]);
   expect(o200kHarmony().encode("hello")).toEqual([24_912]);
   expect(unpackTokenBytes).toHaveBeenCalledTimes(0);
-  expect(createEncoder).toHaveBeenCalledTimes(1);
+  expect(Encoder).toHaveBeenCalledTimes(1);
 });
 
 test("the tokens of other scripts are unpacked when a letter of one comes", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createEncoder } from "../../src/tokenizer/encoder.ts";
+import { Encoder } from "../../src/tokenizer/encoder.ts";
 import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 
 /** Rare words, each of several tokens or of an uncommon one. */
@@ -11,7 +11,7 @@ const tokens = unpackTokenBytes();
 
 /** The table of short tokens in `ranks.ts` is full. Until then each lookup fills it, whatever it looks for. */
 function createPrepared() {
-  const encoder = createEncoder(tokens);
+  const encoder = new Encoder(tokens);
   for (let i = 0; i < 10; i++) encoder.encode(RARE, `before ${i}`);
   return encoder;
 }

@@ -18,7 +18,7 @@ export interface PartOptions {
   readonly builtins?: EmittedBuiltins;
 }
 
-/** What the turn knows of the part that begins. */
+/** Circumstances in which a part begins. */
 export interface PartOrigin {
   /** The call that comes next is one the client has approved. */
   readonly approved: ApprovedCall | undefined;

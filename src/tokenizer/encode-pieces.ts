@@ -1,0 +1,86 @@
+/** Encodes the pieces of a text: looks each piece up, and merges the bytes of those that are not tokens. */
+
+import { createPieceMerger } from "./bpe.ts";
+import * as byteWords from "./byte-words.ts";
+import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
+import { CHUNK_BYTES, createChunkMerger } from "./piece-chunks.ts";
+import { createScanner } from "./pre-tokenize.ts";
+import { createRanks } from "./ranks.ts";
+import type { TextBytes } from "./text-bytes.ts";
+import type { TokenBytes } from "./token-bytes.ts";
+import type { TokenId } from "./tokenizer.ts";
+
+export interface PiecesEncoder {
+  /** Returns the number of a scope. Call it again whenever another scope may have been looked up since. */
+  readonly scopeOf: (name: string) => number;
+  /**
+   * Appends the ids of all pieces that begin before `until`, or those before a very long one. Returns the offset it has
+   * reached.
+   */
+  readonly encode: (
+    ids: TokenId[],
+    text: TextBytes,
+    from: number,
+    until: number,
+    scope: number,
+  ) => number;
+  /** Appends the ids of the very long piece at `start`. Yields after each of its chunks, and returns its end. */
+  readonly encodeLong: (ids: TokenId[], text: TextBytes, start: number) => Generator<void, number>;
+  /** Must be called once, before any text is encoded that is not all ASCII. */
+  readonly addUnicode: () => void;
+  /** Must be called once, before text with a letter of other tokens than the common ones is encoded. */
+  readonly addOthers: () => void;
+}
+
+/** A closure with bound functions, for the reasons given at `createRanks`. */
+export function createPiecesEncoder(tokens: TokenBytes): PiecesEncoder {
+  const { find, rankOf, addOthers } = createRanks(tokens);
+  const merge = createPieceMerger(rankOf);
+  const mergeInChunks = createChunkMerger(tokens, merge);
+  const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
+  const { pieceEnd, addUnicode } = createScanner();
+  const { hashOf } = byteWords;
+  const maxCached = MAX_CACHED_BYTES;
+  const maxWhole = CHUNK_BYTES;
+
+  function encode(
+    ids: TokenId[],
+    text: TextBytes,
+    from: number,
+    until: number,
+    scope: number,
+  ): number {
+    const { view } = text;
+    let start = from;
+    while (start < until) {
+      const end = pieceEnd(text, start);
+      const length = end - start;
+      if (length <= maxCached) encodeCachedPiece(ids, view, start, length, scope);
+      else if (length <= maxWhole)
+        encodePiece(ids, view, start, length, hashOf(view, start, length));
+      else break;
+      start = end;
+    }
+    return start;
+  }
+
+  function* encodeLong(ids: TokenId[], text: TextBytes, start: number): Generator<void, number> {
+    const end = pieceEnd(text, start);
+    yield* mergeInChunks(ids, text.view, start, end);
+    return end;
+  }
+
+  function encodePiece(
+    ids: TokenId[],
+    view: DataView,
+    start: number,
+    length: number,
+    hash: number,
+  ): void {
+    const id = find(view, start, length, hash);
+    if (id >= 0) ids.push(id);
+    else merge(ids, view, start, start + length);
+  }
+
+  return { scopeOf, encode, encodeLong, addUnicode, addOthers };
+}
