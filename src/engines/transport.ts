@@ -35,9 +35,10 @@ export interface TransportResponse {
   /** Available until `pump`, and only if the status is not an error. */
   readonly headers: { get(name: string): string | null };
   /**
-   * Delivers the bytes of the body, one network read at a time. May be called once. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
-   * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`),
-   * with the signal's reason, or with what the consumer threw.
+   * Delivers the bytes of the body, one network read at a time. May be called once. The bytes may be overwritten once the
+   * consumer has returned. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when
+   * the consumer wants no more bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`), with
+   * the signal's reason, or with what the consumer threw.
    */
   pump(consumer: BytesConsumer): Promise<void>;
   /**

@@ -414,7 +414,7 @@ const reading = new WeakMap<TransportResponse, PushStreamIterator<Uint8Array>>()
 async function read(response: TransportResponse): Promise<Uint8Array | undefined> {
   const reader =
     reading.get(response) ??
-    createPushStream<Uint8Array>((take) => response.pump((bytes) => take(bytes)))[
+    createPushStream<Uint8Array>((take) => response.pump((bytes) => take(bytes.slice())))[
       Symbol.asyncIterator
     ]();
   reading.set(response, reader);

@@ -19,6 +19,12 @@ interface ExchangeController {
 /** Bytes kept for a slow reader before the socket is paused. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
+/**
+ * The chunks of one read are joined here, for all exchanges. With a buffer for each read, the memory outside of V8's heap grew so
+ * fast that V8 collected its whole heap every 17 MB.
+ */
+const JOINED = Buffer.allocUnsafeSlow(2 * HIGH_WATER_BYTES);
+
 type ExchangeTarget = Pick<TransportRequest, "url" | "connectTimeoutMs" | "signal">;
 
 /** Names are in lower case. */
@@ -162,12 +168,21 @@ export class EngineExchange {
     this.#flush();
   }
 
+  /** What is returned may be overwritten by the next call, of any exchange. */
   #drainUnread(): Uint8Array {
     const chunks = this.#unread;
+    const size = this.#unreadBytes;
     this.#unread = [];
     this.#unreadBytes = 0;
     const [first] = chunks;
-    return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
+    if (first !== undefined && chunks.length === 1) return first;
+    if (size > JOINED.length) return Buffer.concat(chunks);
+    let end = 0;
+    for (const chunk of chunks) {
+      JOINED.set(chunk, end);
+      end += chunk.length;
+    }
+    return JOINED.subarray(0, end);
   }
 
   /** See {@link TransportResponse.close}. */

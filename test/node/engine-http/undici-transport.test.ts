@@ -206,6 +206,31 @@ test("the streams of many connections get their own bytes", async () => {
   });
 });
 
+test("the chunks of a read are joined without new memory", async () => {
+  const chunk = `7530\r\n${"x".repeat(30_000)}\r\n`;
+  let received = Promise.withResolvers<void>();
+  onData = async ({ socket }) => {
+    socket.write(CHUNKED);
+    for (let read = 0; read < 4; read++) {
+      received = Promise.withResolvers();
+      socket.write(chunk + chunk);
+      await received.promise;
+    }
+    socket.end("0\r\n\r\n");
+  };
+  let size = 0;
+  const memory = new Set<ArrayBufferLike>();
+  const response = await send();
+  await response.pump((bytes) => {
+    size += bytes.length;
+    if (bytes.length > 30_000) memory.add(bytes.buffer);
+    if (size % 60_000 === 0) received.resolve();
+    return true;
+  });
+  expect(size).toBe(240_000);
+  expect(memory.size).toBe(1);
+});
+
 describe("sends", () => {
   test("the headers that a tracer of undici adds", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
