@@ -31,6 +31,10 @@ export interface BuiltinTool {
    * `TurnBuiltins.approved`.
    */
   readonly needsApproval?: (recipient: string) => boolean;
+  /** The details for clients of a call that no run has described: it failed, or was not made. `text`: the result for the model. */
+  readonly describe: (call: DescribedCall, text: string) => ShownCall;
+  /** What the usage of an API counts such a call as. Absent: nothing. */
+  readonly countsAs?: (recipient: string) => "search" | "open" | undefined;
   /**
    * Begins a run: once per turn, when the first call is made. A rejection is handled like a failed call: it becomes the
    * result of the call.
@@ -68,6 +72,8 @@ export interface ToolSession {
   /** Aborted if the turn ends early. */
   readonly signal: AbortSignal;
 }
+
+export type DescribedCall = Pick<BuiltinCall, "recipient" | "body">;
 
 /** One tool in one turn. Calls never overlap. */
 export interface BuiltinRun {
@@ -173,6 +179,10 @@ export interface McpShown {
 }
 
 export type McpError =
-  | { readonly type: "mcp_protocol_error"; readonly code: number; readonly message: string }
-  | { readonly type: "mcp_tool_execution_error"; readonly content: unknown }
-  | { readonly type: "http_error"; readonly code: number; readonly message: string };
+  | { readonly type: "protocol" | "http"; readonly code: number; readonly message: string }
+  | { readonly type: "execution"; readonly content: unknown };
+
+/** The tool itself failed, with this text. */
+export function executionError(text: string): McpError {
+  return { type: "execution", content: [{ type: "text", text }] };
+}

@@ -2,7 +2,7 @@
  * Limits how many calls of browser and python one tenant makes in an hour, because a search service is paid by the call.
  * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
-import type { BuiltinResult, BuiltinRun, BuiltinTool, ShownCall } from "./builtin-tool.ts";
+import type { BuiltinCall, BuiltinResult, BuiltinRun, BuiltinTool } from "./builtin-tool.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 export interface CallQuotaOptions {
@@ -48,9 +48,7 @@ function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): B
       const run = await tool.open(session);
       return {
         run: (call, signal) =>
-          countCall(session.tenant)
-            ? run.run(call, signal)
-            : Promise.resolve(toRefusal(call.recipient, call.body)),
+          countCall(session.tenant) ? run.run(call, signal) : Promise.resolve(refuse(tool, call)),
         ...(run.cite && { cite: (cursor, lines) => run.cite?.(cursor, lines) }),
         save: () => run.save(),
         close: () => run.close(),
@@ -59,22 +57,9 @@ function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): B
   };
 }
 
-function toRefusal(recipient: string, body: string): BuiltinResult {
-  return { text: REFUSED, failed: true, reason: "limit", shown: toShown(recipient, body) };
-}
-
 const REFUSED =
   "Error: too many tool calls were made in the last hour. Do not repeat the call. Answer with what you have.";
 
-function toShown(recipient: string, body: string): ShownCall {
-  switch (recipient) {
-    case "browser.search":
-      return { type: "search", query: "", results: [] };
-    case "browser.find":
-      return { type: "find", pattern: "" };
-    case "python":
-      return { type: "code", code: body, containerId: "", outputs: [] };
-    default:
-      return { type: "open" };
-  }
+function refuse(tool: BuiltinTool, call: BuiltinCall): BuiltinResult {
+  return { text: REFUSED, failed: true, reason: "limit", shown: tool.describe(call, REFUSED) };
 }

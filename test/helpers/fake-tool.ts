@@ -6,6 +6,8 @@ import type {
   BuiltinTool,
   ToolSession,
 } from "../../src/tools/builtin-tool.ts";
+import { countBrowserCall, describeBrowserCall } from "../../src/tools/browser/call.ts";
+import { describeCode } from "../../src/tools/python/tool.ts";
 import { systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Turn, TurnBuiltins } from "../../src/turn/turn.ts";
 import { turnWith } from "./turns.ts";
@@ -34,6 +36,7 @@ export function fakeTool(options: FakeToolOptions = {}): FakeTool {
     namespace: { key: "python", name: "python", description: "Runs code.", functions: [] },
     rawBody: true,
     accepts: (recipient) => recipient === "python",
+    describe: describeCode,
     ...fields,
     calls,
     sessions,
@@ -66,6 +69,8 @@ export function fakeBrowser(options: FakeToolOptions = {}): FakeTool {
     namespace: { key: "browser", name: "browser", functions },
     rawBody: false,
     accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
+    describe: describeBrowserCall,
+    countsAs: countBrowserCall,
     ...options,
   });
 }

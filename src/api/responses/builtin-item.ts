@@ -2,7 +2,7 @@
  * Output items of calls that the gateway runs, and their events, in the order and with the names of OpenAI's SDK: web
  * search, code interpreter, MCP.
  */
-import type { ShownCall } from "../../tools/builtin-tool.ts";
+import type { McpError, ShownCall } from "../../tools/builtin-tool.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
@@ -91,9 +91,19 @@ function toMcpItem(
     name: tool,
     arguments: text,
     output: shown?.output ?? null,
-    error: shown?.error ?? null,
+    error: shown?.error === undefined ? null : toItemError(shown.error),
     approval_request_id: part.approvalRequestId ?? null,
   };
+}
+
+const ERROR_TYPES = {
+  protocol: "mcp_protocol_error",
+  http: "http_error",
+  execution: "mcp_tool_execution_error",
+} as const satisfies Record<McpError["type"], string>;
+
+function toItemError({ type, ...error }: McpError): object {
+  return { type: ERROR_TYPES[type], ...error };
 }
 
 /** While the arguments are written, only the type of the action is known. Typed clients require its other members. */

@@ -12,6 +12,7 @@ import {
   McpUnavailable,
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
+import { executionError } from "../../tools/builtin-tool.ts";
 import { describeFailure, reasonOf } from "./failure.ts";
 import { limitedFetch, type McpFetch } from "./http-fetch.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -128,7 +129,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
         signal.throwIfAborted();
         const { text, status, code } = describeFailure(error);
         if (status !== undefined) {
-          return { text, error: { type: "http_error", code: status, message: text } };
+          return { text, error: { type: "http", code: status, message: text } };
         }
         if (code === undefined) onFailure?.(reasonOf(error));
         return toProblem(text, code ?? INTERNAL);
@@ -220,7 +221,7 @@ function toOutcome({ content, structuredContent, isError }: CallToolResult): Mcp
   const isBare = texts.length === 0 && structuredContent !== undefined;
   const text = boundText(isBare ? JSON.stringify(structuredContent) : texts.join("\n"), MAX_RESULT);
   if (isError !== true) return { text };
-  return { text, error: { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } };
+  return { text, error: executionError(text) };
 }
 
 /** Text is passed on unchanged. For content that the model cannot read, only its presence is mentioned. */
@@ -231,7 +232,7 @@ function toText(block: ContentBlock): string {
 }
 
 function toProblem(message: string, code: number): McpOutcome {
-  return { text: message, error: { type: "mcp_protocol_error", code, message } };
+  return { text: message, error: { type: "protocol", code, message } };
 }
 
 /** JSON-RPC's error codes. */

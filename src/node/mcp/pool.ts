@@ -84,7 +84,7 @@ class Pool implements McpPool {
         } catch (error) {
           if (!(error instanceof McpUnavailable)) throw error;
           const { message } = error;
-          return { text: message, error: { type: "mcp_protocol_error", code: BUSY, message } };
+          return { text: message, error: { type: "protocol", code: BUSY, message } };
         }
       },
       // Closed by the pool.

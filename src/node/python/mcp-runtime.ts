@@ -71,7 +71,7 @@ function takesCode({ inputSchema }: McpTool): boolean {
 
 function toOutcome({ text, error }: McpOutcome): PythonOutcome {
   // What the code has raised is the tool's own error. Others are the server's.
-  if (error !== undefined && error.type !== "mcp_tool_execution_error") throw unavailable();
+  if (error !== undefined && error.type !== "execution") throw unavailable();
   const status = error === undefined ? "ok" : "exception";
   return { status, output: text, files: [], withheld: [], restarted: false };
 }

@@ -19,6 +19,14 @@ import type {
   ShownCall,
 } from "../builtin-tool.ts";
 import type { BrowserOptions } from "../toolbox.ts";
+import {
+  type Arguments,
+  countBrowserCall,
+  describeBrowserCall,
+  functionOf,
+  readArguments,
+  shownAs,
+} from "./call.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
 import { BROWSER_NAMESPACE } from "../../harmony/trained-tools.ts";
@@ -45,6 +53,8 @@ export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {
     namespace: BROWSER_NAMESPACE,
     rawBody: false,
     accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
+    describe: describeBrowserCall,
+    countsAs: countBrowserCall,
     open: ({ saved }) => Promise.resolve(new BrowserRun(deps, options, saved)),
   };
 }
@@ -89,7 +99,7 @@ class BrowserRun implements BuiltinRun {
 
   async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
     const args = readArguments(call.body);
-    const name = call.recipient.replace(/^browser\.?/, "");
+    const name = functionOf(call.recipient);
     if (args === undefined) return toError(INVALID_ARGUMENTS, shownAs(name, {}), "invalid-input");
     try {
       if (this.#isUsedUp(name)) return toError(NO_MORE, shownAs(name, args), "limit");
@@ -324,48 +334,6 @@ function toReason(error: unknown): string {
   // Node's error messages about failed connections contain addresses.
   if (error instanceof TypeError) return "the connection failed";
   return error.message.slice(0, 200);
-}
-
-const looseNumber = lazy(() =>
-  z.preprocess(
-    (value) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value),
-    z
-      .number()
-      .nullish()
-      .transform((value) => value ?? undefined),
-  ),
-);
-
-/** Arguments as the model writes them: numbers may be strings, and unknown names are ignored. */
-const browserArguments = lazy(() =>
-  z.object({
-    query: z.string().optional(),
-    topn: looseNumber(),
-    id: z
-      .union([z.number(), z.string()])
-      .nullish()
-      .transform((value) => value ?? undefined),
-    cursor: looseNumber(),
-    loc: looseNumber(),
-    num_lines: looseNumber(),
-    pattern: z.string().optional(),
-  }),
-);
-
-type Arguments = z.output<ReturnType<typeof browserArguments>>;
-
-function readArguments(body: string): Arguments | undefined {
-  try {
-    const value: unknown = body.trim() === "" ? {} : JSON.parse(body);
-    return browserArguments().safeParse(value).data;
-  } catch {
-    return undefined;
-  }
-}
-
-function shownAs(name: string, { query = "", pattern = "" }: Partial<Arguments>): ShownCall {
-  if (name === "search") return { type: "search", query, results: [] };
-  return name === "find" ? { type: "find", pattern } : { type: "open" };
 }
 
 function toError(text: string, shown: ShownCall, reason?: FailureReason): BuiltinResult {

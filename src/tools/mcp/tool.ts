@@ -1,12 +1,14 @@
 /** Offers the tools of an MCP server as functions that the gateway runs. */
 import { fromPlainJson } from "../../harmony/json.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
-import type {
-  BuiltinCall,
-  BuiltinFunction,
-  BuiltinResult,
-  BuiltinTool,
-  ToolOrigin,
+import {
+  type BuiltinCall,
+  type BuiltinFunction,
+  type BuiltinResult,
+  type BuiltinTool,
+  executionError,
+  type McpShown,
+  type ToolOrigin,
 } from "../builtin-tool.ts";
 import type { McpServer, McpTool } from "./connection.ts";
 import { toToolNames } from "./names.ts";
@@ -33,6 +35,10 @@ export function createMcpTool(options: McpToolOptions): BuiltinTool {
     rawBody: false,
     accepts: (recipient) => byRecipient.has(recipient),
     origin: (recipient) => toOrigin(server.label, recipient, byRecipient.get(recipient)),
+    describe: ({ recipient, body }, text) => {
+      const tool = byRecipient.get(recipient);
+      return { ...describeCall(server, recipient, tool, body), error: executionError(text) };
+    },
     needsApproval: (recipient) => {
       const tool = byRecipient.get(recipient);
       return tool !== undefined && policies.some((policy) => needsApproval(tool, policy));
@@ -74,20 +80,28 @@ function toOrigin(server: string, recipient: string, tool: McpTool | undefined):
   return { server, tool: tool?.name ?? recipient };
 }
 
+function describeCall(
+  { label }: McpServer,
+  recipient: string,
+  tool: McpTool | undefined,
+  body: string,
+): McpShown {
+  return { type: "mcp", ...toOrigin(label, recipient, tool), arguments: body };
+}
+
 async function runCall(
   server: McpServer,
   tool: McpTool | undefined,
   { recipient, body }: BuiltinCall,
   signal: AbortSignal,
 ): Promise<BuiltinResult> {
-  const name = tool?.name ?? recipient;
-  const shown = { type: "mcp", server: server.label, tool: name, arguments: body } as const;
+  const shown = describeCall(server, recipient, tool, body);
   if (tool === undefined) {
     const message = `There is no tool ${recipient}.`;
-    const error = { type: "mcp_protocol_error", code: NO_SUCH_TOOL, message } as const;
+    const error = { type: "protocol", code: NO_SUCH_TOOL, message } as const;
     return { text: `Error: ${message}`, shown: { ...shown, error }, failed: true };
   }
-  const { text, error } = await server.callTool(name, body, signal);
+  const { text, error } = await server.callTool(tool.name, body, signal);
   if (error !== undefined)
     return { text: `Error: ${text}`, shown: { ...shown, error }, failed: true };
   return { text, shown: { ...shown, output: text }, failed: false };

@@ -6,6 +6,8 @@ import type {
   BuiltinRun,
   BuiltinTool,
   CodeOutput,
+  DescribedCall,
+  ShownCall,
   ToolSession,
 } from "../builtin-tool.ts";
 import type { PythonOptions } from "../toolbox.ts";
@@ -30,8 +32,14 @@ export function createPythonTool(runtime: PythonRuntime, options: PythonOptions 
     namespace: toPythonNamespace(runtime),
     rawBody: true,
     accepts: (recipient) => recipient === "python" || recipient.startsWith("python."),
+    describe: describeCode,
     open: (session) => Promise.resolve(createRun(runtime, session, toSessionId(options, session))),
   };
+}
+
+/** See {@link BuiltinTool.describe}. */
+export function describeCode({ body }: DescribedCall): ShownCall {
+  return { type: "code", code: body, containerId: "", outputs: [] };
 }
 
 function createRun(

@@ -6,7 +6,7 @@ import { sentLength } from "../prompt/transcript.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
+import type { BuiltinCall, BuiltinTool, ShownCall } from "../../tools/builtin-tool.ts";
 import type { Outcome } from "../steering/next-step.ts";
 import type { WrittenCall } from "../output/open-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
@@ -20,7 +20,7 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   const written = emitter.takeBuiltinCall();
   if (written === undefined || builtins === undefined) return { type: "tool-ran", end: "answered" };
   const { part, body } = written;
-  const call: RequestedCall = { id: part.id, recipient: part.name, body };
+  const call: BuiltinCall = { id: part.id, recipient: part.name, body };
   if (part.awaitsApproval) return { type: "tool-ran", end: "awaits-approval" };
   const tool = builtins.find(part.name);
   const outcome = tool && (await builtins.run(tool, call));
@@ -34,7 +34,7 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   const event: TurnEvent = {
     type: "builtin-result",
     id: part.id,
-    shown: result?.shown ?? toFailedCall({ ...call, origin: part.origin }, fitted.text),
+    shown: result?.shown ?? describe(tool, call, fitted.text),
     failed: result?.failed ?? true,
     ...(reason !== undefined && { reason }),
     messages,
@@ -42,6 +42,12 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   };
   if (!(await state.output.emit([event]))) throw new ConsumerStopped();
   return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
+}
+
+function describe(tool: BuiltinTool | undefined, call: BuiltinCall, text: string): ShownCall {
+  // No tool accepts the call: its body is shown as it was written.
+  if (tool === undefined) return { type: "code", code: call.body, containerId: "", outputs: [] };
+  return tool.describe(call, text);
 }
 
 /**

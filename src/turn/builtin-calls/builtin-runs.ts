@@ -3,13 +3,12 @@
  * ends.
  */
 import type {
+  BuiltinCall,
   BuiltinResult,
   BuiltinRun,
   BuiltinTool,
   CitedLines,
   CitedSource,
-  ShownCall,
-  ToolOrigin,
 } from "../../tools/builtin-tool.ts";
 import type { Turn, TurnBuiltins } from "../turn.ts";
 
@@ -17,7 +16,7 @@ export interface BuiltinRuns {
   /** The tool that a call is for. Undefined: none. */
   find(recipient: string): BuiltinTool | undefined;
   /** Rejects only when the signal is aborted. */
-  run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome>;
+  run(tool: BuiltinTool, call: BuiltinCall): Promise<RunOutcome>;
   cite(cursor: number, lines?: CitedLines): CitedSource | undefined;
   /** The state that the next turn of the conversation needs of this tool. */
   saveOne(tool: BuiltinTool): string | undefined;
@@ -30,12 +29,6 @@ export interface BuiltinRuns {
   readonly searches: number;
   /** Number of opened pages. */
   readonly opens: number;
-}
-
-export interface RequestedCall {
-  readonly id: string;
-  readonly recipient: string;
-  readonly body: string;
 }
 
 export type RunOutcome =
@@ -73,12 +66,13 @@ class TurnRuns implements BuiltinRuns {
     return this.#builtins.tools.find((tool) => tool.accepts(recipient));
   }
 
-  async run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome> {
+  async run(tool: BuiltinTool, call: BuiltinCall): Promise<RunOutcome> {
     const { maxCalls } = this.#builtins;
     if (this.executed >= maxCalls || this.#limit.signal.aborted) return { type: "exhausted" };
     this.executed++;
-    if (call.recipient === "browser.search") this.searches++;
-    if (call.recipient === "browser.open") this.opens++;
+    const counted = tool.countsAs?.(call.recipient);
+    if (counted === "search") this.searches++;
+    if (counted === "open") this.opens++;
     this.#startClock();
     try {
       const result = await unlessAborted(this.#call(tool, call), this.#limit.signal);
@@ -87,7 +81,7 @@ class TurnRuns implements BuiltinRuns {
       this.#signal.throwIfAborted();
       const isOver = this.#limit.signal.aborted;
       const text = isOver ? OUT_OF_TIME : FAILED;
-      const shown = toFailedCall({ ...call, origin: tool.origin?.(call.recipient) }, text);
+      const shown = tool.describe(call, text);
       const reason = isOver ? ({ reason: "timeout" } as const) : {};
       return { type: "result", result: { text, failed: true, shown, ...reason } };
     }
@@ -126,7 +120,7 @@ class TurnRuns implements BuiltinRuns {
     await Promise.allSettled(runs.map((run) => run.close()));
   }
 
-  async #call(tool: BuiltinTool, call: RequestedCall): Promise<BuiltinResult> {
+  async #call(tool: BuiltinTool, call: BuiltinCall): Promise<BuiltinResult> {
     const run = this.#runs.get(tool) ?? (await this.#open(tool));
     return run.run(call, this.#limit.signal);
   }
@@ -173,32 +167,4 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     const settle = (): void => signal.removeEventListener("abort", abort);
     work.then(resolve, reject).finally(settle);
   });
-}
-
-/** The details for clients of a call that no run has described. `text`: the result for the model. */
-export function toFailedCall(
-  { recipient, body, origin }: RequestedCall & { readonly origin?: ToolOrigin | undefined },
-  text: string,
-): ShownCall {
-  if (origin !== undefined) {
-    const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } as const;
-    return { type: "mcp", ...origin, arguments: body, error };
-  }
-  if (recipient === "browser.search") {
-    return { type: "search", query: textArgument(body, "query"), results: [] };
-  }
-  if (recipient === "browser.find") return { type: "find", pattern: textArgument(body, "pattern") };
-  if (recipient.startsWith("browser")) return { type: "open" };
-  return { type: "code", code: body, containerId: "", outputs: [] };
-}
-
-function textArgument(body: string, name: string): string {
-  try {
-    const args: unknown = JSON.parse(body);
-    if (typeof args !== "object" || args === null) return "";
-    const value: unknown = Reflect.get(args, name);
-    return typeof value === "string" ? value : "";
-  } catch {
-    return "";
-  }
 }

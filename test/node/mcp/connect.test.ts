@@ -85,7 +85,7 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       expect(await server.callTool("no-such-tool", "{}", never)).toHaveProperty("error");
       expect(await server.callTool("echo", "[1]", never)).toMatchObject({
         error: {
-          type: "mcp_protocol_error",
+          type: "protocol",
           code: -32_602,
           message: "The arguments are not a JSON object.",
         },

@@ -44,7 +44,7 @@ describe("S20: a program is stopped with all that it has started", () => {
         jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 },
       }) + "\\n");`);
     expect(await server.callTool("call", "{}", never)).toMatchObject({
-      error: { type: "mcp_protocol_error" },
+      error: { type: "protocol" },
     });
     await server.close();
   });

@@ -122,7 +122,7 @@ test("if all connections are in use, a further server is reported as unavailable
   const call = open("a").callTool("t", "{}", never);
   await expect(open("b").listTools(never)).rejects.toThrow("Too many MCP servers are in use.");
   expect(await open("b").callTool("t", "{}", never)).toMatchObject({
-    error: { type: "mcp_protocol_error", message: "Too many MCP servers are in use." },
+    error: { type: "protocol", message: "Too many MCP servers are in use." },
   });
   finishCalls();
   await call;

@@ -100,7 +100,7 @@ test("calls the server's tool by its own name", async () => {
 });
 
 test("a failure is a result that the model reads and the client sees", async () => {
-  const error = { type: "http_error", code: 502, message: "Bad gateway" } as const;
+  const error = { type: "http", code: 502, message: "Bad gateway" } as const;
   const run = await open(fakeServer({ text: "Bad gateway", error })).open(SESSION);
   const result = await run.run({ id: "c1", recipient: "docs.delete", body: "{}" }, never);
   expect(result).toMatchObject({ text: "Error: Bad gateway", failed: true, shown: { error } });

@@ -3,19 +3,22 @@
  * recorded source.
  */
 import * as z from "zod";
-import type {
-  BuiltinResult,
-  BuiltinTool,
-  CitedLines,
-  CitedSource,
-  FailureReason,
-  ShownCall,
-  ToolOrigin,
+import {
+  type BuiltinCall,
+  type BuiltinResult,
+  type BuiltinTool,
+  type CitedLines,
+  type CitedSource,
+  executionError,
+  type FailureReason,
+  type ShownCall,
+  type ToolOrigin,
 } from "../../../tools/builtin-tool.ts";
 import type { Toolbox } from "../../../tools/toolbox.ts";
 import type { RecordedPart, TurnRecord } from "../../../telemetry/record/schema.ts";
 import type { TurnBuiltins } from "../../../turn/turn.ts";
-import { type RequestedCall, toFailedCall } from "../../../turn/builtin-calls/builtin-runs.ts";
+import { countBrowserCall, describeBrowserCall } from "../../../tools/browser/call.ts";
+import { describeCode } from "../../../tools/python/tool.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedServers } from "./recorded-servers.ts";
 
@@ -28,16 +31,18 @@ export function toRecordedTools(
   if (settings === null) return undefined;
   const results = parts.filter(({ kind }) => kind === "tool-result");
   let next = 0;
-  const open: BuiltinTool["open"] = () =>
-    Promise.resolve({
-      run(call) {
-        const result = results[next++];
-        return Promise.resolve(toResult(call, result));
-      },
-      cite: (cursor, lines) => findCited(record, cursor, lines),
-      save: () => undefined,
-      close: () => Promise.resolve(),
-    });
+  const openWith =
+    (describe: BuiltinTool["describe"]): BuiltinTool["open"] =>
+    () =>
+      Promise.resolve({
+        run(call) {
+          const result = results[next++];
+          return Promise.resolve(toResult(call, result, describe));
+        },
+        cite: (cursor, lines) => findCited(record, cursor, lines),
+        save: () => undefined,
+        close: () => Promise.resolve(),
+      });
   const tools = settings.builtins.map(({ name, functions, rawBody }): BuiltinTool => ({
     name,
     namespace: {
@@ -47,10 +52,22 @@ export function toRecordedTools(
     },
     rawBody,
     accepts: (recipient) => recipient === name || recipient.startsWith(`${name}.`),
-    open,
+    ...(name === "browser"
+      ? {
+          describe: describeBrowserCall,
+          countsAs: countBrowserCall,
+          open: openWith(describeBrowserCall),
+        }
+      : { describe: describeCode, open: openWith(describeCode) }),
   }));
   const { gatewayTools } = settings;
   if (gatewayTools.length > 0) {
+    const describe: BuiltinTool["describe"] = ({ recipient, body }, text) => ({
+      type: "mcp",
+      ...toOrigin(recipient, results),
+      arguments: body,
+      error: executionError(text),
+    });
     tools.push({
       name: "functions",
       functions: gatewayTools.map((name) => ({
@@ -65,7 +82,8 @@ export function toRecordedTools(
         false,
       accepts: (recipient) =>
         gatewayTools.some((name) => [recipientOf(name), flatRecipientOf(name)].includes(recipient)),
-      open,
+      describe,
+      open: openWith(describe),
     });
   }
   if (tools.length === 0) return undefined;
@@ -91,17 +109,21 @@ export function toRecordedToolbox(record: TurnRecord): Toolbox {
   };
 }
 
-function toResult(call: RequestedCall, result: RecordedPart | undefined): BuiltinResult {
+function toResult(
+  call: BuiltinCall,
+  result: RecordedPart | undefined,
+  describe: BuiltinTool["describe"],
+): BuiltinResult {
   if (result === undefined) {
     const text = "The record has no further result.";
-    return { text, failed: true, shown: toFailedCall(call, text) };
+    return { text, failed: true, shown: describe(call, text) };
   }
   const text = contentText(result.text);
   const reason = REASONS.find((each) => each === result.reason);
   return {
     text,
     failed: result.failed ?? true,
-    shown: readShown(result) ?? toFailedCall(call, text),
+    shown: readShown(result) ?? describe(call, text),
     ...(reason !== undefined && { reason }),
   };
 }
