@@ -42,13 +42,16 @@ export async function findServer(
   options: ServerOptions,
   signal: AbortSignal,
 ): Promise<FoundServer> {
-  if (new URL(options.url).hostname === "api.fireworks.ai")
-    return { kind: "fireworks", models: [] };
+  const { hostname } = new URL(options.url);
+  const hosted = findBySign(({ host }) => host === hostname);
+  if (hosted !== undefined) return { kind: hosted, models: [] };
   const server = connectServer("the server", options);
   // Fails if nothing answers at all, or if it refuses the key.
   const list = modelList.safeParse(await server.get("/v1/models", signal));
   const [first] = list.data?.data ?? [];
-  const kind = OWNERS.get(first?.owned_by ?? "") ?? (await findByPaths(server, signal));
+  const kind =
+    findBySign(({ owner }) => owner !== undefined && owner === first?.owned_by) ??
+    (await findByPaths(server, signal));
   if (kind === "ollama") return { kind, models: await listOllama(server, signal) };
   if (kind !== undefined) return { kind, models: list.data?.data.map(({ id }) => id) ?? [] };
   if (list.success) return { kind: "completions", models: list.data.data.map(({ id }) => id) };
@@ -62,23 +65,40 @@ export async function findServer(
   );
 }
 
-/** The owner of the models in `/v1/models`: most servers put their own name there. */
-const OWNERS: ReadonlyMap<string, ServerKind> = new Map([
-  ["vllm", "vllm"],
-  ["sglang", "sglang"],
-  ["llamacpp", "llama-cpp"],
-  ["tensorrt_llm", "trtllm"],
-]);
+/** How a server of a kind is recognized. */
+interface Signs {
+  /** The host of a hosted service: it is not queried. */
+  readonly host?: string;
+  /** The owner of the models in `/v1/models`: most servers put their own name there. */
+  readonly owner?: string;
+  /** A path, and the answer that only this kind gives there. */
+  readonly path?: string;
+  readonly answer?: z.ZodType;
+}
+
+const SIGNS: Readonly<Record<ServerKind, Signs>> = {
+  vllm: { owner: "vllm", path: "/version", answer: version },
+  sglang: { owner: "sglang", path: "/get_model_info", answer: sglangInfo },
+  "llama-cpp": { owner: "llamacpp", path: "/props", answer: llamaProps },
+  trtllm: { owner: "tensorrt_llm" },
+  ollama: { path: "/api/tags", answer: ollamaTags },
+  fireworks: { host: "api.fireworks.ai" },
+  // A server with a list of models and no other sign.
+  completions: {},
+};
+
+/** The last kind of the list, because vLLM's path is the one that other servers are most likely to have. */
+function findBySign(test: (signs: Signs) => boolean): ServerKind | undefined {
+  return SERVER_KINDS.findLast((kind) => test(SIGNS[kind]));
+}
 
 async function findByPaths(server: Server, signal: AbortSignal): Promise<ServerKind | undefined> {
-  const ask = (path: string) => askOptional(server, path, signal);
-  const [tags, info, props, ownVersion] = await Promise.all(
-    ["/api/tags", "/get_model_info", "/props", "/version"].map((path) => ask(path)),
-  );
-  if (ollamaTags.safeParse(tags).success) return "ollama";
-  if (sglangInfo.safeParse(info).success) return "sglang";
-  if (llamaProps.safeParse(props).success) return "llama-cpp";
-  return version.safeParse(ownVersion).success ? "vllm" : undefined;
+  const paths = Object.values(SIGNS).flatMap(({ path }) => path ?? []);
+  const answers = await Promise.all(paths.map((path) => askOptional(server, path, signal)));
+  return findBySign(({ path, answer }) => {
+    const at = path === undefined ? -1 : paths.indexOf(path);
+    return answer?.safeParse(answers[at]).success === true;
+  });
 }
 
 /** Its own list: the names have a tag. */

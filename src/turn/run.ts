@@ -200,7 +200,7 @@ function prepare(
   return state;
 }
 
-const NO_REPAIRS: ReadonlyMap<string, number> = new Map();
+const NO_REPAIRS: TurnState["repairs"] = new Map();
 
 function toParsingOptions(turn: Turn): ParsingOptions {
   return {

@@ -10,6 +10,7 @@ import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
 import type { Stage } from "./steering/next-step.ts";
 import type { PartEmitter } from "./output/part-emitter.ts";
+import type { TurnRepair } from "./repairs.ts";
 import type { RepetitionGuard } from "./reading/repetition.ts";
 import type { Pause } from "../streams/slices.ts";
 import type { Steering } from "./steering/settings.ts";
@@ -57,11 +58,11 @@ export interface TurnState {
   started: boolean;
   nativeReason: string | null;
   /** The turn's own repairs, by name. The parser counts its own. */
-  repairs: ReadonlyMap<string, number>;
+  repairs: ReadonlyMap<TurnRepair, number>;
 }
 
 /** Counts a repair made by the turn. */
-export function countRepair(state: TurnState, name: string): void {
+export function countRepair(state: TurnState, name: TurnRepair): void {
   state.repairs = new Map(state.repairs).set(name, (state.repairs.get(name) ?? 0) + 1);
 }
 

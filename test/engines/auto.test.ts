@@ -53,6 +53,14 @@ describe("the kind of a server is detected by its responses", () => {
     expect(await find(server)).toEqual({ kind, models });
   });
 
+  test("Ollama's own path counts more than a version, which any server may tell", async () => {
+    const server = serverWith({
+      "/api/tags": recorded("ollama/tags.json"),
+      "/version": jsonAnswer({ version: "0.12.0" }),
+    });
+    expect((await find(server)).kind).toBe("ollama");
+  });
+
   test("a base with a path, as the OpenAI SDK takes it, is a generic server", async () => {
     const server = serverWith({ "/api/models": list });
     expect(await find(server, "http://engine:8000/api")).toEqual({

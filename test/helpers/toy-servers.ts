@@ -6,6 +6,8 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { z } from "zod";
 import type { CompletionRequest, Constraint } from "../../src/engines/engine.ts";
 import type { Sampling } from "../../src/engines/sampling.ts";
+import { ENGINE_ADVICE } from "../../src/doctor/engine-advice.ts";
+import { ENGINES } from "../../src/engines/create-engine.ts";
 import type { ServerKind } from "../../src/engines/find-kind.ts";
 import { o200kHarmony, isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
@@ -70,6 +72,8 @@ interface Usage {
 
 export async function startToyServer({ kind, defect }: ToyServerOptions): Promise<ToyServer> {
   const wire = WIRES[kind];
+  const { capabilities } = ENGINES[kind];
+  const { tokenizeBody, runningGauge = "vllm:num_requests_running" } = ENGINE_ADVICE[kind];
   const seen: CachedIds[] = [];
   let running = 0;
   let slot: Promise<void> = Promise.resolve();
@@ -100,8 +104,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   }
 
   function metrics(): string {
-    const name = kind === "sglang" ? "sglang:num_running_reqs" : "vllm:num_requests_running";
-    return `# TYPE ${name} gauge\n${name}{model="toy"} ${running}\n`;
+    return `# TYPE ${runningGauge} gauge\n${runningGauge}{model="toy"} ${running}\n`;
   }
 
   function describe(path: string, body: Body): object | undefined {
@@ -113,7 +116,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   }
 
   function tokenize(text: string): object | undefined {
-    if (kind !== "vllm" && kind !== "sglang" && kind !== "llama-cpp") return undefined;
+    if (tokenizeBody === undefined) return undefined;
     const ids =
       defect === "wrong-specials"
         ? o200kHarmony().encode(text)
@@ -131,10 +134,10 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
         .map((each) => JSON.stringify(each))
         .map((json) => (wire.separator === "lines" ? `${json}\n` : `data: ${json}\n\n`))
         .join("");
-    const hidesEnd = reason === "stop" && (defect === "hidden-stop" || HIDES_ENDS.has(kind));
+    const hidesEnd = reason === "stop" && (defect === "hidden-stop" || !capabilities.stopIdVisible);
     const shown = hidesEnd ? ids.slice(0, -1) : ids;
     const decoder = o200kHarmony().createDecoder();
-    const hidesMarkers = defect === "no-ids" && TEXT_KINDS.has(kind);
+    const hidesMarkers = defect === "no-ids" && !capabilities.idsIn;
     let held = "";
     for (const [index, id] of shown.entries()) {
       const marker = isSpecial(id) ? (hidesMarkers ? "" : o200kHarmony().decode([id])) : "";
@@ -157,7 +160,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
 
   /** A server of text that does not know control tokens reads their spelling. */
   function countPrompt({ prompt }: CompletionRequest): number {
-    const spellsOut = defect === "wrong-specials" && TEXT_KINDS.has(kind);
+    const spellsOut = defect === "wrong-specials" && !capabilities.idsIn;
     return spellsOut ? o200kHarmony().encode(prompt.text()).length : prompt.ids.length;
   }
 
@@ -176,9 +179,6 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
     },
   };
 }
-
-const TEXT_KINDS: ReadonlySet<ServerKind> = new Set(["ollama", "completions"]);
-const HIDES_ENDS = TEXT_KINDS;
 
 const NEUTRAL = {
   maxTokens: 1,

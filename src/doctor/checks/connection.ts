@@ -1,5 +1,6 @@
 /** Whether the server answers, what it is, and what it serves. */
 import { EngineError } from "../../engines/engine-error.ts";
+import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
@@ -121,9 +122,9 @@ const CONTEXT: Check = {
   title: "Its context is long enough",
   asked: "Tokens of prompt and answer together.",
   means: "Long conversations and coding agents are refused or cut.",
-  async run({ engine, configuredContext, probe }) {
+  async run({ kind, configuredContext, probe }) {
     const probed = probe?.contextLength;
-    const change = LONGER_CONTEXT[engine.name] ?? "Start the server with a longer context.";
+    const change = adviceFor(kind).longerContext;
     if (probed === undefined && configuredContext === undefined) {
       return {
         verdict: "degraded",
@@ -146,15 +147,6 @@ const CONTEXT: Check = {
       ? ok(came, { tokens })
       : { verdict: "degraded", came, change, measured: { tokens } };
   },
-};
-
-const LONGER_CONTEXT: Readonly<Record<string, string>> = {
-  vllm: "vllm serve … --max-model-len 131072",
-  sglang: "launch_server … --context-length 131072",
-  "llama-cpp": "llama-server … --ctx-size 131072: with --parallel n, each slot has an nth of it.",
-  llama: "--context-length 131072, if memory allows.",
-  ollama: "--context-length 131072: Ollama loads the model for so many tokens.",
-  trtllm: "trtllm-serve … --max_seq_len 131072",
 };
 
 const HEALTH: Check = {

@@ -8,6 +8,7 @@ import { yieldToEventLoop } from "../../streams/timers.ts";
 import { toSingleCallConstraint } from "../../turn/steering/single-call-constraint.ts";
 import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { body } from "../completion.ts";
+import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
@@ -153,7 +154,7 @@ async function run(
       : await runSample(type, SAMPLES[type], examination, signal);
   } catch (error) {
     if (!(error instanceof EngineError) || error.kind !== "bad-request") throw error;
-    return { verdict: grade(type), came: printable(error.message), change: adviceFor(engine.name) };
+    return { verdict: grade(type), came: printable(error.message), change: toChange(examination) };
   }
 }
 
@@ -180,7 +181,7 @@ async function runSample(
     ...(isCut && {
       means: "Such answers run into their limit, and are cut before they are whole.",
     }),
-    change: adviceFor(examination.engine.name, isCut && endsInWhiteSpace(text)),
+    change: toChange(examination, isCut && endsInWhiteSpace(text)),
   };
 }
 
@@ -220,7 +221,7 @@ async function runTurn(examination: Examination, signal: AbortSignal): Promise<F
     change:
       isCut && constraint.type === "structural-tag" && endsInWhiteSpace(completion.text)
         ? "Update the server: xgrammar 0.2.4 or newer limits white space in structural tags."
-        : adviceFor(engine.name),
+        : toChange(examination),
   };
 }
 
@@ -231,27 +232,12 @@ function grade(type: ConstraintType): "broken" | "degraded" {
     : "degraded";
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-  vllm: "vLLM 0.11 or newer, and no flag that turns structured outputs off.",
-  sglang: "launch_server … --grammar-backend xgrammar, and no --reasoning-parser.",
-  "llama-cpp": "Update llama-server; token grammars need a build of December 2025 or newer.",
-  llama: "Update node-llama-cpp.",
-  trtllm: "guided_decoding_backend: xgrammar in the file of --extra_llm_api_options.",
-  ollama: "Update Ollama to 0.5 or newer, which knows format.",
-  fireworks: "Ask Fireworks whether this model takes response_format.",
-};
-
-/** For servers whose grammars of JSON schemas can do without white space. */
-const COMPACT: Readonly<Record<string, string>> = {
-  vllm: `vllm serve … --structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'`,
-  sglang: "launch_server … --constrained-json-disable-any-whitespace",
-};
-
 /** @param hasLooped the model wrote white space without end. */
-function adviceFor(name: string, hasLooped = false): string {
-  const compact = hasLooped ? COMPACT[name] : undefined;
-  if (compact !== undefined) return `Forbid white space between JSON tokens: ${compact}.`;
-  return ADVICE[name] ?? "Update the server, or see which flag turns structured outputs on.";
+function toChange({ kind }: Examination, hasLooped = false): string {
+  const { constraints, compactJson } = adviceFor(kind);
+  return hasLooped && compactJson !== undefined
+    ? `Forbid white space between JSON tokens: ${compactJson}.`
+    : constraints;
 }
 
 async function satisfies(text: string): Promise<boolean> {

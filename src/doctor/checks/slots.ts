@@ -2,6 +2,7 @@
 import { asList, asObject, parseJson } from "../../engines/untyped-json.ts";
 import { sleep } from "../../streams/timers.ts";
 import { firstTokenMs } from "../completion.ts";
+import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { duration } from "../printable.ts";
@@ -125,17 +126,17 @@ async function awaitIdle(
 
 /** Running completions, as reported by the server. Undefined if it does not report them. */
 async function countRunning(
-  { engine, query }: Examination,
+  { kind, query }: Examination,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   if (query === undefined) return undefined;
-  if (engine.name === "llama-cpp") {
+  if (kind === "llama-cpp") {
     const text = await query.get("/slots", signal);
     const slots = asList(text === undefined ? undefined : parseJson(text));
     if (slots.length === 0) return undefined;
     return slots.filter((slot) => asObject(slot)["is_processing"] === true).length;
   }
-  const name = GAUGES[engine.name];
+  const name = adviceFor(kind).runningGauge;
   if (name === undefined) return undefined;
   const text = (await query.get("/metrics", signal)) ?? "";
   const values = text
@@ -144,11 +145,6 @@ async function countRunning(
     .map((line) => Number(line.split(" ").at(-1)));
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
-
-const GAUGES: Readonly<Record<string, string>> = {
-  vllm: "vllm:num_requests_running",
-  sglang: "sglang:num_running_reqs",
-};
 
 /** Long enough for several blocks of any cache, short enough for a small context. */
 const CACHED_TOKENS = 1500;
@@ -169,7 +165,7 @@ const PREFIX_CACHE: Check = {
     const cached = second.finish?.usage?.cachedTokens;
     const [before, after] = [firstTokenMs(first) ?? first.ms, firstTokenMs(second) ?? second.ms];
     const times = `${duration(before)}, then ${duration(after)} to the first token`;
-    const change = CACHE_ADVICE[examination.engine.name] ?? "Turn on the server's prefix cache.";
+    const change = adviceFor(examination.kind).prefixCache;
     if (cached !== undefined && cached > 0) {
       const share = cached / ids.length;
       const came = `${cached} of ${ids.length} tokens were cached; ${times}.`;
@@ -194,14 +190,6 @@ const PREFIX_CACHE: Check = {
       change,
     };
   },
-};
-
-const CACHE_ADVICE: Readonly<Record<string, string>> = {
-  vllm: "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details",
-  sglang: "No --disable-radix-cache.",
-  "llama-cpp": "No --no-cache-prompt, and --swa-full or a recent build for gpt-oss' windows.",
-  trtllm: "enable_block_reuse: true under kv_cache_config.",
-  ollama: "Ollama caches and does not say so; nothing to change.",
 };
 
 /** More than the largest block that a server is known to cache as a whole: vLLM's 128 on a processor. */
@@ -242,7 +230,7 @@ const LOOP_CACHE: Check = {
 };
 
 function judgeLoop(
-  { engine }: Examination,
+  { kind }: Examination,
   { prompt, sampled, cached }: { prompt: number; sampled: number; cached: number },
 ): Finding {
   const came = `${cached} tokens were cached, of a prompt of ${prompt} and ${sampled} that it wrote.`;
@@ -250,21 +238,16 @@ function judgeLoop(
     return ok(came, { cachedTokens: cached, promptTokens: prompt, sampledTokens: sampled });
   }
   if (cached > prompt - LARGEST_BLOCK) {
-    const change = LOOP_ADVICE[engine.name] ?? "Let the server cache what it generates, too.";
+    const change = adviceFor(kind).loopCache;
     return { verdict: "degraded", came, change };
   }
   return {
     verdict: "degraded",
     came,
     means: "Each step of a tool loop reads the whole conversation again.",
-    change: CACHE_ADVICE[engine.name] ?? "Turn on the server's prefix cache.",
+    change: adviceFor(kind).prefixCache,
   };
 }
-
-const LOOP_ADVICE: Readonly<Record<string, string>> = {
-  vllm: "vllm serve … --prefix-cache-retention-interval 128; it takes room in the cache under load.",
-  sglang: "Update the server: some versions cache prompts only.",
-};
 
 const CACHE_ISOLATION: Check = {
   id: "cache-isolation",

@@ -1,4 +1,5 @@
 /** Whether completions end where they should, do not end where they should not, and report the end. */
+import { ENGINES } from "../../engines/create-engine.ts";
 import { CALL, END, RETURN } from "../../harmony/tokens.ts";
 import { specialTokenName, type TokenId } from "../../tokenizer/index.ts";
 import type { Completion } from "../completion.ts";
@@ -73,7 +74,7 @@ function judgeVisible(
   name: string,
 ): Finding {
   if (completion.text.trimEnd().endsWith(name)) return ok(`It stopped, and ${name} came.`);
-  const isKnown = kind !== undefined && HIDES_ENDS.has(kind);
+  const isKnown = kind !== undefined && !ENGINES[kind].capabilities.stopIdVisible;
   return {
     verdict: "degraded",
     came: `It stopped, and ${name} did not come.`,
@@ -83,8 +84,6 @@ function judgeVisible(
       : `Let ${engine.name} return the token it stopped at; check extraBody and the server's version.`,
   };
 }
-
-const HIDES_ENDS = new Set(["ollama", "completions"]);
 
 const MESSAGE_END: Check = {
   id: "message-end",

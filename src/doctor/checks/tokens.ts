@@ -6,19 +6,13 @@ import { ENGINES } from "../../engines/create-engine.ts";
 import { asList, asObject } from "../../engines/untyped-json.ts";
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { body } from "../completion.ts";
+import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
 import { conversation, countTokens, FINAL, toIds, toPrompt } from "../prompts.ts";
 
 const SPECIALS = Object.entries(SPECIAL_TOKENS).filter(([name]) => name !== "<|startoftext|>");
-
-/** The request to `/tokenize`, for the kinds of engines that have it. */
-const TOKENIZE: Readonly<Record<string, (text: string, model: string) => object>> = {
-  vllm: (prompt, model) => ({ model, prompt, add_special_tokens: false }),
-  sglang: (prompt, model) => ({ model, prompt, add_special_tokens: false }),
-  "llama-cpp": (content) => ({ content, add_special: false, parse_special: true }),
-};
 
 const WRONG_MODEL = "Serve OpenAI's gpt-oss, with the tokenizer it was published with.";
 
@@ -38,10 +32,10 @@ const SPECIAL_TOKENS_CHECK: Check = {
 
 /** Undefined if the server has no tokenizer to ask. */
 async function tokenizeThere(
-  { engine, model, query }: Examination,
+  { kind, model, query }: Examination,
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
-  const toDocument = TOKENIZE[engine.name];
+  const toDocument = adviceFor(kind).tokenizeBody;
   if (toDocument === undefined || query === undefined) return undefined;
   const tokenize = async (text: string): Promise<TokenId[] | undefined> => {
     const answer = asObject(await query.post("/tokenize", toDocument(text, model), signal));
@@ -159,12 +153,12 @@ const IDS_OUT: Check = {
         return {
           verdict: "broken",
           came: `Control tokens came as text: ${quoted(text)}.`,
-          change: RETURN_IDS[engine.name] ?? "Update the server.",
+          change: adviceFor(kind).ids ?? "Update the server.",
         };
       }
     }
     const best = kind === undefined ? idsOut : ENGINES[kind].capabilities.idsOut;
-    const change = RETURN_IDS[engine.name];
+    const change = adviceFor(kind).ids;
     switch (idsOut) {
       case "exact":
         return ok("Every id.");
@@ -195,14 +189,6 @@ const IDS_OUT: Check = {
         return idsOut satisfies never;
     }
   },
-};
-
-const RETURN_IDS: Readonly<Record<string, string>> = {
-  vllm: "Update vLLM to 0.10.2 or newer, which knows return_token_ids.",
-  sglang: "Update SGLang: /generate sends output_ids.",
-  trtllm: "Update TensorRT-LLM: with detokenize false it sends token_ids.",
-  "llama-cpp": "Update llama-server: frames of /completion have tokens.",
-  fireworks: "Leave return_token_ids in the request; check extraBody.",
 };
 
 /** One character that takes several tokens, none of which is text by itself. */

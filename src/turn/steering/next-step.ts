@@ -4,6 +4,7 @@
  * A turn alternates between a decision, which `steer.ts` executes, and its outcome, which leads to the next
  * decision. Nothing here samples, emits or mutates state.
  */
+import type { TurnRepair } from "../repairs.ts";
 import type { OfferedTool, TurnFailure } from "../turn.ts";
 
 /** What the model is currently sampled for. */
@@ -73,7 +74,7 @@ export interface SteeringState {
   readonly stage: Stage;
   readonly demands: Demands;
   /** Repairs made so far, by name. */
-  readonly repairs: ReadonlyMap<string, number>;
+  readonly repairs: ReadonlyMap<TurnRepair, number>;
   /** Answers begun and not discarded. */
   readonly answers: number;
   /** Calls begun and not discarded. */
@@ -118,15 +119,6 @@ export type Outcome =
   /** Undefined: the arguments of all calls are valid. */
   | { readonly type: "calls-checked"; readonly wrong: WrongCall | undefined };
 
-/** Repairs made by the turn. They are counted together with the parser's. */
-type Repair =
-  | "cut-reasoning"
-  | "missing-answer"
-  | "refused-call"
-  | "exhausted-tools"
-  | "invalid-answer"
-  | "invalid-arguments";
-
 export type Decision =
   | Conclusion
   /** Sample without restrictions. */
@@ -138,27 +130,27 @@ export type Decision =
   /** Sample reasoning only. */
   | { readonly type: "open-reasoning" }
   /** Begin another message; the model chooses its channel. */
-  | { readonly type: "open-message"; readonly repair: Repair }
-  | { readonly type: "open-answer"; readonly repair?: Repair }
+  | { readonly type: "open-message"; readonly repair: TurnRepair }
+  | { readonly type: "open-answer"; readonly repair?: TurnRepair }
   /** The answer is open and empty: constrain it to the schema. */
   | { readonly type: "constrain-answer" }
   | { readonly type: "check-answer" }
   /** Tell the model why its answer was rejected, and sample another. */
-  | { readonly type: "retry-answer"; readonly problem: string; readonly repair: Repair }
+  | { readonly type: "retry-answer"; readonly problem: string; readonly repair: TurnRepair }
   /** Ask the model which of these functions to call. */
   | {
       readonly type: "choose-function";
       readonly names: readonly string[];
-      readonly repair?: Repair;
+      readonly repair?: TurnRepair;
     }
-  | { readonly type: "open-call"; readonly name: string; readonly repair?: Repair }
+  | { readonly type: "open-call"; readonly name: string; readonly repair?: TurnRepair }
   /** A call is open and its arguments are empty: constrain them to the schema. */
   | { readonly type: "constrain-call" }
   | { readonly type: "check-calls" }
   /** Tell the model why its arguments were rejected, and sample them again. */
-  | { readonly type: "retry-call"; readonly wrong: WrongCall; readonly repair: Repair }
+  | { readonly type: "retry-call"; readonly wrong: WrongCall; readonly repair: TurnRepair }
   /** Answer a call that is not allowed with an error. */
-  | { readonly type: "refuse-call"; readonly name: string; readonly repair: Repair }
+  | { readonly type: "refuse-call"; readonly name: string; readonly repair: TurnRepair }
   /** Begin a call to a tool that the gateway runs. */
   | { readonly type: "open-builtin-call"; readonly recipient: string }
   /** Make the next call that the client has approved, and run it. */
@@ -260,7 +252,7 @@ function afterTool(
     : { type: "open-answer", repair: "exhausted-tools" };
 }
 
-function forceCall(names: readonly string[], repair?: Repair): Decision {
+function forceCall(names: readonly string[], repair?: TurnRepair): Decision {
   const [name] = names;
   const repaired = repair && { repair };
   return name !== undefined && names.length === 1

@@ -1,3 +1,4 @@
+import type { TurnRepair } from "../../../src/turn/repairs.ts";
 import { expect, test } from "vitest";
 import {
   type Cut,
@@ -39,7 +40,7 @@ const STATE: SteeringState = {
 
 interface SettingInput extends Partial<Omit<SteeringState, "demands" | "repairs">> {
   readonly demands?: Partial<Demands>;
-  readonly repaired?: string;
+  readonly repaired?: TurnRepair;
 }
 
 interface Row {

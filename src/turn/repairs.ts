@@ -1,0 +1,15 @@
+/** The repairs that the turn makes, by their names in metrics and records. The parser's are in `harmony/recoveries.ts`. */
+
+/** Each kind of repair, and its meaning. A test compares them with the table in `docs/telemetry.md`. */
+export const TURN_REPAIRS = {
+  "cut-reasoning": "the reasoning was ended: it repeated itself, or had used its budget",
+  "missing-answer": "the model stopped after its reasoning, and was made to answer",
+  "refused-call": "a call of a function that the request does not allow was answered with an error",
+  "exhausted-tools":
+    "no more calls of the gateway's tools were available, and the model was made to answer",
+  "invalid-answer": "an answer that does not match its schema was rejected and sampled again",
+  "invalid-arguments": "arguments that do not match their schema were rejected and sampled again",
+  "wrapped-code": "the code of a call of `python` came as a JSON argument",
+} as const;
+
+export type TurnRepair = keyof typeof TURN_REPAIRS;
