@@ -80,6 +80,8 @@ export interface AppDeps {
   readonly recorder?: Recorder | undefined;
   /** Traces may hold prompts and answers. Default: false. */
   readonly tracesContent?: boolean;
+  /** Serves the public pages, `/` and `/api`. Default: true. */
+  readonly pages?: boolean;
   /** Routes of the inspector's page. Absent: there is none. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
@@ -94,6 +96,8 @@ export interface AppDeps {
 }
 
 /**
+ * @deprecated since 0.2: `createGateway` makes models, log and ids from the settings.
+ *
  * @example
  * ```ts
  * import {
@@ -135,7 +139,10 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   refuseUnknown(app, APIS, toErrorResponse);
 
   app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
-  app.route("/", pageRoutes(deps.models, settings.keys.length > 0, deps.inspector !== undefined));
+  if (deps.pages !== false) {
+    const hasInspector = deps.inspector !== undefined;
+    app.route("/", pageRoutes(deps.models, settings.keys.length > 0, hasInspector));
+  }
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       if (settings.metrics === "key") c.set("client", await authenticate(c.req, BEARER));

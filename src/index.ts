@@ -4,7 +4,10 @@
  * `harmony-gateway/harmony` and `harmony-gateway/tokenizer` Harmony and the tokenizer alone.
  */
 
-// The application.
+// The gateway inside your own server: `gateway.fetch`.
+export { createGateway, type EmbeddedGateway, type GatewayOptions } from "./gateway.ts";
+
+// Its parts.
 export { createApp, type AppDeps } from "./app.ts";
 export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 

@@ -2,14 +2,13 @@
  * The entry for Cloudflare Workers: settings from bindings, one application per isolate. Variables and secrets have the
  * same names as on Node, `HARMONY_GATEWAY_…`. JSON variables may be given as JSON.
  */
+import { assemble } from "./gateway.ts";
+import { createProbing } from "./models/probing.ts";
 import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { toErrorBody } from "./api/chat-completions/errors.ts";
 import { errorCodesAt } from "./api/error-codes.ts";
 import type { ErrorDescription } from "./api/errors.ts";
-import { createApp } from "./app.ts";
-import { toModelOptions } from "./models/backends.ts";
 import type { Settings } from "./config/settings.ts";
-import { toPresets } from "./config/presets.ts";
 import { describedSettings } from "./config/describe.ts";
 import { removedSettingWarning } from "./config/removed-settings.ts";
 import { fromText, type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
@@ -23,8 +22,6 @@ import { openBrowser } from "./tools/browser/open-browser.ts";
 import { createHttpPython } from "./tools/python/http-runtime.ts";
 import { createPythonTool } from "./tools/python/tool.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
-import { createCacheSalts } from "./turn/prompt/cache-salt.ts";
-import { createModels, type Models } from "./models/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
 
@@ -68,12 +65,6 @@ const MISCONFIGURED: ErrorDescription = {
 
 function createGatewayHandler(env: WorkerEnv): Handler {
   const settings = resolveSettings(readBindings(env), { public: true });
-  const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
-    steering: settings,
-    newCallId: () => `call_${randomId()}`,
-    cacheSalts: createCacheSalts(settings),
-    presets: toPresets(settings),
-  });
   const log = createLog({
     level: settings.log,
     now: Date.now,
@@ -83,15 +74,12 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     const message = removedSettingWarning(variable);
     if (message !== undefined) log.warn("warning", { message });
   }
-  const app = createApp({
-    settings,
-    models,
+  const { app, models } = assemble(settings, {
+    transport: createFetchTransport(),
     store: openStore(settings, env),
     toolbox: openToolbox(settings),
     webSockets: { upgrade: upgradeWebSocket },
     log,
-    now: Date.now,
-    randomId,
   });
   const probe = createProbing(models, settings.connectTimeoutMs);
   return (request, context) => {
@@ -143,25 +131,6 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
     throw new SettingsError([`store ${store}: no KV namespace is bound under ${binding}.`]);
   }
   return createKvStore(namespace);
-}
-
-const PROBE_AGAIN_MS = 30_000;
-
-/**
- * Workers run nothing between requests, so engines are probed alongside a request: the first one, and later ones every
- * {@link PROBE_AGAIN_MS} until all engines are ready.
- */
-function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
-  let nextAt = -Infinity;
-  return async () => {
-    if (performance.now() < nextAt) return;
-    nextAt = performance.now() + PROBE_AGAIN_MS;
-    const unready = models.all.filter(
-      ({ status, pool }) =>
-        status.state !== "ready" || pool?.backends.some(({ health }) => health === "down"),
-    );
-    await Promise.all(unready.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
-  };
 }
 
 function readBindings(env: WorkerEnv): SettingInput[] {

@@ -14,7 +14,7 @@ export interface Shutdown {
   /** Aborted when in-flight work must end. */
   readonly stopping: AbortSignal;
   /** Turns that have not ended. */
-  readonly inFlight: number;
+  inFlight(): number;
   begin(): void;
   /** Stops every turn: each throws a {@link TurnError} of the kind `shutdown`. */
   stop(): void;
@@ -35,9 +35,7 @@ export function createShutdown(): Shutdown {
   return {
     closing: closing.signal,
     stopping: stopping.signal,
-    get inFlight() {
-      return turns.size;
-    },
+    inFlight: () => turns.size,
     begin: () => closing.abort(),
     stop() {
       closing.abort();

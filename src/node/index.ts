@@ -9,5 +9,6 @@ export { ListenError } from "./server/listen-error.ts";
 export { loadSettings, type LoadedSettings } from "./cli/settings.ts";
 
 // Parts, for an application on your own server.
+export { toNodeHandler } from "./node-handler.ts";
 export { openStore, type OpenStore } from "./open-store.ts";
 export { createUndiciTransport, type UndiciTransport } from "./engine-http/undici-transport.ts";

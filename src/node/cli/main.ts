@@ -229,7 +229,7 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     return io.fail(EXIT_FAILURE);
   }
   await interrupted;
-  log.info("shutdown", { inFlight: gateway.inFlight, graceMs });
+  log.info("shutdown", { inFlight: gateway.inFlight(), graceMs });
   await gateway.close();
   // Idle connections to engines would keep the process alive for a while.
   process.exit();

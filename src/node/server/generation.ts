@@ -2,16 +2,14 @@
  * The application and its models under one set of settings. Reading settings again creates another one; streams of the
  * former end in it.
  */
+import { assemble } from "../../gateway.ts";
 import { setImmediate } from "node:timers/promises";
-import { createApp } from "../../app.ts";
 import type { WebSocketOptions } from "../../api/web-sockets.ts";
-import { toPresets } from "../../config/presets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { PoolCounts } from "../../engines/pool/counts.ts";
 import type { Transport } from "../../engines/transport.ts";
-import { toModelOptions } from "../../models/backends.ts";
-import { createModels, type ModelOptions } from "../../models/models.ts";
+import type { ModelOptions } from "../../models/models.ts";
 import { monitorModels } from "../../models/monitor.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Store } from "../../store/store.ts";
@@ -19,7 +17,6 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Registry } from "../../telemetry/metrics.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
-import { createCacheSalts } from "../../turn/prompt/cache-salt.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { openMcp } from "../mcp/open-mcp.ts";
@@ -81,27 +78,18 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   const { log } = shared;
   const pause = createPause(setImmediate);
   const mcp = openMcp(settings, log);
-  const models = createModels(shared.models ?? toModelOptions(settings, shared), {
-    steering: settings,
-    newCallId: () => `call_${randomId()}`,
-    pause,
-    cacheSalts: createCacheSalts(settings),
-    presets: toPresets(settings),
-  });
   const retired = new AbortController();
   const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
-  const app = createApp({
+  const { app, models } = assemble(settings, {
     ...shared,
     ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
-    inspector: shared.inspector?.routes(models, settings, shared.shutdown.closing),
+    inspector: (inspected) =>
+      shared.inspector?.routes(inspected, settings, shared.shutdown.closing),
     toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
-    settings,
-    models,
     pause,
     host: settings.host,
     monitored: true,
     textCacheBytes: TEXT_CACHE_BYTES,
-    now: Date.now,
     randomId,
   });
   const { file, registry } = shared;

@@ -48,7 +48,7 @@ export interface Gateway {
    */
   reload(settings: Settings): Promise<void>;
   /** Turns that have not ended. */
-  readonly inFlight: number;
+  inFlight(): number;
   /** Waits for in-flight requests and background work, for at most `shutdownGraceMs`, then stops the rest. */
   close(): Promise<void>;
 }
@@ -132,9 +132,7 @@ async function openGateway(
   generations.monitor();
   return {
     baseUrl,
-    get inFlight() {
-      return shutdown.inFlight;
-    },
+    inFlight: () => shutdown.inFlight(),
     reload: (next) => generations.reload(next),
     async close() {
       await opened.close();

@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import { SettingsError } from "../../src/config/resolve.ts";
+import { createGateway, type GatewayOptions } from "../../src/gateway.ts";
+import type { LogEntry } from "../../src/telemetry/log.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+const ANSWER = "<|channel|>final<|message|>Fine.<|return|>";
+const HELLO = { messages: [{ role: "user", content: "Hello!" }] };
+
+function post(path: string, body: object = HELLO): Request {
+  return new Request(`http://localhost${path}`, { method: "POST", body: JSON.stringify(body) });
+}
+
+test("an engine of one's own answers through all three APIs", async () => {
+  const gateway = createGateway({ engine: scriptedEngine([ANSWER, ANSWER, ANSWER]) });
+  const { fetch } = gateway;
+  for (const [path, body] of [
+    ["/v1/chat/completions", HELLO],
+    ["/v1/responses", { input: "Hello!" }],
+    ["/v1/messages", { ...HELLO, model: "openai/gpt-oss-20b", max_tokens: 100 }],
+  ] as const) {
+    const response = await fetch(post(path, body));
+    expect([path, response.status]).toEqual([path, 200]);
+    expect(await response.text()).toContain("Fine.");
+  }
+});
+
+test("settings have their own names, and the given store is used", async () => {
+  const stored: string[] = [];
+  const memory = createMemoryStore({ maxEntries: 10, maxBytes: 10_000_000, now: Date.now });
+  const store = {
+    ...memory,
+    set: (...args: Parameters<typeof memory.set>) => {
+      stored.push(args[0]);
+      return memory.set(...args);
+    },
+  };
+  const engine = scriptedEngine([ANSWER]);
+  const gateway = createGateway({ engine, store, servedName: "house", aliases: ["mine"] });
+  expect(gateway.models.all.map(({ id }) => id)).toEqual(["house"]);
+  const response = await gateway.fetch(post("/v1/responses", { model: "mine", input: "Hello!" }));
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(stored.length).toBeGreaterThan(0);
+});
+
+test("nothing is sent before the first request; ready probes", async () => {
+  const asked: string[] = [];
+  const gateway = createGateway({
+    url: "http://gpu:8000",
+    fetch: async (input) => {
+      asked.push(String(input instanceof Request ? input.url : input));
+      return new Response("", { status: 503 });
+    },
+  });
+  expect(asked).toEqual([]);
+  const [status] = await gateway.ready();
+  expect(status?.state).toBe("unavailable");
+  expect(asked).toEqual(["http://gpu:8000/v1/models"]);
+});
+
+test("a base path is cut off; other paths stay", async () => {
+  const gateway = createGateway({
+    engine: scriptedEngine([ANSWER]),
+    basePath: "/api/llm/",
+  });
+  expect((await gateway.fetch(post("/api/llm/v1/chat/completions"))).status).toBe(200);
+  expect((await gateway.fetch(post("/api/llmv1/chat/completions"))).status).toBe(404);
+});
+
+test.each([
+  [undefined, 404],
+  [true, 200],
+])("the pages are served if asked for: %s", async (pages, status) => {
+  const gateway = createGateway({ engine: "demo", ...(pages !== undefined && { pages }) });
+  const request = new Request("http://localhost/api", { headers: { accept: "text/html" } });
+  expect((await gateway.fetch(request)).status).toBe(status);
+});
+
+test("a log function gets each entry", async () => {
+  const entries: LogEntry[] = [];
+  const gateway = createGateway({
+    engine: scriptedEngine([ANSWER]),
+    log: (entry) => entries.push(entry),
+  });
+  await (await gateway.fetch(post("/v1/chat/completions"))).text();
+  expect(entries.map(({ event }) => event)).toEqual(["turn", "request"]);
+});
+
+test("work that outlasts a request is handed to the context of a Worker", async () => {
+  const gateway = createGateway({ engine: "demo" });
+  const waiting: Promise<unknown>[] = [];
+  const context = { waitUntil: (work: Promise<unknown>) => void waiting.push(work) };
+  await gateway.fetch(post("/v1/chat/completions"), {}, context);
+  expect(waiting.length).toBeGreaterThan(0);
+  await Promise.all(waiting);
+});
+
+test("closing waits for an answer, and refuses what comes after", async () => {
+  const gateway = createGateway({ engine: "demo" });
+  const response = await gateway.fetch(post("/v1/chat/completions", { ...HELLO, stream: true }));
+  const text = response.text();
+  await gateway.close();
+  expect(await text).toContain("[DONE]");
+  expect((await gateway.fetch(post("/v1/chat/completions"))).status).toBe(503);
+});
+
+describe("what is wrong is named, with the nearest name", () => {
+  test.each<[object, readonly string[]]>([
+    [{ ulr: "http://gpu" }, ["createGateway: there is no option ulr. Did you mean url?"]],
+    [{ port: 8080 }, ["createGateway: there is no option port."]],
+    [
+      { engin: "vllm", modle: "m" },
+      [
+        "createGateway: there is no option engin. Did you mean engine?",
+        "createGateway: there is no option modle. Did you mean model?",
+      ],
+    ],
+    [
+      { url: "gpu:8000" },
+      ['createGateway: url: expected a URL that begins with http:// or https://, got "gpu:8000".'],
+    ],
+    [
+      { maxQueued: "many" },
+      ['createGateway: maxQueued: expected a whole number, 0 or more, got "many".'],
+    ],
+    [
+      { engine: "demo", basePath: "llm" },
+      ['createGateway: basePath: expected a path that begins with /, got "llm".'],
+    ],
+  ])("%j", (options: GatewayOptions, problems) => {
+    let thrown: unknown;
+    try {
+      createGateway(options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(SettingsError);
+    expect(thrown).toMatchObject({ problems });
+  });
+});
