@@ -22,6 +22,7 @@ import { programsPhase } from "./programs-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
 import { sqliteKillPhase } from "./sqlite-kill-phase.ts";
+import { uploadsPhase } from "./uploads-phase.ts";
 
 export const PHASES: readonly Phase[] = [
   {
@@ -95,6 +96,7 @@ export const PHASES: readonly Phase[] = [
     run: (random) => onStage({ engines: 2 }, (stage) => outage(stage, random)),
   },
   framesPhase,
+  uploadsPhase,
   leavingPhase,
   programsPhase,
   redisPhase,

@@ -29,8 +29,13 @@ export async function ensureSnapshot(options: SnapshotOptions): Promise<string> 
   const snapshot = await options.make();
   const path = join(folder, prefix + hash(snapshot) + ENDING);
   const unfinished = join(folder, `${prefix}${randomUUID()}.part`);
-  await writeFile(unfinished, snapshot, { mode: 0o600 });
-  await rename(unfinished, path);
+  try {
+    await writeFile(unfinished, snapshot, { mode: 0o600 });
+    await rename(unfinished, path);
+  } finally {
+    // On a full disk each start would leave another part.
+    await rm(unfinished, { force: true });
+  }
   return path;
 }
 
