@@ -1,5 +1,6 @@
 /** `--reuse-port`: plain processes that share a port. */
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -9,6 +10,7 @@ import { type GatewayProcess, startGatewayProcess } from "../helpers/gateway-pro
 import { startTestGateway } from "../helpers/gateway.ts";
 import { type HoldingVllm, startHoldingVllm } from "../helpers/holding-vllm.ts";
 import { freePort } from "../helpers/listen.ts";
+import { temporaryFile } from "../helpers/sqlite.ts";
 
 const SEALED = [
   "--reasoning-policy",
@@ -34,9 +36,9 @@ describe.runIf(CAN_SHARE)("processes that share a port", () => {
     await engine.close();
   });
 
-  async function start(): Promise<GatewayProcess> {
+  async function start(state = SEALED): Promise<GatewayProcess> {
     const flags = `--port ${port} --reuse-port --metrics-port 0 --shutdown-grace-ms 240000 --engine vllm --url ${engine.url}`;
-    const gateway = await startGatewayProcess([...flags.split(" "), ...SEALED]);
+    const gateway = await startGatewayProcess([...flags.split(" "), ...state]);
     gateways.push(gateway);
     await eventually(async () => expect((await fetch(ownUrl(gateway, "/ready"))).status).toBe(200));
     return gateway;
@@ -71,6 +73,38 @@ describe.runIf(CAN_SHARE)("processes that share a port", () => {
     for (const whole of texts) expect(whole).toMatch(/Nothing[^]* lost[^]*data: \[DONE\]\n\n$/);
     expect(await ended).toBe(0);
   });
+
+  test("what one has stored in their file, the other finds, from the first moment of a new file on", async () => {
+    const state = ["--store", `sqlite:${temporaryFile()}`, "--store-timeout-ms", "30000"];
+    const processes = await Promise.all([start(state), start(state)]);
+    const ids: string[] = [];
+    const statuses = new Set<number | undefined>();
+    do {
+      const created = await send("/v1/responses", { input: "Hi." });
+      ids.push(z.object({ id: z.string() }).parse(JSON.parse(created.text)).id);
+      for (const id of ids) statuses.add((await send(`/v1/responses/${id}`)).status);
+      if (ids.length > 20) throw new Error("one process gets every connection");
+    } while ((await Promise.all(processes.map((each) => readsOf(each)))).some((n) => n < 3));
+    expect([...statuses]).toEqual([200]);
+  });
+
+  /** Over a connection of its own. */
+  async function send(path: string, body?: object): Promise<{ status?: number; text: string }> {
+    const method = body === undefined ? "GET" : "POST";
+    const sent = request({ port, host: "127.0.0.1", path, method, agent: false });
+    sent.end(body && JSON.stringify(body));
+    const [response]: IncomingMessage[] = await once(sent, "response");
+    if (response === undefined) throw new Error("no response");
+    return { status: response.statusCode ?? 0, text: await text(response) };
+  }
+
+  /** Responses that a process has been asked for. */
+  async function readsOf(gateway: GatewayProcess): Promise<number> {
+    const metrics = await (await fetch(ownUrl(gateway, "/metrics"))).text();
+    return Number(
+      /^harmony_gateway_requests_total\{.*\/responses\/:id.*\} (\d+)$/m.exec(metrics)?.[1] ?? 0,
+    );
+  }
 
   test("the operator is told what is not shared", async () => {
     expect((await start()).output()).toContain("Clients must send store: false.");

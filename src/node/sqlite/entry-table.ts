@@ -27,6 +27,7 @@ type Amount = Omit<Share, "tenant">;
 
 type NewEntry = Extract<Operation, { type: "set" }>;
 
+/** Statements name their columns: a later version may add others while this one has the file open. */
 export class EntryTable {
   readonly #database: DatabaseSync;
   readonly #limits: StoreLimits;
@@ -74,14 +75,14 @@ export class EntryTable {
       this.#remove(this.#find(key));
       const until = Math.floor(this.#now() + ttlSeconds * 1000);
       this.#sql(
-        `INSERT INTO owners VALUES (?, 1, ?, 1) ON CONFLICT DO UPDATE
+        `INSERT INTO owners (tenant, entries, bytes, uses) VALUES (?, 1, ?, 1) ON CONFLICT DO UPDATE
          SET entries = entries + 1, bytes = bytes + excluded.bytes, uses = uses + 1`,
       ).run(tenant, bytes);
       const { lastInsertRowid } = this.#sql(
         `INSERT INTO entries (key, tenant, bytes, used, until)
          VALUES (?, ?, ?, (SELECT uses FROM owners WHERE tenant = ?), ?)`,
       ).run(key, tenant, bytes, tenant, until);
-      this.#sql("INSERT INTO contents VALUES (?, ?)").run(lastInsertRowid, content);
+      this.#sql("INSERT INTO contents (id, value) VALUES (?, ?)").run(lastInsertRowid, content);
       this.#makeRoom(tenant, limits);
       return true;
     });

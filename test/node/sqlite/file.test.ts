@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { SettingsError } from "../../../src/config/resolve.ts";
+import { EntryTable } from "../../../src/node/sqlite/entry-table.ts";
 import { MIGRATIONS, openDatabase, readValue } from "../../../src/node/sqlite/open-database.ts";
 import { StoreBusyError } from "../../../src/node/sqlite/store-busy-error.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
@@ -196,6 +197,26 @@ test("tables of an earlier version are brought forward with their entries", () =
   expect(readValue(after, "PRAGMA user_version")).toBe(2);
   expect(after.prepare("SELECT uses, plan FROM owners").get()).toEqual({ uses: 7, plan: null });
   after.close();
+});
+
+test("during an upgrade the earlier gateway goes on with a file whose tables a later one has extended", () => {
+  const options = { path: temporaryFile(), busyMs: 1_000, mayCreate: true };
+  const earlier = openDatabase(options);
+  const limits = { maxEntries: 2, maxBytes: 1_000_000 };
+  const table = new EntryTable(earlier, limits, Date.now);
+  const set = (key: string) =>
+    table.set({ type: "set", key, value: key, ttlSeconds: 60, tenant: "alice", limits });
+  set("a");
+  const extension = ["owners", "entries", "contents"]
+    .map((name) => `ALTER TABLE ${name} ADD COLUMN later TEXT`)
+    .join("; ");
+  openDatabase({ ...options, migrations: [...MIGRATIONS, extension] }).close();
+  set("b");
+  set("c");
+  expect(["a", "b", "c"].map((key) => table.get(key))).toEqual([undefined, "b", "c"]);
+  table.delete("b");
+  expect(table.counts().entries).toBe(1);
+  earlier.close();
 });
 
 test("a file whose creation was interrupted is created again", async () => {
