@@ -98,7 +98,7 @@ describe.runIf(CAN_SHARE)("processes that share a port", () => {
     return { status: response.statusCode ?? 0, text: await text(response) };
   }
 
-  /** Responses that a process has been asked for. */
+  /** How often a process has read a stored response. */
   async function readsOf(gateway: GatewayProcess): Promise<number> {
     const metrics = await (await fetch(ownUrl(gateway, "/metrics"))).text();
     return Number(
