@@ -36,7 +36,12 @@ import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
-import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
+import {
+  createMeters,
+  describeForLog,
+  observeModels,
+  withoutOtherKeys,
+} from "./telemetry/observe-models.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
@@ -128,7 +133,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   TEXT_BUDGET.resize(0.75 * cacheBytes);
   BODY_BUDGET.resize(0.25 * cacheBytes);
   const services = createServices(deps, registry);
-  const authenticate = createAuthenticate(settings, services.models);
+  const authenticate = createAuthenticate(settings, services.models, deps.now);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   // Hono's RegExpRouter refuses a fixed path beside a parameter, such as `/responses/compact` beside `/responses/:id/cancel`. The
   // default would try it in the first request of every Worker.
@@ -145,8 +150,14 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   }
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
-      if (settings.metrics === "key") c.set("client", await authenticate(c.req, BEARER));
-      return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
+      const client = settings.metrics === "key" ? await authenticate(c.req, BEARER) : undefined;
+      let text = registry.toText();
+      if (client !== undefined) {
+        c.set("client", client);
+        // A key is a tenant: it does not learn what others use.
+        text = withoutOtherKeys(text, client.tenant);
+      }
+      return c.text(text, 200, { "content-type": "text/plain; version=0.0.4" });
     });
   }
   if (deps.inspector) app.route("/", deps.inspector);
@@ -174,6 +185,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     log,
     now: clock,
     logContent: settings.logContent,
+    keys: new Set(settings.keys.map(({ name }) => name)),
   });
   const models = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
   const watching = { log, meters, now: clock };

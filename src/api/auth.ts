@@ -6,7 +6,7 @@ import type { HonoRequest } from "hono";
 import { onlyAllowed } from "../models/allowed-models.ts";
 import type { Models } from "../models/models.ts";
 import type { Authentication } from "./api.ts";
-import type { Client } from "./request/client.ts";
+import type { Client, KeyExpiry } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
 
 export interface ClientKey {
@@ -17,6 +17,8 @@ export interface ClientKey {
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
   /** Names of models and presets. Absent: all. */
   readonly models?: readonly string[] | undefined;
+  /** ISO 8601: a date, whose end in UTC is meant, or a time. Absent: never. */
+  readonly expires?: string | undefined;
 }
 
 export interface AuthOptions {
@@ -25,7 +27,7 @@ export interface AuthOptions {
   readonly reasoningPolicy: Client["reasoningPolicy"];
 }
 
-/** Finds the client of a request. Rejects with a {@link RequestError} of status 401 when it has no known key. */
+/** Finds the client of a request. Rejects with a {@link RequestError} of status 401 when it has no known key that works. */
 export type Authenticate = (
   request: HonoRequest,
   authentication: Authentication,
@@ -34,6 +36,7 @@ export type Authenticate = (
 export function createAuthenticate(
   { keys, reasoningPolicy }: AuthOptions,
   models: Models,
+  now: () => number,
 ): Authenticate {
   const anonymous: Client = { tenant: "anonymous", reasoningPolicy, models };
   if (keys.length === 0) return () => anonymous;
@@ -43,21 +46,45 @@ export function createAuthenticate(
       tenant: key.name,
       reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy,
       models: key.models ? onlyAllowed(models, key.models) : models,
+      ...(key.expires !== undefined && { expiry: toExpiry(key.expires) }),
     },
   }));
 
   return async (request, { presentedKeys, instruction }) => {
     const presented = presentedKeys(request);
     if (presented.length === 0) throw unauthorized(`An API key is required. ${instruction}`);
-    let client: Client | undefined;
+    const found: Client[] = [];
     for (const key of presented) {
       const hash = await sha256Hex(key);
       // Constant time: compares with every key, each to its end.
-      for (const each of clients) if (equal(each.sha256, hash)) client = each.client;
+      for (const each of clients) if (equal(each.sha256, hash)) found.push(each.client);
     }
-    if (client === undefined) throw unauthorized("The API key is not valid for this gateway.");
-    return client;
+    const [first] = found;
+    if (first === undefined) throw unauthorized("The API key is not valid for this gateway.");
+    const time = now();
+    const working = found.find((client) => !isExpired(client, time));
+    if (working === undefined) refuseExpired(first, time);
+    return working ?? first;
   };
+}
+
+/** @throws RequestError if the client's key has stopped working: checked with each request, also on an open WebSocket. */
+export function refuseExpired(client: Client, now: number): void {
+  if (!isExpired(client, now)) return;
+  throw unauthorized(
+    `The API key expired on ${client.expiry?.text}. Ask the operator of this gateway for another one.`,
+  );
+}
+
+function isExpired({ expiry }: Client, now: number): boolean {
+  return expiry !== undefined && now >= expiry.at;
+}
+
+const DAY_MS = 86_400_000;
+
+function toExpiry(text: string): KeyExpiry {
+  const isDate = !text.includes("T");
+  return { at: Date.parse(text) + (isDate ? DAY_MS : 0), text };
 }
 
 export async function sha256Hex(text: string): Promise<string> {

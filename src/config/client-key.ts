@@ -21,6 +21,12 @@ export const clientKey = lazy(() =>
             "expected up to 64 letters, digits, dots, dashes, _ or @",
           ),
         sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
+        expires: z
+          .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+            error:
+              "expected a date such as 2026-12-31, or a time with its zone such as 2026-12-31T18:00:00Z",
+          })
+          .optional(),
         models: z.array(z.string().min(1)).min(1).max(MAX_MODELS).optional(),
         reasoningPolicy: reasoningPolicy().optional(),
         reasoningContentMirror: z.boolean().optional(),

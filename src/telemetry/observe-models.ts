@@ -24,6 +24,7 @@ export interface Meters {
   readonly turnsInFlight: Gauge;
   /** By model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
   readonly tokens: Counter;
+  readonly keyTokens: Counter;
   /** Repairs the parser made, by kind. */
   readonly recoveries: Counter;
   /** Calls by the form in which the model wrote their headers. */
@@ -54,6 +55,7 @@ export function createMeters(registry: Registry): Meters {
     turns: registry.counter("harmony_gateway_turns_total", "Turns ended, by finish reason."),
     turnsInFlight: registry.gauge("harmony_gateway_turns_in_flight", "Turns in flight."),
     tokens: registry.counter("harmony_gateway_tokens_total", "Tokens, as reported to clients."),
+    keyTokens: registry.counter(KEY_TOKENS, "The same by key, where there are keys."),
     recoveries: registry.counter(
       "harmony_gateway_recoveries_total",
       "Repairs of what the model wrote, by kind.",
@@ -100,6 +102,17 @@ export function createMeters(registry: Registry): Meters {
   };
 }
 
+const KEY_TOKENS = "harmony_gateway_key_tokens_total";
+
+/** The text of metrics for one key: without the counts of others. */
+export function withoutOtherKeys(metrics: string, name: string): string {
+  const lines = metrics.split("\n");
+  const own = `${KEY_TOKENS}{key="${name}",`;
+  return lines
+    .filter((line) => !line.startsWith(`${KEY_TOKENS}{`) || line.startsWith(own))
+    .join("\n");
+}
+
 export interface ObserveDeps {
   readonly meters: Meters;
   readonly log: Log;
@@ -107,6 +120,8 @@ export interface ObserveDeps {
   readonly now: () => number;
   /** Log prompts and answers too. */
   readonly logContent: boolean;
+  /** The names of keys, whose tokens are counted by key. */
+  readonly keys: ReadonlySet<string>;
 }
 
 /** Wraps models so that their turns are counted and logged. */
@@ -177,7 +192,7 @@ class TurnObserver {
     } else if (event.type === "part-end") {
       this.#partEndedAt = this.#deps.now();
     } else if (event.type === "end") {
-      countEnd(this.#model, event, this.#deps.meters);
+      countEnd(this.#model, this.#turn, event, this.#deps);
       this.#end(event.finish, toEndFields(event), { usage: event.usage });
     } else if (event.type === "part-start") {
       this.#seeStart(event.part);
@@ -265,7 +280,12 @@ const TOOL_LABELS: Record<ShownCall["type"], string> = {
   mcp: "mcp",
 };
 
-function countEnd(model: Model, { usage, recoveries }: TurnEnd, meters: Meters): void {
+function countEnd(
+  model: Model,
+  { tenant }: Turn,
+  { usage, recoveries }: TurnEnd,
+  { meters, keys }: ObserveDeps,
+): void {
   const tokens = {
     prompt: usage.promptTokens,
     cached: usage.cachedTokens,
@@ -274,6 +294,7 @@ function countEnd(model: Model, { usage, recoveries }: TurnEnd, meters: Meters):
   };
   for (const [kind, amount] of Object.entries(tokens)) {
     meters.tokens.add({ model: model.id, kind }, amount);
+    if (keys.has(tenant)) meters.keyTokens.add({ key: tenant, kind }, amount);
   }
   for (const [kind, amount] of recoveries) meters.recoveries.add({ kind }, amount);
 }

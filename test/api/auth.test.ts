@@ -25,6 +25,8 @@ async function keys(): Promise<AuthOptions["keys"]> {
   ];
 }
 
+const NOW = Date.parse("2026-11-25T12:00:00Z");
+
 const models = createModels([], { newCallId: () => "call_1" });
 
 /** The client that was found, or the error's description. */
@@ -33,10 +35,14 @@ async function ask(
   headers: Record<string, string> = {},
   authentication = BEARER,
 ): Promise<unknown> {
-  const authenticate = createAuthenticate({ keys: [], reasoningPolicy: "raw", ...options }, models);
+  const authenticate = createAuthenticate(
+    { keys: [], reasoningPolicy: "raw", ...options },
+    models,
+    () => NOW,
+  );
   const app = new Hono<ApiEnv>();
   app.get("/", async (c) => {
-    const { models: allowed, ...client } = await authenticate(c.req, authentication);
+    const { models: allowed, expiry: _, ...client } = await authenticate(c.req, authentication);
     expect(allowed).toBe(models);
     return c.json(client);
   });
@@ -115,6 +121,45 @@ describe("with configured keys", () => {
       type: "authentication_error",
       param: null,
       errorType: "authentication",
+    });
+  });
+
+  describe("a key with an end", () => {
+    const at = async (expires: string) => {
+      const [alice] = await keys();
+      if (alice === undefined) throw new Error("there is no such key");
+      return ask({ keys: [{ ...alice, expires }] }, { authorization: `Bearer ${ALICE}` });
+    };
+
+    test.each([
+      "2026-11-25",
+      "2026-11-26",
+      "2026-11-25T12:00:01Z",
+      "2026-11-25T12:30:00+00:00",
+      "2026-11-25T13:30:00+01:00",
+    ])("works before it: %s", async (expires) => {
+      expect(await at(expires)).toMatchObject({ tenant: "alice" });
+    });
+
+    test.each(["2026-11-24", "2026-11-25T12:00:00Z", "2026-11-25T12:30:00+01:00"])(
+      "is refused from then on, with the reason: %s",
+      async (expires) => {
+        expect(await at(expires)).toEqual({
+          status: 401,
+          message: `The API key expired on ${expires}. Ask the operator of this gateway for another one.`,
+          type: "authentication_error",
+          param: null,
+          errorType: "authentication",
+        });
+      },
+    );
+
+    test("does not keep another key of the request from working", async () => {
+      const [alice, bob] = await keys();
+      if (!alice || !bob) throw new Error("there are no such keys");
+      const options = { keys: [{ ...alice, expires: "2020-01-01" }, bob] };
+      const headers = { "x-api-key": ALICE, authorization: `Bearer ${BOB}` };
+      expect(await ask(options, headers, EITHER)).toMatchObject({ tenant: "bob" });
     });
   });
 });

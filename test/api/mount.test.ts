@@ -152,7 +152,7 @@ describe("an API of its own", () => {
     mountApis(
       app,
       apis,
-      createAuthenticate(settings, createModels([], { newCallId: () => "call_1" })),
+      createAuthenticate(settings, createModels([], { newCallId: () => "call_1" }), Date.now),
       services,
     );
     app.onError(toErrorResponse);

@@ -164,6 +164,16 @@ describe("a wrong value names its source and what was expected", () => {
       "--presets: presets.review: there is no temprature. Did you mean temperature?",
     ],
     [
+      "a key whose end is no date",
+      { keys: [{ name: "a", sha256: HASH, expires: "31.12.2026" }] },
+      "--keys: keys[0].expires: expected a date such as 2026-12-31, or a time with its zone such as 2026-12-31T18:00:00Z.",
+    ],
+    [
+      "a key whose end has no zone",
+      { keys: [{ name: "a", sha256: HASH, expires: "2026-12-31T18:00:00" }] },
+      "--keys: keys[0].expires: expected a date such as 2026-12-31, or a time with its zone such as 2026-12-31T18:00:00Z.",
+    ],
+    [
       "a lock of what is no value",
       { presets: { review: { model: "gpt-oss-20b", lock: ["instructions"] } } },
       '--presets: presets.review.lock[0]: Invalid option: expected one of "effort"|"temperature"|"topP"|"topK"|"minP"|"frequencyPenalty"|"presencePenalty"|"repetitionPenalty"|"maxOutputTokens".',

@@ -8,6 +8,13 @@ import type { SseBindings, SseVariables } from "../reply/event-stream.ts";
  */
 export type ReasoningPolicy = "raw" | "sealed" | "summary" | "none";
 
+export interface KeyExpiry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As the operator wrote it. */
+  readonly text: string;
+}
+
 export interface Client {
   /**
    * Separates stores, caches and encrypted reasoning. The name of the key; `anonymous` if no keys are
@@ -15,6 +22,8 @@ export interface Client {
    */
   readonly tenant: string;
   readonly reasoningPolicy: ReasoningPolicy;
+  /** When its key stops working. Absent: never. */
+  readonly expiry?: KeyExpiry;
   /** The models that it may use. */
   readonly models: Models;
 }

@@ -5,6 +5,7 @@
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
+import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
@@ -249,6 +250,7 @@ class Session implements SocketSession {
   ): Promise<void> {
     const context = this.#context;
     const { signal } = this.#abort;
+    refuseExpired(this.#caller.client, context.now());
     const caller = { ...this.#caller, requestId, responses: this.#responses };
     const prepared = await prepareResponse(readWhole(message), caller, context);
     const streamed = withEvents(prepared, context);

@@ -3,6 +3,7 @@ import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { sha256Hex } from "../../../src/api/auth.ts";
 import { createApp } from "../../../src/app.ts";
 import { createLog, createLogWith } from "../../../src/telemetry/log.ts";
 import { createModels } from "../../../src/models/models.ts";
@@ -18,7 +19,7 @@ async function open(
   engine: ScriptedEngine,
   closing?: AbortSignal,
   settings: Readonly<Record<string, unknown>> = {},
-  { isOpened = true } = {},
+  { isOpened = true, headers = {} }: { isOpened?: boolean; headers?: Record<string, string> } = {},
 ) {
   const raw = {
     bufferedAmount: 0,
@@ -65,7 +66,7 @@ async function open(
   });
   let noteBytes: (bytes: number) => void = () => {};
   const watchBytes = (listener: typeof noteBytes) => void (noteBytes = listener);
-  await app.request("/v1/responses", {}, { watchBytes });
+  await app.request("/v1/responses", { headers }, { watchBytes });
   if (isOpened) events.onOpen?.(new Event("open"), socket);
   return {
     raw,
@@ -111,6 +112,29 @@ describe("a connection", () => {
       },
     ]);
     expect(closed).toEqual([[1000, "A connection may last 60 minutes. Open a new one."]]);
+  });
+
+  test("answers nothing more once its key has expired", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-12-31T23:59:59Z") });
+    const engine = scriptedEngine([ANSWER, ANSWER]);
+    const keys = [{ name: "alice", sha256: await sha256Hex("key-a"), expires: "2026-12-31" }];
+    const headers = { authorization: "Bearer key-a" };
+    const { sent, message } = await open(engine, undefined, { keys }, { headers });
+    message(CREATE);
+    await eventually(() => expect(sent.at(-1)).toContain("response.completed"));
+    vi.setSystemTime(new Date("2027-01-01T00:00:00Z"));
+    message(CREATE);
+    await eventually(() =>
+      expect(JSON.parse(sent.at(-1) ?? "")).toMatchObject({
+        type: "error",
+        status: 401,
+        error: {
+          message:
+            "The API key expired on 2026-12-31. Ask the operator of this gateway for another one.",
+        },
+      }),
+    );
+    expect(engine.requests).toHaveLength(1);
   });
 
   test("that was closed does nothing after an hour", async () => {
