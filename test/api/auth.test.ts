@@ -126,9 +126,9 @@ describe("with configured keys", () => {
 
   describe("a key with an end", () => {
     const at = async (expires: string) => {
-      const [alice] = await keys();
-      if (alice === undefined) throw new Error("there is no such key");
-      return ask({ keys: [{ ...alice, expires }] }, { authorization: `Bearer ${ALICE}` });
+      const [key] = await keys();
+      if (key === undefined) throw new Error("there is no such key");
+      return ask({ keys: [{ ...key, expires }] }, { authorization: `Bearer ${ALICE}` });
     };
 
     test.each([
@@ -155,9 +155,9 @@ describe("with configured keys", () => {
     );
 
     test("does not keep another key of the request from working", async () => {
-      const [alice, bob] = await keys();
-      if (!alice || !bob) throw new Error("there are no such keys");
-      const options = { keys: [{ ...alice, expires: "2020-01-01" }, bob] };
+      const [ended, other] = await keys();
+      if (!ended || !other) throw new Error("there are no such keys");
+      const options = { keys: [{ ...ended, expires: "2020-01-01" }, other] };
       const headers = { "x-api-key": ALICE, authorization: `Bearer ${BOB}` };
       expect(await ask(options, headers, EITHER)).toMatchObject({ tenant: "bob" });
     });

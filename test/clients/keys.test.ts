@@ -1,6 +1,6 @@
 /** Keys of people: what clients get from one that has ended, and who sees what each has used. */
-import Anthropic from "@anthropic-ai/sdk";
-import OpenAI from "openai";
+import Anthropic, { AuthenticationError as AnthropicRefusal } from "@anthropic-ai/sdk";
+import OpenAI, { AuthenticationError as OpenAIRefusal } from "openai";
 import { expect, test } from "vitest";
 import { sha256Hex } from "../../src/api/auth.ts";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
@@ -39,12 +39,12 @@ test("an expired key is an error of authentication that says so, in each client"
   const message =
     "The API key expired on 2026-01-31. Ask the operator of this gateway for another one.";
   const chat = openai("old").chat.completions.create({ model: MODEL, messages: HELLO });
-  await expect(chat).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
+  await expect(chat).rejects.toBeInstanceOf(OpenAIRefusal);
   await expect(chat).rejects.toMatchObject({ status: 401, error: { message } });
   const response = openai("old").responses.create({ model: MODEL, input: "Hello" });
   await expect(response).rejects.toMatchObject({ status: 401, error: { message } });
   const sent = anthropic("old").messages.create({ model: MODEL, messages: HELLO, max_tokens: 50 });
-  await expect(sent).rejects.toBeInstanceOf(Anthropic.AuthenticationError);
+  await expect(sent).rejects.toBeInstanceOf(AnthropicRefusal);
   await expect(sent).rejects.toMatchObject({
     error: { error: { type: "authentication_error", message } },
   });
