@@ -45,7 +45,8 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ["--date tomorrow", '--date: expected today, none or a day such as 2026-01-31, got "tomorrow".'],
   // Commands
   ["serv", "There is no command serv. Did you mean serve?"],
-  ["start", "There is no command start. harmony-gateway --help lists the commands."],
+  ["start", "There is no command start. Did you mean serve?"],
+  ["launch", "There is no command launch. harmony-gateway --help lists the commands."],
   ["gpu:8000", "There is no command gpu:8000. For a server's address, write http://gpu:8000."],
   ["http://gpu:8000 --url http://b:8000", "--url: is given twice."],
   ["http://", 'http://: expected a URL that begins with http:// or https://, got "http://".'],

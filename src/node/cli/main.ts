@@ -121,6 +121,8 @@ function explainCommand(command: string): string {
   if (/^[\w.-]+:\d+$/.test(command)) {
     return `There is no command ${command}. For a server's address, write http://${command}.`;
   }
+  // Not store, which is as near.
+  if (command === "start") return "There is no command start. Did you mean serve?";
   const hint = suggest(command, COMMANDS) || " harmony-gateway --help lists the commands.";
   return `There is no command ${command}.${hint}`;
 }
