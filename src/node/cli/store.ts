@@ -84,16 +84,17 @@ async function describe({ file, path }: Opened): Promise<string> {
     .toSorted((a, b) => b.bytes - a.bytes)
     .map((each) => [each.tenant, String(each.entries), String(each.bytes)]);
   return [
-    `${path}: ${entries} entries (${expired} of them expired), ${bytes} bytes in a file of ${fileBytes} bytes`,
+    `${path}: ${entriesOf(entries)} (expired: ${expired}), ${bytes} bytes in a file of ${fileBytes} bytes`,
     ...toTable([["key", "entries", "bytes"], ...rows]),
   ].join("\n");
 }
 
 async function prune({ file, path }: Opened): Promise<string> {
   const removed = await file.prune();
-  await rewrite(file, `${removed} expired entries are removed`);
+  const done = `Removed ${entriesOf(removed, "expired ")}`;
+  await rewrite(file, done);
   const { fileBytes } = await file.counts();
-  return `Removed ${removed} expired entries. ${path} has ${fileBytes} bytes.`;
+  return `${done}. ${path} has ${fileBytes} bytes.`;
 }
 
 async function deleteKey(name: string, { file, path, settings }: Opened): Promise<string> {
@@ -105,12 +106,17 @@ async function deleteKey(name: string, { file, path, settings }: Opened): Promis
     ]);
   }
   const { entries, bytes } = await file.deleteTenant(name);
-  await rewrite(file, `${entries} entries of ${name} are deleted`);
-  return `Deleted ${entries} entries of ${name}, ${bytes} bytes. Nothing of them is left in ${path} and its log.`;
+  const done = `Deleted ${entriesOf(entries)} of ${name}`;
+  await rewrite(file, done);
+  return `${done}, ${bytes} bytes. Nothing of that is left in ${path} and its log.`;
+}
+
+function entriesOf(count: number, kind = ""): string {
+  return `${count} ${kind}${count === 1 ? "entry" : "entries"}`;
 }
 
 async function rewrite(file: SqliteStore, done: string): Promise<void> {
-  const left = "but parts of them may be left in free space of the file";
+  const left = "but parts of that may be left in free space of the file";
   let isErased: boolean;
   try {
     isErased = await file.rewrite();

@@ -25,7 +25,7 @@ test("stats are the counts of each key, the largest first, also of keys that the
   const { path, run } = await usedFile();
   const [first, ...rows] = (await run("stats")).split("\n");
   expect(first?.replace(/\d+ bytes$/, "… bytes")).toBe(
-    `${path}: 6 entries (0 of them expired), 1150 bytes in a file of … bytes`,
+    `${path}: 6 entries (expired: 0), 1150 bytes in a file of … bytes`,
   );
   expect(rows).toEqual(["key    entries  bytes", "bob    1        1010", "alice  5        140"]);
 });
@@ -33,8 +33,8 @@ test("stats are the counts of each key, the largest first, also of keys that the
 test("expired entries are counted, and pruned, and nothing of them is left", async () => {
   const { path, gateway, run } = await usedFile();
   await gateway.set("response:old", "an expired secret", -1, "alice");
-  expect(await run("stats")).toContain("7 entries (1 of them expired)");
-  expect(await run("prune")).toMatch(/^Removed 1 expired entries\. .* has \d+ bytes\.$/);
+  expect(await run("stats")).toContain("7 entries (expired: 1)");
+  expect(await run("prune")).toMatch(/^Removed 1 expired entry\. .* has \d+ bytes\.$/);
   expect(readFileSync(path).includes("an expired secret")).toBe(false);
   expect((await gateway.counts()).entries).toBe(6);
 });
@@ -44,7 +44,7 @@ test.each(["delete --key alice", "delete --key=alice"])(
   async (line) => {
     const { path, gateway, run } = await usedFile();
     expect(await run(line)).toBe(
-      `Deleted 5 entries of alice, 140 bytes. Nothing of them is left in ${path} and its log.`,
+      `Deleted 5 entries of alice, 140 bytes. Nothing of that is left in ${path} and its log.`,
     );
     const bytes = ["", "-wal"].map((suffix) => readFileSync(path + suffix, "latin1")).join("");
     expect(bytes).not.toContain(SECRET);
@@ -58,7 +58,7 @@ test.each(["delete --key alice", "delete --key=alice"])(
 test("a key of the settings may have nothing, and one that only the file knows can be deleted", async () => {
   const { run } = await usedFile();
   expect(await run("delete --key carol")).toContain("Deleted 0 entries of carol, 0 bytes.");
-  expect(await run("delete --key bob")).toContain("Deleted 1 entries of bob, 1010 bytes.");
+  expect(await run("delete --key bob")).toContain("Deleted 1 entry of bob, 1010 bytes.");
 });
 
 test("a key that neither the settings nor the file has is refused, and nothing is deleted", async () => {
@@ -80,9 +80,9 @@ test("when the file cannot be written anew, the command says what is left to do"
   };
   const isFull = () => Promise.reject(new StoreRefusal("FULL", "there is no space left."));
   await expect(failing(isFull, "delete --key alice")).rejects.toThrow(
-    "5 entries of alice are deleted, but parts of them may be left in free space of the file. Run harmony-gateway store prune. there is no space left.",
+    "Deleted 5 entries of alice, but parts of that may be left in free space of the file. Run harmony-gateway store prune. there is no space left.",
   );
   await expect(failing(async () => false, "prune")).rejects.toThrow(
-    "0 expired entries are removed, but parts of them may be left in free space of the file: a gateway is reading it. Run harmony-gateway store prune.",
+    "Removed 0 expired entries, but parts of that may be left in free space of the file: a gateway is reading it. Run harmony-gateway store prune.",
   );
 });
