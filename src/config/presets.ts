@@ -1,5 +1,6 @@
 /** The setting `presets`: model names that bring settings of a request along. */
 import * as z from "zod";
+import type { NeutralParameter } from "../engines/sampling.ts";
 import { lazy } from "../lazy.ts";
 import type { Preset } from "../turn/preset.ts";
 import { count } from "./setting.ts";
@@ -10,15 +11,22 @@ const MAX_INSTRUCTIONS = 100_000;
 /** The values that a request can have too, and that can be locked. */
 const values = lazy(() => ({
   effort: z.enum(["none", "low", "medium", "high"]).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  topP: z.number().min(0).max(1).optional(),
-  topK: z.int().min(0).optional(),
-  minP: z.number().min(0).max(1).optional(),
-  frequencyPenalty: z.number().min(-2).max(2).optional(),
-  presencePenalty: z.number().min(-2).max(2).optional(),
-  repetitionPenalty: z.number().gt(0).max(2).optional(),
+  ...samplingValues(),
   maxOutputTokens: count().optional(),
 }));
+
+const samplingValues = lazy(
+  () =>
+    ({
+      temperature: z.number().min(0).max(2).optional(),
+      topP: z.number().min(0).max(1).optional(),
+      topK: z.int().min(0).optional(),
+      minP: z.number().min(0).max(1).optional(),
+      frequencyPenalty: z.number().min(-2).max(2).optional(),
+      presencePenalty: z.number().min(-2).max(2).optional(),
+      repetitionPenalty: z.number().gt(0).max(2).optional(),
+    }) satisfies Record<NeutralParameter, z.ZodType>,
+);
 
 const preset = lazy(() =>
   z.strictObject({

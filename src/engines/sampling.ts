@@ -22,6 +22,9 @@ export interface Sampling {
 
 export type SamplingParameter = keyof Sampling;
 
+/** Those that have a value in every request. A preset can have them, too. */
+export type NeutralParameter = Exclude<SamplingParameter, "seed" | "logitBias">;
+
 /** Their names in the APIs and in the requests of most servers. */
 export const SAMPLING_FIELDS = {
   temperature: "temperature",
@@ -44,7 +47,7 @@ function isSamplingParameter(name: string): name is SamplingParameter {
 }
 
 /** The baseline recommended for gpt-oss: the model's own distribution. */
-export const NEUTRAL_SAMPLING: Sampling = {
+export const NEUTRAL_SAMPLING: Readonly<Record<NeutralParameter, number>> = {
   temperature: 1,
   topP: 1,
   topK: 0,
@@ -53,6 +56,10 @@ export const NEUTRAL_SAMPLING: Sampling = {
   presencePenalty: 0,
   repetitionPenalty: 1,
 };
+
+export const NEUTRAL_PARAMETERS: readonly NeutralParameter[] = ALL_SAMPLING.filter(
+  (name): name is NeutralParameter => name in NEUTRAL_SAMPLING,
+);
 
 export const GREEDY_SAMPLING: Sampling = { ...NEUTRAL_SAMPLING, temperature: 0 };
 

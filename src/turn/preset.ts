@@ -1,13 +1,10 @@
 /** A preset: a name that clients give as the model, and what it brings along. */
-import type { Sampling } from "../engines/sampling.ts";
+import type { NeutralParameter } from "../engines/sampling.ts";
 import type { ReasoningEffort } from "../harmony/conversation.ts";
 
-/** The sampling parameters that a preset can have. A seed would make all its answers alike, and biases name token ids. */
-type PresetParameter = Exclude<keyof Sampling, "seed" | "logitBias">;
-
-/** Values for what a request leaves out. */
+/** Values for what a request leaves out. A seed would make all answers of a preset alike, and biases name token ids. */
 export interface PresetValues extends Readonly<
-  Partial<Record<PresetParameter, number | undefined>>
+  Partial<Record<NeutralParameter, number | undefined>>
 > {
   readonly effort?: ReasoningEffort | "none" | undefined;
   readonly maxOutputTokens?: number | undefined;

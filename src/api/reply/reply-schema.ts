@@ -1,5 +1,6 @@
 /** The schemas of responses of routes outside the APIs: models, and the gateway's state. */
 import * as z from "zod";
+import type { NeutralParameter, SAMPLING_FIELDS } from "../../engines/sampling.ts";
 import { lazy } from "../../lazy.ts";
 
 const strings = lazy(() => z.array(z.string()));
@@ -51,7 +52,7 @@ const model = lazy(() =>
         frequency_penalty: z.number().optional(),
         presence_penalty: z.number().optional(),
         repetition_penalty: z.number().optional(),
-      }),
+      } satisfies Record<(typeof SAMPLING_FIELDS)[NeutralParameter], z.ZodType>),
       supported_voices: z.null(),
       supported_parameters: strings(),
       reasoning: z.object({

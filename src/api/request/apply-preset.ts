@@ -1,19 +1,21 @@
 /** The values of a preset in a request: for what the request leaves out, and, where they are locked, for what it says. */
-import { SAMPLING_FIELDS } from "../../engines/sampling.ts";
+import {
+  NEUTRAL_PARAMETERS,
+  type NeutralParameter,
+  SAMPLING_FIELDS,
+} from "../../engines/sampling.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { RequestedSampling } from "./sampling.ts";
 
-type PresetSampling = Partial<
-  Record<(typeof SAMPLING_FIELDS)[(typeof PARAMETERS)[number]], number>
->;
+type PresetSampling = Partial<Record<(typeof SAMPLING_FIELDS)[NeutralParameter], number>>;
 
 /** In the APIs' spelling. An API that lacks a parameter gets it all the same: `toSampling` reads it. */
 export function presetSampling(request: RequestedSampling, preset: Preset): PresetSampling;
 export function presetSampling(request: RequestedSampling, preset: Preset): object {
   const given = new Map<string, unknown>(Object.entries(request));
   return Object.fromEntries(
-    PARAMETERS.flatMap((name) => {
+    NEUTRAL_PARAMETERS.flatMap((name) => {
       const value = preset[name];
       const field = SAMPLING_FIELDS[name];
       const isGiven = given.get(field) != null && !preset.lock.includes(name);
@@ -21,16 +23,6 @@ export function presetSampling(request: RequestedSampling, preset: Preset): obje
     }),
   );
 }
-
-const PARAMETERS = [
-  "temperature",
-  "topP",
-  "topK",
-  "minP",
-  "frequencyPenalty",
-  "presencePenalty",
-  "repetitionPenalty",
-] as const;
 
 /** The most output tokens. Undefined: neither has a limit. */
 export function presetMaxTokens(

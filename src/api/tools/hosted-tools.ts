@@ -114,8 +114,7 @@ export function readHostedTools(
     const declared = parseWith(declaration(), fields, param);
     const given = { ...declared, ...declared.parameters };
     if (given.max_uses != null) uses.push(given.max_uses);
-    const tool =
-      kind === "browser" ? openBrowser(given, limits, deps) : openPython(given, param, deps);
+    const tool = OPENERS[kind]({ given, limits, param }, deps);
     if (tool) tools.push(tool);
   }
   const maxUses = uses.length === 0 ? undefined : Math.min(...uses);
@@ -167,9 +166,20 @@ export function firstRecipients({ name, functions }: BuiltinTool): readonly stri
   return [name === "browser" ? "browser.search" : name];
 }
 
+interface Wanted {
+  readonly given: Given;
+  /** Of all declarations. */
+  readonly limits: NonNullable<Declaration["uses"]>;
+  readonly param: string;
+}
+
+/** Undefined: the tool cannot be run here. */
+const OPENERS: Readonly<
+  Record<HostedKind, (wanted: Wanted, deps: HostedDeps) => BuiltinTool | undefined>
+> = { browser: openBrowser, python: openPython };
+
 function openBrowser(
-  given: Given,
-  { searches, opens }: NonNullable<Declaration["uses"]>,
+  { given, limits: { searches, opens } }: Wanted,
   { toolbox }: HostedDeps,
 ): BuiltinTool | undefined {
   const allowed = given.filters?.allowed_domains ?? given.allowed_domains;
@@ -199,7 +209,7 @@ function openBrowser(
 /** Maximum search results. Pages are read in windows in any case. */
 const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
 
-function openPython(given: Given, param: string, { toolbox }: HostedDeps): BuiltinTool | undefined {
+function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): BuiltinTool | undefined {
   const { container } = given;
   if (typeof container === "object" && container?.file_ids?.length) {
     const field = `${param}.container.file_ids`;
