@@ -82,9 +82,9 @@ class RenderedPrefixes implements MessagePrefixes {
 
   callTo(namespace: string | undefined): readonly TokenId[] {
     const recipient = this.#tokenizer.encode(namespace === undefined ? " to" : ` to=${namespace}`);
-    return this.#layout === "channel-first"
-      ? [CHANNEL, ...this.#tokenizer.encode("commentary"), ...recipient]
-      : recipient;
+    return this.#layout === "reference"
+      ? recipient
+      : [CHANNEL, ...this.#tokenizer.encode("commentary"), ...recipient];
   }
 
   #open(opening: Opening): readonly TokenId[] {

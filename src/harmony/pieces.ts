@@ -4,6 +4,7 @@
  */
 
 import { toIdsJson } from "../tokenizer/ids-json.ts";
+import { digestOf, type IdsDigest } from "./ids-digest.ts";
 import { specialTokenName } from "../tokenizer/index.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import { type MemoryBudget, textBytes, TextMemory } from "./text-memory.ts";
@@ -15,6 +16,7 @@ export class Piece {
   readonly ids: Uint32Array;
   readonly special: boolean;
   #json: Uint8Array | undefined;
+  #digest: IdsDigest | undefined;
 
   constructor(text: string, ids: readonly TokenId[], special: boolean) {
     this.text = text;
@@ -25,6 +27,11 @@ export class Piece {
   /** The ids as JSON in UTF-8, each after a comma, made once. Do not change them. */
   idsJson(): Uint8Array {
     return (this.#json ??= toIdsJson(this.ids));
+  }
+
+  /** Made once. */
+  digest(): IdsDigest {
+    return (this.#digest ??= digestOf(this.ids));
   }
 }
 

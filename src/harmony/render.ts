@@ -24,13 +24,15 @@ export { HarmonyRenderError } from "./render-error.ts";
 export type { RenderErrorCode } from "./render-error.ts";
 
 /**
- * The position of a recipient on `commentary`, and how content types are written.
+ * Where recipients stand, and how content types are written.
  *
- * - `reference`: ` to=functions.f<|channel|>commentary json`, as openai/harmony writes it.
- * - `channel-first`: `<|channel|>commentary to=functions.f <|constrain|>json`, as the model itself usually
- *   writes calls, and oss-harmony 0.0.11 writes everything.
+ * - `reference`: before the channel, as openai/harmony writes them: ` to=functions.f<|channel|>commentary json`.
+ * - `guide`: of the assistant's messages behind the channel, `<|channel|>commentary to=functions.f json`, as the model itself
+ *   nearly always writes calls; of results before it. So has OpenAI's guide to Harmony its examples.
+ * - `channel-first`: on `commentary` behind the channel, and every content type with a marker, as oss-harmony 0.0.11 writes
+ *   them: `<|channel|>commentary to=functions.f <|constrain|>json`.
  */
-export type Layout = "reference" | "channel-first";
+export type Layout = "guide" | "reference" | "channel-first";
 
 export interface RendererOptions {
   /** Default: the shared `o200k_harmony`. */
@@ -59,6 +61,8 @@ interface RenderStepsOptions {
   readonly scope: string;
   /** The role that writes next. Default `assistant`. */
   readonly nextRole?: Role;
+  /** The ids of a message that is written as it was sampled, in pieces. Undefined: it is rendered. */
+  readonly sampled?: (message: Message) => readonly Piece[] | undefined;
 }
 
 export interface Renderer {
@@ -123,11 +127,17 @@ export function createRenderer({
 }: RendererOptions = {}): Renderer {
   const encoder = createPieceEncoder(tokenizer, budget);
 
-  function layOutMessage(message: Message, hasFunctions: boolean): Draft {
+  function layOutMessage(
+    message: Message,
+    hasFunctions: boolean,
+    sampled?: RenderStepsOptions["sampled"],
+  ): Draft {
+    const parts = sampled?.(message);
+    if (parts !== undefined) return { parts, message };
     const out = new Writer();
     out.special(PIECES.start);
     writeAuthor(out, message);
-    writeHeader(out, message, layout);
+    writeHeader(out, message, toOrder(message, layout));
     for (const part of contentParts(message)) {
       out.text(partText(part, message.role, hasFunctions));
     }
@@ -136,11 +146,14 @@ export function createRenderer({
   }
 
   /** Each message is laid out on demand. */
-  function* layOut({ messages }: Conversation): Generator<Draft, void> {
+  function* layOut(
+    { messages }: Conversation,
+    sampled?: RenderStepsOptions["sampled"],
+  ): Generator<Draft, void> {
     // Before anything is dropped: functions in dropped messages count, too.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
-    for (const message of kept) yield layOutMessage(message, hasFunctions);
+    for (const message of kept) yield layOutMessage(message, hasFunctions, sampled);
   }
 
   function messageSegments(conversation: Conversation): RenderedSegment[] {
@@ -154,8 +167,8 @@ export function createRenderer({
         tokenizer,
       ),
 
-    *renderCompletionInSteps(conversation, { scope, nextRole = "assistant" }) {
-      const segments = yield* encodeInSteps(layOut(conversation), encoder, scope);
+    *renderCompletionInSteps(conversation, { scope, nextRole = "assistant", sampled }) {
+      const segments = yield* encodeInSteps(layOut(conversation, sampled), encoder, scope);
       segments.push(encodeDraft(layOutStart(nextRole), encoder));
       return createPrompt(segments, tokenizer);
     },
@@ -178,7 +191,7 @@ export function createRenderer({
 
     renderOpening(opening) {
       const out = new Writer();
-      writeHeader(out, opening, layout);
+      writeHeader(out, opening, toOrder({ role: "assistant", ...opening }, layout));
       out.text(opening.text ?? "");
       return createPrompt([encodeDraft(out, encoder)], tokenizer);
     },
@@ -280,21 +293,40 @@ function writeAuthor(out: Writer, { role, name }: Message): void {
   }
 }
 
+/** A header as it is written: each field of the message has its place. */
+interface Order {
+  readonly isChannelFirst: boolean;
+  /** Every content type has a marker. */
+  readonly isMarked: boolean;
+}
+
+function toOrder(
+  { role, channel, order }: Pick<Message, "role" | "channel" | "order">,
+  layout: Layout,
+): Order {
+  if (order !== undefined) return { isChannelFirst: order === "channel-first", isMarked: false };
+  switch (layout) {
+    case "reference":
+      return { isChannelFirst: false, isMarked: false };
+    case "guide":
+      return { isChannelFirst: role === "assistant", isMarked: false };
+    case "channel-first":
+      return { isChannelFirst: channel === "commentary", isMarked: true };
+    default:
+      return layout satisfies never;
+  }
+}
+
 /** From after the author to `<|message|>`. */
-function writeHeader(out: Writer, header: Opening, layout: Layout): void {
+function writeHeader(out: Writer, header: Opening, { isChannelFirst, isMarked }: Order): void {
   const { recipient, channel, contentType, order, isJoined } = header;
   const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
-  const channelFirst =
-    order === undefined
-      ? layout === "channel-first" && channel === "commentary"
-      : order === "channel-first";
-  if (!channelFirst) out.text(to);
+  if (!isChannelFirst) out.text(to);
   if (channel !== undefined) {
     out.special(PIECES.channel);
     out.text(channel);
   }
-  if (channelFirst) out.text(to);
-  const isMarked = order === undefined && layout === "channel-first";
+  if (isChannelFirst) out.text(to);
   const space = order !== undefined && isJoined ? "" : " ";
   if (contentType !== undefined) writeContentType(out, contentType, { isMarked, space });
   out.special(PIECES.message);

@@ -226,7 +226,7 @@ function findMarked(name: string, find: Models["find"]): FoundModel | undefined 
 }
 
 function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause: Pause }): Model {
-  const { layout = "reference" } = options;
+  const { layout = "guide" } = options;
   const { pause } = deps;
   const pool = "watch" in options.engine ? options.engine : undefined;
   // The engines of a pool have limits already.

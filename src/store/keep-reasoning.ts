@@ -1,10 +1,11 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
+import type { SampledStep } from "../turn/sampled/sampled-step.ts";
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
 import { toKeptCall } from "./kept-call.ts";
-import { type KeptReasoning, toKeptHeader } from "./kept-reasoning.ts";
+import type { KeptReasoning } from "./kept-reasoning.ts";
 import type { ReasoningCipher } from "./reasoning-cipher.ts";
 
 export interface KeepOptions {
@@ -22,6 +23,8 @@ export interface KeepDeps {
   readonly cipher: ReasoningCipher;
   /** Never rejects. */
   readonly write: (callId: string, reasoning: KeptReasoning) => Promise<unknown>;
+  /** Never rejects. */
+  readonly writeSampled: (callId: string, step: SampledStep) => Promise<unknown>;
 }
 
 /** A call of the client's, and what stood before it. */
@@ -29,7 +32,6 @@ interface KeptStep {
   readonly id: string;
   readonly before: string[][];
   readonly tools?: PlacedCall[];
-  readonly header?: KeptReasoning["header"];
 }
 
 type Start = Extract<TurnEvent, { type: "part-start" }>;
@@ -74,7 +76,7 @@ export class TurnReasoning {
         if (this.#part?.kind === "reasoning") this.#text += event.text;
         return event;
       case "part-end":
-        if (this.#part?.kind === "tool-call") return this.#writing?.then(() => event) ?? event;
+        if (this.#part?.kind === "tool-call") return this.#endCall(this.#part.id, event);
         return this.#part?.kind === "reasoning" ? this.#endReasoning(event) : event;
       case "start":
       case "prefill":
@@ -98,11 +100,16 @@ export class TurnReasoning {
       return event;
     }
     if (part.kind !== "tool-call") return event;
-    const header = part.header && toKeptHeader(part.header);
-    const step = { ...this.#endStep(part.id), ...(header && { header }) };
+    const step = this.#endStep(part.id);
     this.#lastStep = step;
     this.#writing = this.#write(step, []);
     return this.#options.carry && this.#hasRun ? this.#sealStep(event, step) : event;
+  }
+
+  /** Delivered once all of it is stored. */
+  #endCall(id: string, { sampled, ...event }: End): TurnEvent | Promise<TurnEvent> {
+    const writing = [this.#writing, sampled && this.#deps.writeSampled(id, sampled)];
+    return Promise.all(writing.filter((each) => each !== undefined)).then(() => event);
   }
 
   #endReasoning(event: End): TurnEvent | Promise<TurnEvent> {

@@ -50,7 +50,7 @@ export function parseKeptCall(text: string): KeptCall | undefined {
 }
 
 const text = lazy(() => z.string());
-export const headerOrder = lazy(() => z.enum(["recipient-first", "channel-first"]));
+const headerOrder = lazy(() => z.enum(["recipient-first", "channel-first"]));
 
 /** A call and its result, and nothing else: no message of the system's or the user's. */
 const keptCall = lazy(() =>

@@ -8,7 +8,7 @@
  *
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
-import type { CallHeader } from "../harmony/call-form.ts";
+import * as z from "zod";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {
@@ -34,6 +34,9 @@ import { type KeptCall, parseKeptCall } from "./kept-call.ts";
 import { type KeptReasoning, keptReasoning } from "./kept-reasoning.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
+import { readStep } from "./read-step.ts";
+import { toStoredStep } from "./stored-step.ts";
+import type { ReadStep } from "../turn/sampled/put-back.ts";
 
 export interface ReasoningStore {
   /**
@@ -43,8 +46,8 @@ export interface ReasoningStore {
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
   /** The reasoning for each step of a running loop, in the same order. Never rejects. */
   restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
-  /** By id: how the model wrote the headers of these calls, the latest of them. Never rejects. */
-  headersOf(tenant: string, callIds: readonly string[]): Promise<ReadonlyMap<string, CallHeader>>;
+  /** By call id: the steps that ended with these calls, the latest of them, as they were sampled. Never rejects. */
+  sampledSteps(tenant: string, callIds: readonly string[]): Promise<SampledSteps>;
   /** Decrypts the `sealed` of a reasoning part that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
   /** The same for a call that the gateway ran. Undefined: it is not one of this tenant's. */
@@ -76,8 +79,12 @@ export interface ReasoningStoreDeps {
 /** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
 const MAX_LOOKUPS = 1000;
 
-/** Maximum headers looked up for one request. */
-const MAX_HEADERS = 100;
+/** By call id. */
+export type SampledSteps = ReadonlyMap<string, ReadStep | "damaged">;
+
+const NO_STEPS: SampledSteps = new Map();
+
+const sampledStep = z.lazy(() => z.string());
 
 const NO_REASONING: CallReasoning = { before: [], after: [] };
 
@@ -88,16 +95,19 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
 class CallReasoningStore implements ReasoningStore {
   readonly #deps: ReasoningStoreDeps;
   readonly #kept: Entries<KeptReasoning>;
+  readonly #sampled: Entries<string>;
 
   constructor(deps: ReasoningStoreDeps) {
     this.#deps = deps;
     this.#kept = createEntries(REASONING_PURPOSE, [keptReasoning], deps);
+    this.#sampled = createEntries("sampled", [sampledStep], deps);
   }
 
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent> {
     const turn = new TurnReasoning(options, {
       cipher: this.#deps.cipher,
       write: (callId, reasoning) => this.#kept.set(reasoning, options.tenant, callId),
+      writeSampled: (callId, step) => this.#sampled.set(toStoredStep(step), options.tenant, callId),
     });
     return createPushStream((consumer) => consume(events, turn.relayTo(consumer)));
   }
@@ -115,16 +125,14 @@ class CallReasoningStore implements ReasoningStore {
     return all;
   }
 
-  async headersOf(
-    tenant: string,
-    callIds: readonly string[],
-  ): Promise<ReadonlyMap<string, CallHeader>> {
-    const ids = [...new Set(callIds)].slice(-MAX_HEADERS);
-    const kept = await Promise.all(ids.map((id) => this.#kept.get(tenant, id)));
+  async sampledSteps(tenant: string, callIds: readonly string[]): Promise<SampledSteps> {
+    const ids = [...new Set(callIds)].slice(-MAX_LOOKUPS);
+    if (ids.length === 0) return NO_STEPS;
+    const stored = await Promise.all(ids.map((id) => this.#sampled.get(tenant, id)));
     return new Map(
       ids.flatMap((id, index) => {
-        const header = kept[index]?.header;
-        return header === undefined ? [] : [[id, toCallHeader(header)] as const];
+        const step = stored[index];
+        return step === undefined ? [] : [[id, readStep(step, tenant)] as const];
       }),
     );
   }
@@ -217,11 +225,4 @@ export function worstOutcome(
   steps: readonly Pick<RestoredStep, "outcome">[],
 ): ReasoningOutcome | undefined {
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
-}
-
-function toCallHeader({
-  contentType,
-  ...header
-}: NonNullable<KeptReasoning["header"]>): CallHeader {
-  return { ...header, ...(contentType !== undefined && { contentType }) };
 }

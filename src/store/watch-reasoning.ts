@@ -22,7 +22,7 @@ export function watchReasoning(
       if (opened.opened) note(tenant, opened.text, "sealed");
       return opened;
     },
-    headersOf: (tenant, callIds) => store.headersOf(tenant, callIds),
+    sampledSteps: (tenant, callIds) => store.sampledSteps(tenant, callIds),
     openCall: (tenant, sealed) => store.openCall(tenant, sealed),
     async openEither(tenant, sealed) {
       const opened = await store.openEither(tenant, sealed);

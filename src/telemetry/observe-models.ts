@@ -29,6 +29,8 @@ export interface Meters {
   readonly recoveries: Counter;
   /** Calls by the form in which the model wrote their headers. */
   readonly callHeaders: Counter;
+  /** Steps of running tool loops in prompts, by how they were written: `ids`, `text`, `form`, `layout`; and why not by ids. */
+  readonly stepsRendered: Counter;
   /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
   readonly builtinCalls: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
@@ -63,6 +65,10 @@ export function createMeters(registry: Registry): Meters {
     callHeaders: registry.counter(
       "harmony_gateway_call_headers_total",
       "Calls by the form in which the model wrote their headers. Headers that the gateway or a constraint wrote are not counted.",
+    ),
+    stepsRendered: registry.counter(
+      "harmony_gateway_steps_rendered_total",
+      "Steps of running tool loops in prompts, by how they were written, and why not as they were sampled.",
     ),
     builtinCalls: registry.counter(
       "harmony_gateway_builtin_calls_total",
@@ -196,6 +202,10 @@ class TurnObserver {
       this.#end(event.finish, toEndFields(event), { usage: event.usage });
     } else if (event.type === "part-start") {
       this.#seeStart(event.part);
+    } else if (event.type === "start") {
+      for (const { how, because = "" } of event.exactness?.steps ?? []) {
+        this.#deps.meters.stepsRendered.add({ how, because });
+      }
     }
   }
 

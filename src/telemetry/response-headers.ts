@@ -7,6 +7,7 @@ export const RESPONSE_HEADERS = [
   "retry-after",
   "x-generation-id",
   "x-harmony-cot",
+  "x-harmony-exact",
   "x-harmony-reasoning-effort",
   "x-harmony-skipped",
   "x-harmony-skipped-items",

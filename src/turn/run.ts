@@ -27,6 +27,8 @@ import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
 import type { Pause } from "../streams/slices.ts";
 import { steer } from "./steering/steer.ts";
 import type { Steering } from "./steering/settings.ts";
+import { noteExactness } from "./sampled/exactness.ts";
+import { createStepCutter } from "./sampled/step-cutter.ts";
 import { createTranscript, sentLength } from "./prompt/transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import { toMarkerReading } from "./reading/shown-markers.ts";
@@ -155,6 +157,9 @@ function prepare(
     onFact({ type: "rendered", turn, prompt, engine: name, ...shaping });
     onFact({ type: "read-as", markers: reading.markers });
   }
+  const prefixes = createMessagePrefixes(renderer, tokenizer, deps.layout);
+  const transcript = createTranscript(prompt, tokenizer);
+  const steps = createStepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
@@ -165,8 +170,9 @@ function prepare(
     disableFastPath: deps.disableFastPath ?? false,
     tokenizer,
     renderer,
-    prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
-    transcript: createTranscript(prompt, tokenizer),
+    prefixes,
+    transcript,
+    exactness: noteExactness(turn.messages, prompt),
     prefillIds,
     cacheSalt,
     parser,
@@ -177,6 +183,7 @@ function prepare(
       foldPreambles: turn.answer.type !== "text",
       omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
+      cutStep: (name, text) => steps.cut(name, text),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
       ...(turn.builtins && {
         builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),

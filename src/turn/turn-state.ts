@@ -18,6 +18,7 @@ import type { Transcript } from "./prompt/transcript.ts";
 import type { Turn } from "./turn.ts";
 import type { TurnOutput } from "./output/turn-output.ts";
 import type { TurnParser } from "./reading/turn-parser.ts";
+import type { Exactness } from "./sampled/exactness.ts";
 import type { UsageCounter } from "./reading/usage-counter.ts";
 
 export interface TurnState {
@@ -33,6 +34,8 @@ export interface TurnState {
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
   readonly transcript: Transcript;
+  /** In a running tool loop. */
+  readonly exactness: Exactness | undefined;
   /** Ids of the prefill. */
   readonly prefillIds: readonly TokenId[];
   /** Isolates tenants in the engine's prefix cache. */
@@ -70,7 +73,9 @@ export function countRepair(state: TurnState, name: TurnRepair): void {
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
-  return state.output.emit([{ type: "start", promptTokens: state.usage.promptTokens() }]);
+  const { exactness, usage } = state;
+  const promptTokens = usage.promptTokens();
+  return state.output.emit([{ type: "start", promptTokens, ...(exactness && { exactness }) }]);
 }
 
 /** Ends the current message and emits what the parser held back. */

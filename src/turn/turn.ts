@@ -9,10 +9,11 @@ import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
-import type { CallHeader } from "../harmony/call-form.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
 import type { Preset } from "./preset.ts";
+import type { Exactness } from "./sampled/exactness.ts";
+import type { SampledStep } from "./sampled/sampled-step.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
 
 export interface Turn {
@@ -147,7 +148,12 @@ export interface ReasoningDemand {
  */
 export type TurnEvent =
   /** The engine has accepted the request. `promptTokens`: length of the prompt it was sent. */
-  | { readonly type: "start"; readonly promptTokens: number }
+  | {
+      readonly type: "start";
+      readonly promptTokens: number;
+      /** In a running tool loop: how far the prompt is exactly what was sent and sampled before. */
+      readonly exactness?: Exactness;
+    }
   | PrefillProgress
   | {
       readonly type: "part-start";
@@ -168,6 +174,8 @@ export type TurnEvent =
       readonly sealed?: string;
       /** For reasoning, if the client asks for it: a summary of its text. */
       readonly summary?: string;
+      /** For the client's calls: the step that they end, as the model read and wrote it. */
+      readonly sampled?: SampledStep;
     }
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
   | BuiltinCallResult
@@ -204,8 +212,6 @@ export type Part =
       readonly kind: "tool-call";
       readonly id: string;
       readonly name: string;
-      /** Of a tool of the model's training: the header, if it is written again exactly so. */
-      readonly header?: CallHeader;
       /**
        * The name of the form in which the model wrote the header, or `other`. Absent: the gateway wrote it, or a constraint of
        * the whole turn.

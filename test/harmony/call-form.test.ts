@@ -5,7 +5,7 @@ import { createParser } from "../../src/harmony/parse.ts";
 import { createRenderer, type Layout } from "../../src/harmony/render.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
-const LAYOUTS: readonly Layout[] = ["reference", "channel-first"];
+const LAYOUTS: readonly Layout[] = ["reference", "guide", "channel-first"];
 const TOOLS: readonly (readonly [string, object])[] = [
   ["functions.f", { toolNames: ["f"] }],
   ["browser.search", { builtins: [{ name: "browser", functions: ["search"], rawBody: false }] }],

@@ -41,7 +41,7 @@ const messages = fc
   ])
   .filter((list) => list.length > 0);
 
-test.each<Layout>(["reference", "channel-first"])(
+test.each<Layout>(["reference", "guide", "channel-first"])(
   "assistant messages rendered in the %s layout are read back as they were",
   (layout) => {
     const renderer = createRenderer({ layout });

@@ -167,7 +167,7 @@ const message: fc.Arbitrary<Message> = fc
 const conversation: fc.Arbitrary<Conversation> = fc.record({
   messages: fc.array(message, { maxLength: 5 }),
 });
-const layout = fc.constantFrom<Layout>("reference", "channel-first");
+const layout = fc.constantFrom<Layout>("reference", "guide", "channel-first");
 
 describe("every conversation", () => {
   test("contains only the renderer's own special ids", () => {

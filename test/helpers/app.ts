@@ -45,13 +45,13 @@ function inProcess({
   store,
   toolbox,
 }: TestAppOptions): TestApp {
-  const settings = testSettings({ metrics: "open", ...given });
+  const settings = testSettings({ metrics: "open", layout: "reference", ...given });
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
     settings,
     models: createModels(
-      ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
+      ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine, layout: settings.layout })),
       { steering: settings, newCallId: () => `call_${randomId()}`, presets: toPresets(settings) },
     ),
     ...(store && { store }),
@@ -74,7 +74,7 @@ function inProcess({
 function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {
   const gateway = lazyGateway({
     models: ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
-    settings: { log: "debug", metrics: "open", ...settings },
+    settings: { log: "debug", metrics: "open", layout: "reference", ...settings },
   });
   return {
     get logged() {

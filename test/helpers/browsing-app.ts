@@ -58,11 +58,11 @@ export function createBrowsingApp({
   settings: given,
   store,
 }: BrowsingOptions): BrowsingApp {
-  const settings = testSettings({ metrics: "open", ...given });
+  const settings = testSettings({ metrics: "open", layout: "reference", ...given });
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
     settings,
-    models: createModels([{ id: MODEL, engine }], {
+    models: createModels([{ id: MODEL, engine, layout: settings.layout }], {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
       presets: toPresets(settings),

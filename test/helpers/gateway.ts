@@ -42,10 +42,12 @@ const workers = ON_WORKERS ? await import("./worker-gateway.ts") : undefined;
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { engine } = options;
-  const models = engine === undefined ? options.models : [{ id: "openai/gpt-oss-20b", engine }];
+  const settings = testSettings({ port: 0, ...options.settings });
+  const { layout } = settings;
+  const served = engine === undefined ? options.models : [{ id: "openai/gpt-oss-20b", engine }];
+  const models = served?.map((model) => ({ layout, ...model }));
   if (workers) return workers.startWorkerGateway(options.settings ?? {}, models);
   const logged: Record<string, unknown>[] = [];
-  const settings = testSettings({ port: 0, ...options.settings });
   const gateway = await startGateway(settings, {
     ...(models !== undefined && { models }),
     log: createLog({

@@ -60,11 +60,14 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
     settings,
-    models: createModels([{ id: "openai/gpt-oss-20b", engine: options.engine }], {
-      steering: settings,
-      newCallId: () => `call_${randomId()}`,
-      presets: toPresets(settings),
-    }),
+    models: createModels(
+      [{ id: "openai/gpt-oss-20b", engine: options.engine, layout: "reference" }],
+      {
+        steering: settings,
+        newCallId: () => `call_${randomId()}`,
+        presets: toPresets(settings),
+      },
+    ),
     ...(options.toolbox && { toolbox: options.toolbox }),
     recorder,
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),

@@ -86,7 +86,7 @@ async function prompts(ask: (post: Post) => Promise<Response>, call: Script, lay
 }
 
 describe.each(APIS)("%s", (_, ask) => {
-  describe.each(["reference", "channel-first"])("layout %s", (layout) => {
+  describe.each(["reference", "guide", "channel-first"])("layout %s", (layout) => {
     test.each(WRITTEN)("%s", async (header, channel) => {
       const call = `<|channel|>analysis<|message|>Look.<|end|><|start|>assistant${header}<|message|>${ARGS}<|call|>`;
       const { before, after } = await prompts(ask, call, layout);

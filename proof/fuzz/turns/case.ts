@@ -1,5 +1,6 @@
 /** One case of the search, as plain data: it can be printed, shrunk and run again. */
 import type { Constraint } from "../../../src/engines/engine.ts";
+import type { Layout } from "../../../src/harmony/render.ts";
 
 /**
  * What an engine returns: exact ids; special tokens by id and the rest as text; text with the special tokens spelled
@@ -47,7 +48,7 @@ export interface SearchSettings {
   readonly openMissingAnswer: boolean;
   readonly singleCallConstraint: boolean;
   readonly allowHiddenMarkers: boolean;
-  readonly layout: "reference" | "channel-first";
+  readonly layout: Layout;
 }
 
 /** The simplest settings and engine, with which a case is easiest to read. */
@@ -59,7 +60,7 @@ export const PLAIN_SETTINGS: SearchSettings = {
   openMissingAnswer: true,
   singleCallConstraint: false,
   allowHiddenMarkers: false,
-  layout: "reference",
+  layout: "guide",
 };
 
 export const PLAIN_ENGINE: EngineTraits = {

@@ -154,7 +154,7 @@ class Generator {
         openMissingAnswer: random.chance(0.85),
         singleCallConstraint: random.chance(0.3),
         allowHiddenMarkers: this.#seed % 2 === 0,
-        layout: random.chance(0.8) ? "reference" : "channel-first",
+        layout: random.chance(0.6) ? "guide" : random.pick(["reference", "channel-first"] as const),
       },
     };
   }

@@ -1,5 +1,4 @@
 /** Converts the messages of a chat request to Harmony messages. */
-import type { CallHeader } from "../../harmony/call-form.ts";
 import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -13,6 +12,7 @@ import {
 } from "../../harmony/messages.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import { RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
@@ -35,12 +35,9 @@ export interface History {
   readonly prefill?: string;
 }
 
-/** By the id of a call. */
-export type CallHeaders = ReadonlyMap<string, CallHeader>;
-
 export interface HistoryOptions {
   readonly restored: RestoredReasoning;
-  readonly headers: CallHeaders | undefined;
+  readonly sampled?: SampledSteps | undefined;
   /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
   readonly trained: readonly ToolNamespace[];
   readonly media: MediaRules;
@@ -48,11 +45,11 @@ export interface HistoryOptions {
 
 export function toHistory(
   messages: readonly ChatMessage[],
-  { restored, headers, trained, media }: HistoryOptions,
+  { restored, sampled, trained, media }: HistoryOptions,
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
-  const history = new PromptHistory();
+  const history = new PromptHistory(sampled);
   let prefill: string | undefined;
   let begun = false;
 
@@ -90,7 +87,7 @@ export function toHistory(
           prefill = parts.text;
           history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
         } else {
-          addAssistant(history, parts, headers);
+          addAssistant(history, parts);
         }
         break;
       }
@@ -189,11 +186,7 @@ function assistantParts(
 }
 
 /** In the order the model wrote them. The client has joined all text for the user into one string. */
-function addAssistant(
-  history: PromptHistory,
-  { reasoning, text, calls }: AssistantParts,
-  headers: CallHeaders | undefined,
-): void {
+function addAssistant(history: PromptHistory, { reasoning, text, calls }: AssistantParts): void {
   if (calls.length === 0) {
     history.add(
       ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
@@ -212,10 +205,7 @@ function addAssistant(
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
     );
     if (toHeaderName(name) !== name) history.note("tool-name");
-    history.addCall(
-      id,
-      isTrained ? trainedCallMessage(name, args, headers?.get(id)) : toolCallMessage(name, args),
-    );
+    history.addCall(id, isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args));
     history.add(...toAnalysisMessages(after));
   }
 }

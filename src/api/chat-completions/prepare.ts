@@ -19,7 +19,7 @@ import { CODE_TOOL } from "../tools/client-builtins.ts";
 import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import type { ChatCompletionsDeps } from "./deps.ts";
 import { openChatServers } from "./mcp-tools.ts";
-import { runningSteps, trainedCallIds } from "./reasoning-in.ts";
+import { runningSteps } from "./reasoning-in.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { withPreset } from "./with-preset.ts";
@@ -54,7 +54,7 @@ export async function prepareCompletion(
   const now = deps.now();
   const system = deps.system(now);
   const reasoning = chatReasoning(request, namedEffort);
-  const { restored, callHeaders, outcome } = await restoreReasoning(request, tenant, deps);
+  const { restored, sampled, outcome } = await restoreReasoning(request, tenant, deps);
   const { hosted, media, toolNamespaces: style } = deps;
   const servers = await openChatServers(request, { tenant, hosted, style });
   const steps = toTurnInSteps(request, {
@@ -68,7 +68,7 @@ export async function prepareCompletion(
     hosted,
     ...(servers && { servers }),
     restored,
-    callHeaders,
+    sampled,
     sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
   });
   const turn = await stages.run(steps);
@@ -125,17 +125,24 @@ function requireModel(models: Models, request: ChatRequest): RequestedModel {
   });
 }
 
-/** The reasoning of the running tool loop, by the index of its message, and the headers of its calls. */
+/** The reasoning of the running tool loop, by the index of its message, and its steps as they were sampled. */
 async function restoreReasoning(
   request: ChatRequest,
   tenant: string,
   { reasoning }: Pick<ChatCompletionsDeps, "reasoning">,
 ) {
   const steps = runningSteps(request.messages);
-  const found = await reasoning.restore(tenant, [...steps.values()]);
+  const callIds = [...steps.values()].toReversed().flatMap((step) => step.callIds);
+  const [found, sampled] = await Promise.all([
+    reasoning.restore(tenant, [...steps.values()]),
+    reasoning.sampledSteps(
+      tenant,
+      callIds.filter((id) => id !== undefined),
+    ),
+  ]);
   return {
     restored: new Map([...steps.keys()].map((key, at) => [key, found[at]?.reasoning ?? []])),
-    callHeaders: await reasoning.headersOf(tenant, trainedCallIds(request)),
+    sampled,
     outcome: worstOutcome(found),
   };
 }

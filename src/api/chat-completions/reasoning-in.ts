@@ -1,11 +1,10 @@
 /** The reasoning a client sends back on an assistant message. */
-import { isBuiltInTool } from "../../harmony/recipient.ts";
 import type { LoopStep } from "../../store/call-reasoning.ts";
 import type { MediaInput } from "../request/media.ts";
 import { splitThought, type TaggedText } from "../request/thought-tag.ts";
 import { contentText } from "./content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
-import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
+import type { AssistantMessage, ChatMessage } from "./request.ts";
 
 /**
  * The assistant messages of the running tool loop, by index: those after the last answer. Reasoning before an answer is
@@ -22,18 +21,6 @@ export function runningSteps(messages: readonly ChatMessage[]): Map<number, Loop
     steps.set(index, step);
   }
   return steps;
-}
-
-/** The calls of tools of the model's training that the client runs. */
-export function trainedCallIds({ builtin_tools: names, messages }: ChatRequest): string[] {
-  if (!names?.length) return [];
-  return messages.flatMap((message) =>
-    message.role === "assistant"
-      ? (message.tool_calls ?? []).flatMap(({ id, ...call }) =>
-          isBuiltInTool((call.function ?? call.custom)?.name ?? "") ? [id] : [],
-        )
-      : [],
-  );
 }
 
 function toStep(message: AssistantMessage): LoopStep {

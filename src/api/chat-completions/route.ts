@@ -1,6 +1,7 @@
 /** `POST /v1/chat/completions`: prepares a completion, runs it and replies. */
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
+import { exactHeader } from "../../turn/sampled/exactness.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
@@ -31,14 +32,17 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 
 async function reply(
   c: Context<ApiEnv>,
-  { request, options, headers }: PreparedCompletion,
+  { request, options, headers, turn }: PreparedCompletion,
   choices: readonly AsyncIterable<TurnEvent>[],
   abort: AbortController,
   { keepAliveMs, clientIdleTimeoutMs }: ChatCompletionsDeps,
 ): Promise<Response> {
   if (!request.stream) {
     const finished = await Promise.all(choices.map((events) => collectTurn(events)));
-    return c.json(toCompletion(finished, options), 200, headers);
+    return c.json(toCompletion(finished, options), 200, {
+      ...headers,
+      ...exactHeader(turn),
+    });
   }
   // Until the engine has accepted the request, an error can still be an HTTP status.
   const { signal } = abort;
@@ -49,7 +53,7 @@ async function reply(
     ...(options.prefill && { keepAlive: options.prefill.keepAlive }),
     keepAliveMs,
     clientIdleTimeoutMs,
-    headers,
+    headers: { ...headers, ...exactHeader(turn) },
     onCancel: (reason) => abort.abort(reason),
   });
 }

@@ -41,7 +41,8 @@ import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
-import { type CallHeaders, type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
+import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
@@ -55,8 +56,8 @@ export interface PromptContext extends RequestText {
   /** Its values are in the request already. */
   readonly preset?: Preset | undefined;
   readonly restored: RestoredReasoning;
-  /** By id: how the model wrote the headers of calls to tools of its training. Absent: unknown. */
-  readonly callHeaders?: CallHeaders;
+  /** By the id of its call: the steps of the running loop, as they were sampled. Absent: unknown. */
+  readonly sampled?: SampledSteps;
   readonly media: MediaRules;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
@@ -213,7 +214,7 @@ function readMessages(
 } {
   const { leading, history, prefill } = toHistory(request.messages, {
     restored: context.restored,
-    headers: context.callHeaders,
+    sampled: context.sampled,
     trained: clientBuiltins.namespaces,
     media: context.media,
   });

@@ -125,6 +125,7 @@ async function prepareTurn(
     namedEffort,
     preset,
     history: restored.entries,
+    sampled: restored.sampled,
     offered,
     hosted,
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),

@@ -11,6 +11,7 @@ import type { CallReasoning, LoopStep, PlacedCall } from "../../store/call-reaso
 import {
   type ReasoningOutcome,
   type ReasoningStore,
+  type SampledSteps,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import {
@@ -26,10 +27,12 @@ export interface RestoredHistory {
   readonly entries: readonly HistoryEntry[];
   /** The worst outcome in the running loop. Undefined: there was no thinking to restore. */
   readonly outcome: ReasoningOutcome | undefined;
+  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  readonly sampled: SampledSteps;
 }
 
 export interface RestoreDeps {
-  readonly reasoning: Pick<ReasoningStore, "openCall" | "openEither" | "restore">;
+  readonly reasoning: Pick<ReasoningStore, "openCall" | "openEither" | "restore" | "sampledSteps">;
   /** Counts outcomes that the reasoning store does not report. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
@@ -54,7 +57,11 @@ export async function restoreThinking(
     sealed: [],
     callIds: [step.callId],
   }));
-  const found = await deps.reasoning.restore(tenant, lookups);
+  const callIds = opened.flatMap(({ step }) => (step.callId === undefined ? [] : [step.callId]));
+  const [found, sampled] = await Promise.all([
+    deps.reasoning.restore(tenant, lookups),
+    deps.reasoning.sampledSteps(tenant, callIds),
+  ]);
   const stored = new Map(missing.map(({ step }, index) => [step, found[index]]));
 
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
@@ -86,6 +93,7 @@ export async function restoreThinking(
         : entry,
     ),
     outcome: worstOutcome(outcomes),
+    sampled,
   };
 }
 

@@ -1,6 +1,7 @@
 /** `POST /v1/messages`: prepares a message, runs it and replies. `/v1/messages/count_tokens` only prepares it. */
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
+import { exactHeader } from "../../turn/sampled/exactness.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { describeTurnFailure } from "../errors.ts";
@@ -42,7 +43,7 @@ async function reply(
   abort: AbortController,
   { keepAliveMs, clientIdleTimeoutMs }: MessagesDeps,
 ): Promise<Response> {
-  const { request, isSummary, options, headers } = prepared;
+  const { request, isSummary, options, headers, turn } = prepared;
   if (!request.stream) return replyWhole(c, prepared, events);
   // Until the engine has accepted the request, an error can still be an HTTP status.
   const begun = await untilBegun(events, { patienceMs: keepAliveMs, signal: abort.signal });
@@ -53,14 +54,14 @@ async function reply(
     keepAlive: PING,
     keepAliveMs,
     clientIdleTimeoutMs,
-    headers,
+    headers: { ...headers, ...exactHeader(turn) },
     onCancel: (reason) => abort.abort(reason),
   });
 }
 
 async function replyWhole(
   c: Context<ApiEnv>,
-  { isSummary, options, headers }: PreparedMessage,
+  { isSummary, options, headers, turn }: PreparedMessage,
   events: AsyncIterable<TurnEvent>,
 ): Promise<Response> {
   const finished = await collectTurn(events);
@@ -70,5 +71,9 @@ async function replyWhole(
     return c.json(body, 502, headers);
   }
   const message = isSummary ? toSummaryMessage(finished, options) : toMessage(finished, options);
-  return c.body(message, 200, { ...headers, "content-type": "application/json" });
+  return c.body(message, 200, {
+    ...headers,
+    ...exactHeader(turn),
+    "content-type": "application/json",
+  });
 }

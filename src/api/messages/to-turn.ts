@@ -42,6 +42,7 @@ import {
 } from "./history.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedTools } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
@@ -57,6 +58,8 @@ export interface TurnContext {
   readonly preset?: Preset | undefined;
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
+  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  readonly sampled?: SampledSteps;
   readonly offered: OfferedTools;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
@@ -89,7 +92,7 @@ export function* toTurnInSteps(
   const functions = toolChoice.type === "none" ? [] : offered.functions;
   const format = toResponseFormat(request, context);
   const tools = yield* toOfferedTools(functions, toolChoice);
-  const { messages, prefill } = toMessages(context.history);
+  const { messages, prefill } = toMessages(context.history, context.sampled);
   const { preset } = context;
   const system = systemText(request.system ?? "");
   const developer = developerMessage({
@@ -188,8 +191,11 @@ interface Conversation {
   readonly prefill: string | undefined;
 }
 
-function toMessages(entries: readonly HistoryEntry[]): Conversation {
-  const history = new PromptHistory();
+function toMessages(
+  entries: readonly HistoryEntry[],
+  sampled: SampledSteps | undefined,
+): Conversation {
+  const history = new PromptHistory(sampled);
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {

@@ -2,9 +2,13 @@
  * Collects the messages of a history. Harmony matches results to calls by tool and order alone, so the results of parallel
  * calls of a tool are put into the order of the calls, and an unanswered call beside answered ones gets a notice.
  */
+import type { CallForm } from "../../harmony/call-form.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
+import { formInId } from "../../turn/call-id.ts";
+import { putBackStep } from "../../turn/sampled/put-back.ts";
 
 /** A difference between what the client sent and the messages. */
 export type HistoryChange =
@@ -38,7 +42,8 @@ const UNANSWERED = "No result was returned for this call.";
 interface Call {
   readonly id: string | undefined;
   readonly recipient: string;
-  readonly isTrained: boolean;
+  /** Its message is on `analysis`, and so are its results. */
+  isTrained: boolean;
   /** Its position among all calls. */
   readonly order: number;
   /** Usually one; several if the client sent several results of this call. */
@@ -56,8 +61,9 @@ interface Step {
 }
 
 interface Slot {
-  readonly messages: readonly Message[];
+  messages: readonly Message[];
   readonly id?: string | undefined;
+  readonly call?: Call;
   /** The client sent a result here. */
   readonly place?: { readonly step: Step; readonly index: number };
 }
@@ -77,6 +83,12 @@ export class PromptHistory {
   #step: Step | undefined;
   #calls = 0;
   #results = 0;
+  readonly #sampled: SampledSteps;
+
+  /** @param sampled of the running loop: the steps that ended with its calls. */
+  constructor(sampled: SampledSteps = new Map()) {
+    this.#sampled = sampled;
+  }
 
   get isEmpty(): boolean {
     return this.#slots.length === 0;
@@ -91,7 +103,7 @@ export class PromptHistory {
     }
   }
 
-  /** `id`: empty if the client gave none. */
+  /** `id`: empty if the client gave none. It names the form in which the message is written. */
   addCall(id: string, message: Message): void {
     if (this.#step === undefined || isAnswered(this.#step)) {
       this.#step = { calls: [], places: [] };
@@ -109,7 +121,7 @@ export class PromptHistory {
     this.#step.calls.push(call);
     if (id !== "") enqueue(this.#byId, id, call);
     enqueue(this.#byRecipient, recipient, call);
-    this.#slots.push({ messages: [message], id: call.id });
+    this.#slots.push({ messages: [message], id: call.id, call });
   }
 
   /** Returns false if no call has this id. Of several calls in a step, the oldest unanswered one counts. */
@@ -135,6 +147,7 @@ export class PromptHistory {
   }
 
   collect(): CollectedHistory {
+    this.#putBackSteps();
     const messages: Message[] = [];
     const callIds: (string | undefined)[] = [];
     const results = new Map<Step, readonly (readonly Call[])[]>();
@@ -152,6 +165,27 @@ export class PromptHistory {
       }
     }
     return { messages, callIds, changes: this.#changes };
+  }
+
+  /** Calls are written in the form in which they were sampled, and messages of the running loop with their ids. */
+  #putBackSteps(): void {
+    const answered = this.#slots.findLastIndex(({ messages }) => messages.some(isAnswer));
+    let step: Message[] = [];
+    for (const [index, slot] of this.#slots.entries()) {
+      const isRunning = index > answered;
+      const { call, id } = slot;
+      if (call === undefined) {
+        step = slot.place || !isRunning ? [] : [...step, ...slot.messages.filter(isAssistant)];
+        continue;
+      }
+      const form = id === undefined ? undefined : formInId(id);
+      slot.messages = slot.messages.map((each) => inForm(each, form, isRunning));
+      call.isTrained = slot.messages.some(({ channel }) => channel === "analysis");
+      if (!isRunning) continue;
+      const stored = id === undefined ? undefined : this.#sampled.get(id);
+      putBackStep([...step, ...slot.messages], stored, form !== undefined);
+      step = [];
+    }
   }
 
   #answer(call: Call, output: string): void {
@@ -176,6 +210,25 @@ export class PromptHistory {
     }
     return this.#step;
   }
+}
+
+/**
+ * A call of a function that the model wrote on `analysis` is written there only while its loop runs: with the analysis of an
+ * answered turn it would be dropped, and the client's results with it.
+ */
+function inForm(message: Message, form: CallForm | undefined, isRunning: boolean): Message {
+  const { channel, contentType: _type, order: _order, isJoined: _isJoined, ...rest } = message;
+  if (form === undefined) return message;
+  const isMoved = form.header.channel === "analysis" && channel !== "analysis";
+  return isMoved && !isRunning ? message : { ...rest, ...form.header };
+}
+
+function isAnswer({ role, channel }: Message): boolean {
+  return role === "assistant" && channel === "final";
+}
+
+function isAssistant({ role }: Message): boolean {
+  return role === "assistant";
 }
 
 /** For each place of a step, the calls whose results stand there. Results of different tools keep the client's order. */

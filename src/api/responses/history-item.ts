@@ -1,6 +1,5 @@
 /** An item of the conversation, as the prompt is made from it. */
 import type { Message } from "../../harmony/conversation.ts";
-import type { CallHeader } from "../../harmony/call-form.ts";
 import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
@@ -57,8 +56,6 @@ export type HistoryItem =
       /** As the model writes it: JSON arguments, or a text. */
       readonly body: string;
       readonly form: "json" | "raw";
-      /** Of a tool of the model's training: how the model wrote it, if that is known. */
-      readonly header?: CallHeader;
     }
   | {
       readonly type: "output";

@@ -2,12 +2,11 @@
  * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
-import { isBuiltInTool } from "../../harmony/recipient.ts";
-import { qualifiedName } from "../../harmony/tool-names.ts";
 import type { CallReasoning } from "../../store/call-reasoning.ts";
 import {
   type ReasoningStore,
   type ReasoningOutcome,
+  type SampledSteps,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
@@ -42,6 +41,8 @@ export interface ResolvedHistory {
   readonly outcome: ReasoningOutcome | undefined;
   /** By tool name: the state that the gateway's tools have saved in the running loop. */
   readonly toolStates: ReadonlyMap<string, string>;
+  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  readonly sampled: SampledSteps;
 }
 
 /** Throws a {@link RequestError} for a reference that cannot be resolved. */
@@ -58,31 +59,21 @@ export async function resolveHistory(
   ];
   const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
   return {
-    items: await withHeaders(
-      resolved.flatMap((step) => step.items),
-      deps,
-    ),
+    items: resolved.flatMap((step) => step.items),
+    sampled: await sampledSteps(items.slice(running), deps),
     outcome: worstOutcome(resolved),
     toolStates: new Map(resolved.flatMap(({ toolStates }) => [...(toolStates ?? [])])),
   };
 }
 
-/** Calls of tools of the model's training with their headers, where it is known how the model wrote them. */
-async function withHeaders(
-  items: readonly HistoryItem[],
+function sampledSteps(
+  items: readonly LocatedItem[],
   { tenant, reasoningStore }: HistoryDeps,
-): Promise<readonly HistoryItem[]> {
-  const ids = items.flatMap((item) =>
-    item.type === "call" && isBuiltInTool(qualifiedName(item.namespace, item.name))
-      ? [item.callId]
-      : [],
+): Promise<SampledSteps> {
+  const ids = items.flatMap(({ item }) =>
+    item.type === "function_call" || item.type === "custom_tool_call" ? [item.call_id] : [],
   );
-  if (ids.length === 0) return items;
-  const headers = await reasoningStore.headersOf(tenant, ids);
-  return items.map((item) => {
-    const header = item.type === "call" ? headers.get(item.callId) : undefined;
-    return header === undefined ? item : { ...item, header };
-  });
+  return reasoningStore.sampledSteps(tenant, ids);
 }
 
 /** Without a phase, text directly before a call counts as commentary. */
@@ -133,7 +124,7 @@ function isFromModel(item: InputItem): boolean {
   return CALL_TYPES.has(item.type) || ["reasoning", "unsupported"].includes(item.type);
 }
 
-type ResolvedStep = Omit<ResolvedHistory, "toolStates"> & Partial<ResolvedHistory>;
+type ResolvedStep = Omit<ResolvedHistory, "toolStates" | "sampled"> & Partial<ResolvedHistory>;
 
 async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedStep> {
   const toolStates = new Map<string, string>();

@@ -1,5 +1,5 @@
 /** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
-import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
+import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type LocatedItem, resolveHistory } from "./history.ts";
@@ -32,6 +32,7 @@ export interface RequestContext {
   readonly outcome: ReasoningOutcome | undefined;
   /** By tool name: the state that the gateway's tools have saved in the running loop. */
   readonly toolStates: ReadonlyMap<string, string>;
+  readonly sampled: SampledSteps;
   /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;
   readonly referencedSize: number;
@@ -62,6 +63,7 @@ export async function loadContext(
     items: history,
     outcome,
     toolStates,
+    sampled,
   } = await resolveHistory([...before, ...own], {
     tenant: client.tenant,
     reasoningStore: deps.reasoning,
@@ -81,6 +83,7 @@ export async function loadContext(
     conversation,
     outcome,
     toolStates,
+    sampled,
     earlierSize,
     referencedSize: budget.size() - earlierSize,
   };

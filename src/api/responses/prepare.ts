@@ -203,6 +203,7 @@ async function prepareTurn(
     ...prompt,
     history,
     toolStates: context.toolStates,
+    sampled: context.sampled,
     servers,
     turnId: caller.requestId,
     // A summary takes little thought.

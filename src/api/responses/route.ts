@@ -1,5 +1,6 @@
 /** The Responses API: `POST /v1/responses` (as JSON, as a stream of events or in the background) and related routes. */
 import { type Context, Hono } from "hono";
+import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
@@ -61,9 +62,9 @@ async function reply(
   abort: AbortController,
   context: ResponsesContext,
 ): Promise<Response> {
-  const headers = toHeaders(prepared);
   if (!prepared.request.stream) {
-    return c.json(await collectResponse(prepared, events, context), 200, headers);
+    const response = await collectResponse(prepared, events, context);
+    return c.json(response, 200, toHeaders(prepared));
   }
   const { keepAliveMs, clientIdleTimeoutMs } = context;
   const { signal } = abort;
@@ -79,7 +80,7 @@ async function reply(
     keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, keepAliveMs),
     keepAliveMs,
     clientIdleTimeoutMs,
-    headers,
+    headers: toHeaders(prepared),
     onCancel: (reason) => abort.abort(reason),
   });
 }
@@ -109,10 +110,11 @@ async function replyLater(
   });
 }
 
-function toHeaders({ context, omissions, builder }: PreparedResponse): ResponseHeaders {
+function toHeaders({ context, omissions, builder, turn }: PreparedResponse): ResponseHeaders {
   return {
     "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
+    ...exactHeader(turn),
     ...omissionHeaders(omissions),
   };
 }

@@ -18,6 +18,7 @@ import {
 import { trainedCallMessage } from "../../harmony/trained-tools.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import type { RequestError } from "../errors.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import { contentText } from "./content-text.ts";
@@ -31,6 +32,7 @@ export interface HistoryOptions {
   readonly style: NamespaceStyle;
   /** Tools of training that the client runs. Their calls and outputs are rendered in the form of training. */
   readonly trained?: readonly ToolNamespace[];
+  readonly sampled?: SampledSteps | undefined;
 }
 
 /** The tools that an item of the history adds. */
@@ -47,12 +49,12 @@ export interface History {
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, style, trained = [] }: HistoryOptions,
+  { unsupported, style, trained = [], sampled }: HistoryOptions,
   later: LaterTools = new Map(),
 ): History {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
-  const history = new PromptHistory();
+  const history = new PromptHistory(sampled);
 
   for (const item of items) {
     switch (item.type) {
@@ -89,7 +91,7 @@ export function toHistory(
         history.addCall(
           item.callId,
           isTrained
-            ? trainedCallMessage(called, item.body, item.header)
+            ? trainedCallMessage(called, item.body)
             : callMessage(toolRecipient(item.namespace, item.name, style), item.body, item.form),
         );
         break;

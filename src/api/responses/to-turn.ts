@@ -26,6 +26,7 @@ import {
 import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../tools/client-builtins.ts";
 import { allowedMcp, forcedMcp } from "../tools/mcp-choice.ts";
 import { NO_SERVERS, type OpenedServers } from "../tools/mcp-servers.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { readOrdered, type RequestText } from "../request/ordered-json.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
@@ -57,6 +58,8 @@ export interface PromptContext extends RequestText {
   readonly preset?: Preset | undefined;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
+  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  readonly sampled?: SampledSteps;
 }
 
 /** Settings for tools. */
@@ -248,6 +251,7 @@ function withHistory(
       unsupported: context.unsupported,
       style: context.tools.style,
       trained: clientBuiltins.namespaces,
+      sampled: context.sampled,
     },
     later,
   );

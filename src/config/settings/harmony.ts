@@ -18,10 +18,11 @@ export function harmonySettings() {
         "The current date in the system message: the day in UTC, a fixed day, or no date.",
       expected: "today, none or a day such as 2026-01-31",
     }),
-    layout: setting("harmony", () => z.enum(["reference", "channel-first"]), {
-      default: "reference",
+    layout: setting("harmony", () => z.enum(["guide", "reference", "channel-first"]), {
+      default: "guide",
       description:
-        "Position of the channel in the header of a tool call: as openai/harmony writes it, or first.",
+        "Position of the channel in the header of a tool call and its result: as in OpenAI's guide and as the model nearly always " +
+        "writes it (`guide`), as openai/harmony writes it (`reference`), or first in both.",
     }),
   };
 }

@@ -55,7 +55,7 @@ async function runOne(
     {
       engine,
       contextLength,
-      layout: "reference",
+      layout: "guide",
       steering: DEFAULT_STEERING,
       newCallId: () => `call_${++calls}`,
       pause: createPause(),

@@ -65,7 +65,7 @@ const capabilities = lazy(() =>
 
 const settings = lazy(() =>
   z.strictObject({
-    layout: z.enum(["reference", "channel-first"]),
+    layout: z.enum(["guide", "reference", "channel-first"]),
     contextLength: count().nullable(),
     capabilities: capabilities(),
     reasoningPolicy: z.string().nullable(),

@@ -6,6 +6,7 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
+import type { SampledStep } from "../sampled/sampled-step.ts";
 import type { ApprovedCall, Part, TurnEvent } from "../turn.ts";
 import { createCitationFilter } from "./citations.ts";
 import { EventHold, type HeldPart } from "./event-hold.ts";
@@ -21,6 +22,8 @@ export interface PartEmitterOptions extends PartStopsOptions, PartOptions {
   readonly omits: readonly PartKind[];
   /** Whether a call is not allowed. Such calls are dropped and reported in `refused`. */
   readonly refuses: (name: string) => boolean;
+  /** A call of the client's has ended: what was sampled for it. */
+  readonly cutStep: (name: string, text: string) => SampledStep;
   /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
 }
@@ -237,7 +240,8 @@ export class PartEmitter implements PartOrigin {
     const { part } = open;
     // A call without a body is run as well, unless it is held and will be forgotten.
     const isRun = this.#call !== undefined && !this.#hold.holdsPart(part);
-    this.#hold.pass(part, open.end(this.#logprobsOf(part), isRun), out);
+    const events = open.end(this.#logprobsOf(part), isRun);
+    this.#hold.pass(part, this.#withStep(open, events), out);
     if (this.#call?.wasWrapped) this.#options.builtins?.onWrappedCode();
     if (part.kind === "builtin-call") this.#completeCall = this.#call?.toWritten(part, open.text);
     this.#call = undefined;
@@ -245,6 +249,13 @@ export class PartEmitter implements PartOrigin {
     if (part.kind === "tool-call" && !open.isStarted) {
       this.#counts.set(part.kind, this.count(part.kind) - 1);
     }
+  }
+
+  /** The end of a call of the client's has what was sampled for it. */
+  #withStep({ part, text, isStarted }: OpenPart, events: readonly TurnEvent[]): TurnEvent[] {
+    if (part.kind !== "tool-call" || !isStarted) return [...events];
+    const sampled = this.#options.cutStep(part.name, text);
+    return events.map((event) => (event.type === "part-end" ? { ...event, sampled } : event));
   }
 
   #logprobsOf({ kind }: Part): TokenLogprob[] {

@@ -1,7 +1,7 @@
 /** The parts of a turn for those that the parser finds: with call ids, and with calls that the gateway runs told apart. */
-import { type CallHeader, formOf } from "../../harmony/call-form.ts";
+import { formOf } from "../../harmony/call-form.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
-import { isBuiltInTool } from "../../harmony/recipient.ts";
+import { withForm } from "../call-id.ts";
 import type { ApprovedCall, Part } from "../turn.ts";
 import { type EmittedBuiltins, toBuiltinPart } from "./open-call.ts";
 
@@ -40,14 +40,7 @@ export function toPart(
   const form = choosesHeaders ? { form: formOf(event.header)?.name ?? "other" } : {};
   const recipient = event.part === "builtin-call" ? name : builtins?.recipientOf(name);
   if (recipient === undefined) {
-    return { kind: "tool-call", id, name, ...sampledHeader(event), ...form };
+    return { kind: "tool-call", id: withForm(id, event.header), name, ...form };
   }
   return { ...toBuiltinPart({ id, name: recipient }, builtins, approved), ...form };
-}
-
-/** The client's calls of tools of the model's training are put back into the prompt as they were sampled. */
-function sampledHeader({ header, ...event }: PartStart): { readonly header?: CallHeader } {
-  if (event.part !== "tool-call" || header?.order === undefined) return {};
-  const { recipient, ...written } = header;
-  return recipient === event.name && isBuiltInTool(event.name) ? { header: written } : {};
 }

@@ -8,6 +8,7 @@ import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { createRenderer, type Layout, type Renderer } from "../../harmony/render.ts";
 import { type TokenId, o200kHarmony } from "../../tokenizer/index.ts";
 import { type Pause, runInSlices } from "../../streams/slices.ts";
+import { sampledPieces } from "../sampled/put-back.ts";
 import { TEXT_BUDGET } from "./text-budget.ts";
 import { TurnError } from "../turn-error.ts";
 
@@ -42,7 +43,10 @@ export function renderPrompt(
   const { contextLength = LONGEST_CONTEXT } = options;
   checkFits(leastTokens(kept, contextLength), options.contextLength);
   const { tenant: scope } = options;
-  const steps = rendererFor(options.layout).renderCompletionInSteps({ messages: kept }, { scope });
+  const steps = rendererFor(options.layout).renderCompletionInSteps(
+    { messages: kept },
+    { scope, sampled: sampledPieces },
+  );
   return runInSlices(steps, withCheck(options));
 }
 

@@ -25,8 +25,26 @@ export interface Transcript {
   openMessage(start: readonly TokenId[]): void;
   /** Nothing follows the `<|start|>assistant` at the end. */
   isAtMessageStart(): boolean;
+  /** What was appended behind the position, text as our tokenizer's ids. */
+  since(position: TranscriptPosition): Appended;
   /** A snapshot of the transcript. */
   prompt(): CountedPrompt;
+}
+
+/** A place between two appended ids, or characters of text. */
+export interface TranscriptPosition {
+  readonly run: number;
+  readonly at: number;
+}
+
+export const BEGINNING: TranscriptPosition = { run: 0, at: 0 };
+
+interface Appended {
+  readonly ids: TokenId[];
+  /** The position behind them. */
+  readonly to: TranscriptPosition;
+  /** Some of it is text. */
+  readonly isText: boolean;
 }
 
 export interface CountedPrompt extends Prompt {
@@ -104,6 +122,18 @@ class GrowingTranscript implements Transcript {
 
   isAtMessageStart(): boolean {
     return this.#atMessageStart;
+  }
+
+  since({ run, at }: TranscriptPosition): Appended {
+    const ids: TokenId[] = [];
+    let isText = false;
+    for (const [index, each] of this.#runs.slice(run).entries()) {
+      const rest = index === 0 ? each.slice(at) : each;
+      if (typeof rest === "string") isText ||= rest !== "";
+      for (const id of typeof rest === "string" ? this.#tokenizer.encode(rest) : rest) ids.push(id);
+    }
+    const last = this.#runs.length - 1;
+    return { ids, to: { run: Math.max(0, last), at: this.#runs[last]?.length ?? 0 }, isText };
   }
 
   prompt(): CountedPrompt {

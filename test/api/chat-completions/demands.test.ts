@@ -68,7 +68,7 @@ describe("a custom tool with one string argument", () => {
       ],
     });
     expect(engine.prompts.at(-1)).toContain(
-      'to=functions.shell<|channel|>commentary <|constrain|>json<|message|>{"input":"ls"}<|call|>' +
+      '<|channel|>commentary to=functions.shell <|constrain|>json<|message|>{"input":"ls"}<|call|>' +
         "<|start|>functions.shell to=assistant<|channel|>commentary<|message|>a.txt<|end|>",
     );
   });

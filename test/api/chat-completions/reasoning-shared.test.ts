@@ -178,7 +178,7 @@ describe("a failing store fails no request, and the loss is reported", () => {
 
   test("full: entries that fit are stored", async () => {
     const engine = scriptedEngine(loopScripts("one"));
-    const app = createTestApp({ engine, settings: { storeMaxEntries: 1 } });
+    const app = createTestApp({ engine, settings: { storeMaxEntries: 2 } });
     const { outcomes } = await runLoop(app.post, { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "lost", "lost"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([

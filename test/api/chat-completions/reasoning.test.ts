@@ -140,7 +140,7 @@ test("reasoning is restored at its original position", async () => {
       "<|start|>assistant<|channel|>analysis<|message|>First.<|end|>" +
       "<|start|>assistant<|channel|>analysis<|message|>Second.<|end|>" +
       "<|start|>assistant<|channel|>commentary<|message|>One moment.<|end|>" +
-      '<|start|>assistant to=functions.step<|channel|>commentary <|constrain|>json<|message|>{"n":1}<|call|>' +
+      '<|start|>assistant<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>' +
       "<|start|>functions.step to=assistant<|channel|>commentary<|message|>ok<|end|><|start|>assistant",
   );
 });
@@ -199,10 +199,11 @@ describe("once a turn is finished", () => {
       },
     });
     const { messages } = await runLoop(app.post, { remember: forgetful });
-    expect(asked.length).toBe(1 + 2 + 3);
+    // The reasoning around each call, and its step as it was sampled.
+    expect(asked.length).toBe(2 * (1 + 2 + 3));
     asked.length = 0;
     await runLoop(app.post, { remember: forgetful, messages });
-    expect(asked.length).toBe(1 + 2 + 3);
+    expect(asked.length).toBe(2 * (1 + 2 + 3));
   });
 
   test("a prefill does not end the loop", async () => {

@@ -44,7 +44,7 @@ function gatewayWith(scripts: readonly Script[], settings: Record<string, unknow
   const engine = scriptedEngine(scripts);
   const { fetch } = lazyGateway({
     models: [{ id: MODEL, engine, contextLength: 131_072 }],
-    settings: { sealingKeys: [SEALING_KEY], date: "2026-11-21", ...settings },
+    settings: { sealingKeys: [SEALING_KEY], date: "2026-11-21", layout: "reference", ...settings },
   });
   return { engine, fetch };
 }

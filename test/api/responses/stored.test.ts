@@ -217,7 +217,7 @@ describe("a response continued by its id", () => {
     );
     const user = (text: string) => `<|start|>user<|message|>${text}<|end|>`;
     const exchange =
-      "<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>{}<|call|>" +
+      "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>" +
       "<|start|>functions.f to=assistant<|channel|>commentary<|message|>ok<|end|>";
     const reasoning = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>";
     expect(bodies[1]).toContain(`<|end|>${user("Go.")}${reasoning}${exchange}<|start|>assistant`);

@@ -53,7 +53,7 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
     return inProcess(options);
   const gateway = lazyGateway({
     models: [{ id: MODEL, engine, ...(contextLength !== undefined && { contextLength }) }],
-    settings: { log: "debug", ...settings },
+    settings: { log: "debug", layout: "reference", ...settings },
   });
   return {
     get logged() {
@@ -68,9 +68,16 @@ function inProcess(options: ResponsesAppOptions): ResponsesApp {
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
-    settings: testSettings(settings),
+    settings: testSettings({ layout: "reference", ...settings }),
     models: createModels(
-      [{ id: MODEL, engine, ...(contextLength !== undefined && { contextLength }) }],
+      [
+        {
+          id: MODEL,
+          engine,
+          layout: "reference",
+          ...(contextLength !== undefined && { contextLength }),
+        },
+      ],
       { newCallId: () => `call_${randomId()}` },
     ),
     ...(store && { store }),

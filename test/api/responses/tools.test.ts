@@ -153,7 +153,7 @@ describe("a namespace", () => {
       ],
     });
     expect(engine.prompts[1]).toContain(
-      "<|channel|>analysis<|message|>Ask the server.<|end|><|start|>assistant to=mcp__weather.get_weather",
+      "<|channel|>analysis<|message|>Ask the server.<|end|><|start|>assistant<|channel|>commentary to=mcp__weather.get_weather",
     );
   });
 
@@ -341,7 +341,7 @@ describe("a custom tool", () => {
       input: [{ type: "custom_tool_call_output", call_id: call?.call_id, output: "Done!" }],
     });
     expect(engine.prompts[1]).toContain(
-      "Patch it.<|end|><|start|>assistant to=functions.apply_patch<|channel|>commentary<|message|>*** Begin",
+      "Patch it.<|end|><|start|>assistant<|channel|>commentary to=functions.apply_patch<|message|>*** Begin",
     );
   });
 

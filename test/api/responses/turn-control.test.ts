@@ -16,9 +16,12 @@ async function codexEvents(script: Script, body: object, contextLength?: number)
   const { testSettings } = await import("../../helpers/gateway.ts");
   const app = createApp({
     settings: testSettings({}),
-    models: createModels([{ id: MODEL, engine, ...(contextLength && { contextLength }) }], {
-      newCallId: () => "call_1",
-    }),
+    models: createModels(
+      [{ id: MODEL, engine, layout: "reference", ...(contextLength && { contextLength }) }],
+      {
+        newCallId: () => "call_1",
+      },
+    ),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
     now: () => Date.now(),
     randomId: () => "0",

@@ -1,0 +1,84 @@
+/**
+ * Reads the ids of one message of the assistant, from `<|start|>` to the token that ends it, strictly: ids from a store are not
+ * trusted.
+ */
+import {
+  FIRST_SPECIAL_ID,
+  isSpecial,
+  o200kHarmony,
+  type TokenId,
+  type Tokenizer,
+} from "../tokenizer/index.ts";
+import type { Message } from "./conversation.ts";
+import { Piece, specialPiece } from "./pieces.ts";
+import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, START } from "./tokens.ts";
+import { readWrittenHeader, type TranscriptSection } from "./transcript-header.ts";
+
+export interface ReadSpan {
+  readonly message: Message;
+  readonly pieces: readonly Piece[];
+}
+
+const ASSISTANT = "assistant";
+/**
+ * Undefined: it is anything else, such as a message of another role, two messages, a control token within the body, or an id
+ * that gpt-oss does not have.
+ */
+export function readSpan(
+  ids: readonly TokenId[],
+  tokenizer: Tokenizer = o200kHarmony(),
+): ReadSpan | undefined {
+  const end = ids.length - 1;
+  const body = ids.indexOf(MESSAGE) + 1;
+  const closer = ids[end];
+  if (ids[0] !== START || body === 0 || end < body) return undefined;
+  if (decode(ids.slice(1, 2), tokenizer) !== ASSISTANT) return undefined;
+  if (closer !== END && closer !== CALL) return undefined;
+
+  const pieces: Piece[] = [specialPiece(START)];
+  const sections: TranscriptSection[] = [];
+  let after: TranscriptSection["after"] = "start";
+  let from = 1;
+  for (let at = 1; at < body; at++) {
+    const id = ids[at];
+    if (id === undefined || !isSpecial(id)) continue;
+    if (id !== CHANNEL && id !== CONSTRAIN && id !== MESSAGE) return undefined;
+    const run = ids.slice(from, at);
+    const text = decode(run, tokenizer);
+    if (text === undefined) return undefined;
+    sections.push({ after, text });
+    pieces.push(...toHeaderPieces(run, text, after), specialPiece(id));
+    after = id === CHANNEL ? "channel" : "constrain";
+    from = at + 1;
+  }
+  const run = ids.slice(body, end);
+  const content = decode(run, tokenizer);
+  const [author] = sections;
+  if (content === undefined || author === undefined) return undefined;
+  if (author.text !== ASSISTANT && !author.text.startsWith(`${ASSISTANT} to=`)) return undefined;
+  const header = readWrittenHeader(sections, undefined);
+  if (header.role !== ASSISTANT || header.name !== undefined) return undefined;
+  if ((closer === CALL) !== (header.recipient !== undefined)) return undefined;
+  if (content !== "") pieces.push(new Piece(content, run, false));
+  pieces.push(specialPiece(closer));
+  return { message: { ...header, content }, pieces };
+}
+
+/** Undefined: an id is special, or none of the vocabulary's. */
+function decode(ids: readonly TokenId[], tokenizer: Tokenizer): string | undefined {
+  return ids.every((id) => Number.isInteger(id) && id >= 0 && id < FIRST_SPECIAL_ID)
+    ? tokenizer.decode(ids)
+    : undefined;
+}
+
+/** The author is a piece of its own, as the renderer writes it. */
+function toHeaderPieces(
+  ids: readonly TokenId[],
+  text: string,
+  after: TranscriptSection["after"],
+): Piece[] {
+  if (ids.length === 0) return [];
+  if (after !== "start" || ids.length === 1) return [new Piece(text, ids, false)];
+  const rest = text.slice(ASSISTANT.length);
+  return [new Piece(ASSISTANT, ids.slice(0, 1), false), new Piece(rest, ids.slice(1), false)];
+}

@@ -1,0 +1,109 @@
+/**
+ * Which messages of a history are written into the prompt as they were sampled, and why others are not. Kept beside the
+ * messages, which stay as the client's history has them.
+ */
+import type { Message } from "../../harmony/conversation.ts";
+import type { Piece } from "../../harmony/pieces.ts";
+import type { ReadSpan } from "../../harmony/read-span.ts";
+import { isSameMessage } from "../../harmony/same-message.ts";
+import type { SampledStep } from "./sampled-step.ts";
+
+/**
+ * - `not-found`: nothing is stored for the call
+ * - `damaged`: what is stored cannot be read
+ * - `arguments`, `reasoning`, `text`: the client sent another text than it was given
+ * - `repaired`: the model's output had to be repaired
+ * - `steered`: the gateway rejected an attempt, or wrote something between
+ * - `edited`: something before the step is not as it was
+ */
+export const RENDERED_BECAUSE = [
+  "not-found",
+  "damaged",
+  "arguments",
+  "reasoning",
+  "text",
+  "repaired",
+  "steered",
+  "edited",
+] as const;
+
+export type RenderedBecause = (typeof RENDERED_BECAUSE)[number];
+
+export interface PutBack {
+  /** Absent: the message is rendered from the client's text. */
+  readonly pieces?: readonly Piece[];
+  /** Ids between the start of the step and the message, when it was sampled. */
+  readonly at?: number;
+  readonly because?: RenderedBecause;
+  /** Of the call that ends a step. */
+  readonly step?: SampledStep | undefined;
+  /** The header of the call is in the form that its id names. */
+  readonly hasForm?: boolean;
+}
+
+/** A step as it is read from the store. */
+export interface ReadStep {
+  readonly step: SampledStep;
+  /** Of each span, in order. Undefined: it is not the assistant's, or damaged. */
+  readonly spans: readonly (ReadSpan | undefined)[];
+}
+
+const notes = new WeakMap<Message, PutBack>();
+
+export function putBackOf(message: Message): PutBack | undefined {
+  return notes.get(message);
+}
+
+export function sampledPieces(message: Message): readonly Piece[] | undefined {
+  return notes.get(message)?.pieces;
+}
+
+/**
+ * Notes how the messages of a step are written: those of the assistant since the call before, the last of which is the call.
+ * Each takes the next span that says the same.
+ */
+export function putBackStep(
+  messages: readonly Message[],
+  stored: ReadStep | "damaged" | undefined,
+  hasForm: boolean,
+): void {
+  const read = stored === "damaged" ? undefined : stored;
+  const call = messages.at(-1);
+  let next = 0;
+  for (const message of messages) {
+    const spans = read?.spans ?? [];
+    const index = spans.findIndex(
+      (span, at) => at >= next && span !== undefined && isSameMessage(span.message, message),
+    );
+    const own = message === call ? { step: read?.step, hasForm } : {};
+    if (index === -1) {
+      notes.set(message, { because: whyNot(message, stored, next), ...own });
+      continue;
+    }
+    const { pieces } = spans[index] ?? {};
+    const { at } = read?.step.spans[index] ?? {};
+    notes.set(message, { ...(pieces && { pieces }), ...(at !== undefined && { at }), ...own });
+    next = index + 1;
+  }
+}
+
+function whyNot(
+  message: Message,
+  stored: ReadStep | "damaged" | undefined,
+  from: number,
+): RenderedBecause {
+  if (stored === undefined) return "not-found";
+  if (stored === "damaged") return "damaged";
+  const rest = stored.spans.slice(from);
+  const { recipient, channel } = message;
+  const isChanged = rest.some((span) => {
+    if (span === undefined) return false;
+    const { message: sampled } = span;
+    return recipient === undefined
+      ? sampled.recipient === undefined && sampled.channel === channel
+      : sampled.recipient !== undefined;
+  });
+  if (!isChanged) return rest.includes(undefined) ? "damaged" : "repaired";
+  if (recipient !== undefined) return "arguments";
+  return channel === "analysis" ? "reasoning" : "text";
+}

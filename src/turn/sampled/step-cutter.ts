@@ -1,0 +1,113 @@
+/**
+ * Cuts what the model has written into messages, at the end of each call of the client's, and keeps those that may be put
+ * back into a later prompt: the ones that the parser reads without a repair. A malformed header that is put back would
+ * teach the model to write more of them.
+ */
+import { formOf } from "../../harmony/call-form.ts";
+import { digestOf, type IdsDigest, joinDigests } from "../../harmony/ids-digest.ts";
+import { createParser, type Parser, type ParserOptions } from "../../harmony/parse.ts";
+import type { MessagePrefixes } from "../../harmony/message-prefixes.ts";
+import type { RenderedPrompt } from "../../harmony/prompt.ts";
+import { readSpan } from "../../harmony/read-span.ts";
+import { CALL, START } from "../../harmony/tokens.ts";
+import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
+import { BEGINNING, type Transcript, type TranscriptPosition } from "../prompt/transcript.ts";
+import { digestOfMessages, type SampledSpan, type SampledStep } from "./sampled-step.ts";
+
+export interface StepCutter {
+  /** The call whose arguments are `text` has just ended. */
+  cut(name: string, text: string): SampledStep;
+}
+
+interface CutterDeps {
+  readonly prompt: RenderedPrompt;
+  readonly transcript: Transcript;
+  readonly tokenizer: Tokenizer;
+  readonly parsing: ParserOptions;
+  readonly prefixes: Pick<MessagePrefixes, "assistant">;
+}
+
+export function createStepCutter(deps: CutterDeps): StepCutter {
+  return new Cutter(deps);
+}
+
+class Cutter implements StepCutter {
+  readonly #deps: CutterDeps;
+  /** Of all ids up to the call before. Undefined: there was none. */
+  #before: IdsDigest | undefined;
+  #position: TranscriptPosition = BEGINNING;
+  /** The call before ended without a token: the engine does not return it. */
+  #hasHiddenEnd = false;
+
+  constructor(deps: CutterDeps) {
+    this.#deps = deps;
+  }
+
+  cut(name: string, text: string): SampledStep {
+    const { prompt, transcript, prefixes } = this.#deps;
+    const { ids: added, to, isText } = transcript.since(this.#position);
+    const start = this.#before ?? digestOfMessages(prompt);
+    const ids = this.#before === undefined ? [...prefixes.assistant, ...added] : added;
+    if (this.#hasHiddenEnd && ids[0] === CALL) ids.shift();
+    this.#hasHiddenEnd = ids.at(-1) !== CALL;
+    if (this.#hasHiddenEnd) ids.push(CALL);
+    const end = joinDigests(start, digestOf(ids));
+    this.#before = end;
+    this.#position = to;
+    return { start, end, spans: this.#cleanSpans(ids, name, text), isText };
+  }
+
+  #cleanSpans(ids: readonly TokenId[], name: string, text: string): SampledSpan[] {
+    const spans = splitAtStarts(ids);
+    const reader = new CleanReader(this.#deps);
+    return spans.filter((span, index) => {
+      const call = index === spans.length - 1 ? { name, text } : undefined;
+      return reader.isClean(span.ids, call);
+    });
+  }
+}
+
+function splitAtStarts(ids: readonly TokenId[]): SampledSpan[] {
+  const starts = [...ids.keys()].filter((at) => ids[at] === START);
+  return starts.map((at, index) => ({ at, ids: ids.slice(at, starts[index + 1]) }));
+}
+
+/** Reads messages one after the other, as the turn's parser did. */
+class CleanReader {
+  readonly #deps: Pick<CutterDeps, "tokenizer" | "parsing">;
+  #parser: Parser | undefined;
+
+  constructor(deps: CutterDeps) {
+    this.#deps = deps;
+  }
+
+  isClean(ids: readonly TokenId[], call: { name: string; text: string } | undefined): boolean {
+    const { tokenizer, parsing } = this.#deps;
+    if (readSpan(ids, tokenizer) === undefined) {
+      this.#parser = undefined;
+      return false;
+    }
+    // A parser begins behind `<|start|>assistant`.
+    const isFirst = this.#parser === undefined || this.#parser.done;
+    const parser = isFirst ? createParser(tokenizer, parsing) : this.#parser;
+    this.#parser = parser;
+    const events = parser?.pushIds(isFirst ? ids.slice(2) : ids) ?? [];
+    if (ids.at(-1) === CALL) {
+      events.push(...(parser?.end("stop") ?? []));
+      this.#parser = undefined;
+    }
+    if ((parser?.recoveries.size ?? 0) > 0) {
+      this.#parser = undefined;
+      return false;
+    }
+    const [start, ...others] = events.flatMap((event) =>
+      event.type === "part-start" ? [event] : [],
+    );
+    if (start === undefined || others.length > 0 || start.part === "content") return false;
+    const isCall = start.part === "tool-call" || start.part === "builtin-call";
+    if (isCall && formOf(start.header) === undefined) return false;
+    if (call === undefined) return true;
+    const text = events.flatMap((event) => (event.type === "part-delta" ? [event.text] : []));
+    return start.part === "tool-call" && start.name === call.name && text.join("") === call.text;
+  }
+}
