@@ -145,8 +145,13 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
 
   app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
   if (deps.pages !== false) {
-    const hasInspector = deps.inspector !== undefined;
-    app.route("/", pageRoutes(deps.models, settings.keys.length > 0, hasInspector));
+    const pages = {
+      models: deps.models,
+      hasKeys: settings.keys.length > 0,
+      hasInspector: deps.inspector !== undefined,
+      publicUrl: settings.publicUrl,
+    };
+    app.route("/", pageRoutes(pages));
   }
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {

@@ -30,6 +30,7 @@ const OTHER_COMMANDS = new Set([
   "config",
   "claude",
   "codex",
+  "connect",
 ]);
 
 export function readCommand(command: string): ReadCommand {

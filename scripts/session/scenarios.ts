@@ -21,8 +21,8 @@ export interface Scenario {
 const CHAT = "http://127.0.0.1:8787/v1/chat/completions";
 const HELLO = '{"messages":[{"role":"user","content":"Hello!"}]}';
 const ASK = `curl -s ${CHAT} -d '${HELLO}'`;
-const STARTED = /^\d\d:\d\d:\d\d {2}ready/m;
-const WAITING = /^\d\d:\d\d:\d\d {2}waiting/m;
+const STARTED = /^\d\d:\d\d:\d\d {2}✓/m;
+const WAITING = /^\d\d:\d\d:\d\d {2}✗/m;
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -59,10 +59,10 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     title: "A wrong invocation",
-    text: "One sentence each; `test/node/wrong-invocations.test.ts` has over sixty.",
+    text: "One sentence each; `test/node/wrong-invocations.test.ts` has over eighty.",
     before: [
       "harmony-gateway --prot 8080",
-      "harmony-gateway http://127.0.0.1:8000",
+      "harmony-gateway gpu:8000",
       "harmony-gateway --model llama3",
       "harmony-gateway --host 0.0.0.0",
       "harmony-gateway render missing.json",

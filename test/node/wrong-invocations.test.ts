@@ -117,6 +117,24 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "backends in ~/backend.json: backends[0]: there is no urll. Did you mean url?",
   ],
   // Other commands
+  ["connect codexx", "connect: there is no client codexx. Did you mean codex?"],
+  [
+    "connect",
+    "connect: name a client. Clients: codex, claude-code, opencode, continue, open-webui, python, typescript, anthropic.",
+  ],
+  [
+    "connect codex now",
+    "connect: name one client; its own arguments follow --. Clients: codex, claude-code, opencode, continue, open-webui, python, typescript, anthropic.",
+  ],
+  [
+    "connect codex --gateway here",
+    '--gateway: expected a URL that begins with http:// or https://, got "here".',
+  ],
+  ["connect codex --wirte", "--wirte: there is no such flag. Did you mean --write?"],
+  [
+    "connect codex --gateway http://127.0.0.1:1",
+    "No gateway answers at http://127.0.0.1:1. Start it, or name another one with --gateway, for instance --gateway https://llm.example.com.",
+  ],
   ["claude --prot 1", "--prot: there is no such flag. Did you mean --port?"],
   ["config --prot 1", "--prot: there is no such flag. Did you mean --port?"],
   ["key a b", "key: give one name for the client, not 2."],

@@ -7,13 +7,26 @@ import { PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
 import { openApiDocument } from "./openapi.ts";
 
-/** @param hasInspector the inspector is on: the landing page links to it. */
-export function pageRoutes(models: Models, hasKeys: boolean, hasInspector: boolean): Hono<ApiEnv> {
+export interface PageOptions {
+  readonly models: Models;
+  readonly hasKeys: boolean;
+  /** The inspector is on: the landing page links to it. */
+  readonly hasInspector: boolean;
+  /** Where clients reach the gateway. Undefined: where the page was requested. */
+  readonly publicUrl: string | undefined;
+}
+
+export function pageRoutes({
+  models,
+  hasKeys,
+  hasInspector,
+  publicUrl,
+}: PageOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/", (c) => {
     // Programs get a 404 that names the APIs' paths.
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
-    const { origin } = new URL(c.req.url);
+    const origin = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.url).origin;
     return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });
   routes.get("/api", (c) => c.html(apiPage(), 200, PAGE_HEADERS));

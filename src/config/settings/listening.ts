@@ -1,6 +1,6 @@
 /** The settings of the group `listening`: where the gateway listens, and how it stops. */
 import * as z from "zod";
-import { milliseconds, setting } from "../setting.ts";
+import { milliseconds, setting, url } from "../setting.ts";
 
 export function listeningSettings() {
   return {
@@ -12,6 +12,11 @@ export function listeningSettings() {
     port: setting("listening", () => z.int().min(0).max(65_535), {
       default: 8787,
       description: "Port to listen on. 0: any free port.",
+    }),
+    publicUrl: setting("listening", url, {
+      description:
+        "Where clients reach the gateway, if a proxy stands before it: https://llm.example.com, or with the path that the proxy " +
+        "cuts off. For the addresses that are printed at the start and on the page /. Absent: `host` and `port`.",
     }),
     reusePort: setting("listening", z.boolean, {
       default: false,

@@ -22,6 +22,7 @@ Usage
   harmony-gateway doctor [settings]     ask an engine what the gateway relies on; what to change
   harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
   harmony-gateway store [action]        count, prune or delete what the file of state has
+  harmony-gateway connect <client>      print or write a client's settings, or start it with them
   harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
   harmony-gateway codex [settings]      print a config.toml for Codex
   harmony-gateway codex catalog [settings]  print the models as Codex's catalogue
@@ -43,6 +44,38 @@ Settings
 `;
 
 const WIDTH = 96;
+
+/** Of the commands without options of their own. */
+export const SHORT_USAGES: Readonly<Record<string, string>> = {
+  serve: `\
+harmony-gateway serve [settings]    serve; the same as without a command
+
+--help lists the most common settings, --help all every one, --help <setting> one.`,
+  key: `\
+harmony-gateway key [name]       create a key for a client, and its hash for the setting keys
+harmony-gateway key --sealing    create a key for the setting sealingKeys`,
+  claude: `\
+harmony-gateway claude [settings]    print the variables that connect Claude Code to a gateway with these settings
+
+harmony-gateway connect claude-code takes them from the running gateway instead.`,
+  codex: `\
+harmony-gateway codex [settings]            print a config.toml for a gateway with these settings
+harmony-gateway codex catalog [settings]    print its models as Codex's catalogue
+
+harmony-gateway connect codex takes them from the running gateway instead.`,
+  config: `\
+harmony-gateway config [settings]    print the settings in effect, without secrets`,
+};
+
+/** The entry of one setting, by its name or flag: `port`, `--max-body-bytes`. Undefined: there is none. */
+export function toSettingHelp(word: string): string | undefined {
+  const setting = describedSettings().find(
+    ({ name, flag, variable }) =>
+      word === name || word === variable || `--${word}` === flag || word === flag,
+  );
+  if (setting === undefined) return undefined;
+  return `${toHelpEntry(setting)}      Variable: ${setting.variable}; in the file: ${setting.name}`;
+}
 
 /** Fits a terminal of 24 lines and 80 columns. */
 export function toShortHelp(): string {
@@ -69,8 +102,8 @@ Messages APIs, on top of inference servers that only complete text.
   convert, doctor    convert conversations; say what is wrong with an engine
   replay             run a turn again that --capture <folder> has recorded
   key, store         make a client key; count or delete what a file keeps
-  claude             print the variables for Claude Code
-  codex, config      print Codex's config.toml; print the settings in effect
+  connect <client>   settings for Codex, Claude Code, opencode, Continue, SDKs
+  config             print the settings in effect
 
   --help all lists every setting and engine; --version prints the version.`;
 

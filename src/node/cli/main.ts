@@ -7,13 +7,14 @@ import { lazy } from "../../lazy.ts";
 import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
+import { CONNECT_USAGE, runConnect } from "./connect/command.ts";
 import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
 import { createConsoleLog } from "../console/console-log.ts";
 import { openLogOutput } from "../console/log-output.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { DOCTOR_USAGE } from "./doctor/usage.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { toFullHelp, toShortHelp } from "./help.ts";
+import { SHORT_USAGES, toFullHelp, toSettingHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./parse.ts";
 import { RENDER_USAGE, runRender } from "./render.ts";
 import { runKey } from "./key.ts";
@@ -45,6 +46,7 @@ const COMMANDS = [
   "doctor",
   "key",
   "store",
+  "connect",
   "claude",
   "codex",
   "config",
@@ -95,6 +97,8 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return replay(rest, io);
     case "doctor":
       return doctor(rest, io);
+    case "connect":
+      return connect(rest, io);
     case "claude":
       return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
     case "codex": {
@@ -127,14 +131,26 @@ function explainCommand(command: string): string {
   return `There is no command ${command}.${hint}`;
 }
 
+const USAGES: Readonly<Record<string, string>> = {
+  connect: CONNECT_USAGE,
+  convert: CONVERT_USAGE,
+  doctor: DOCTOR_USAGE,
+  parse: PARSE_USAGE,
+  render: RENDER_USAGE,
+  replay: REPLAY_USAGE,
+  store: STORE_USAGE,
+  ...SHORT_USAGES,
+};
+
+/** Of a command, of a setting (`--help port`, `--port --help`), of everything (`--help all`), or the short one. */
 function helpFor(args: readonly string[]): string {
-  if (args.includes("render")) return RENDER_USAGE;
-  if (args.includes("convert")) return CONVERT_USAGE;
-  if (args.includes("replay")) return REPLAY_USAGE;
-  if (args.includes("doctor")) return DOCTOR_USAGE;
-  if (args.includes("parse")) return PARSE_USAGE;
-  if (args[0] === "store") return STORE_USAGE;
-  return args.includes("all") ? toFullHelp() : toShortHelp();
+  const words = args.filter((arg) => arg !== "--help" && arg !== "-h" && arg !== "help");
+  const command = words.find((word) => Object.hasOwn(USAGES, word));
+  if (command !== undefined) return USAGES[command] ?? "";
+  if (words.includes("all")) return toFullHelp();
+  return (
+    words.map((word) => toSettingHelp(word)).find((text) => text !== undefined) ?? toShortHelp()
+  );
 }
 
 /** Prints the result, or what is wrong with the arguments or the input. */
@@ -170,6 +186,16 @@ async function convert(args: readonly string[], io: CommandIo): Promise<void> {
     if (code !== 0) io.fail(code);
   } catch (error) {
     refuse(error, io, CONVERT_USAGE);
+  }
+}
+
+async function connect(args: readonly string[], io: CommandIo): Promise<void> {
+  try {
+    const { environment } = io;
+    const code = await runConnect(args, { environment, print: (text) => io.print(text) });
+    if (code !== 0) io.fail(code);
+  } catch (error) {
+    refuse(error, io, CONNECT_USAGE);
   }
 }
 

@@ -118,14 +118,15 @@ async function openGateway(
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.debug("settings", withoutSecrets(settings));
+  const origin = (settings.publicUrl ?? baseUrl.replace(/\/v1$/, "")).replace(/\/+$/, "");
   log.info("start", {
-    baseUrl,
+    baseUrl: `${origin}/v1`,
     version: readVersion(),
     keys: settings.keys.length,
     store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
     seconds: process.uptime(),
     backends: generations.backends,
-    inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
+    inspect: recording.inspector?.toUrl(origin),
     ...(recording.inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });

@@ -1,3 +1,4 @@
+import { main } from "../../../src/node/cli/main.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -63,3 +64,31 @@ test("the short help names only existing flags", () => {
   const named = toShortHelp().match(/--[a-z-]+/g) ?? [];
   expect(named.filter((flag) => !known.has(flag))).toEqual([]);
 });
+
+test.each(["connect", "key", "claude", "codex", "config", "serve", "doctor", "store"])(
+  "%s has a usage of its own",
+  async (command) => {
+    for (const args of [
+      [command, "--help"],
+      ["help", command],
+      ["--help", command],
+    ]) {
+      const printed: string[] = [];
+      await main(args, { ...QUIET, print: (text) => printed.push(text) });
+      expect(printed.join("")).toMatch(new RegExp(`^harmony-gateway ${command} `));
+    }
+  },
+);
+
+test.each(["maxBodyBytes", "max-body-bytes", "--max-body-bytes", "HARMONY_GATEWAY_MAX_BODY_BYTES"])(
+  "--help %s explains the setting",
+  async (word) => {
+    const printed: string[] = [];
+    await main(["--help", word], { ...QUIET, print: (text) => printed.push(text) });
+    expect(printed.join("")).toMatch(
+      /^ {2}--max-body-bytes <bytes>\n {6}[^]*\n {6}Variable: HARMONY_GATEWAY_MAX_BODY_BYTES; in the file: maxBodyBytes$/,
+    );
+  },
+);
+
+const QUIET = { environment: {}, print: () => {}, printError: () => {}, fail: () => {} };
