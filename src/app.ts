@@ -33,6 +33,7 @@ import {
 import type { Store } from "./store/store.ts";
 import { watchReasoning } from "./store/watch-reasoning.ts";
 import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
+import { type Audit, createAudit } from "./telemetry/audit.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
@@ -83,6 +84,8 @@ export interface AppDeps {
   readonly registry?: Registry;
   /** Records turns while somebody listens to it. Absent: no turns are recorded. */
   readonly recorder?: Recorder | undefined;
+  /** Takes the lines of the audit, each with its line break. Absent: there is no audit. */
+  readonly writeAudit?: ((line: string) => void) | undefined;
   /** Traces may hold prompts and answers. Default: false. */
   readonly tracesContent?: boolean;
   /** Serves the public pages, `/` and `/api`. Default: true. */
@@ -179,7 +182,10 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   return app;
 }
 
-function createServices(deps: AppDeps, registry: Registry): ApiServices {
+function createServices(
+  deps: AppDeps,
+  registry: Registry,
+): ApiServices & { readonly audit: Audit | undefined } {
   const { settings, log, now, clock = monotonicMs, shutdown = createShutdown() } = deps;
   const meters = createMeters(registry);
   registerBackendMetrics(deps.models, registry);
@@ -192,13 +198,16 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     logContent: settings.logContent,
     keys: new Set(settings.keys.map(({ name }) => name)),
   });
-  const models = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
+  const traced = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
+  const audit = deps.writeAudit && createAudit({ write: deps.writeAudit, now, clock });
+  const models = audit?.watchModels(traced) ?? traced;
   const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
   return {
     settings,
+    audit,
     models,
     pause: deps.pause ?? createPause(),
     reasoning: recorder ? watchReasoning(reasoning, recorder.noteSource) : reasoning,

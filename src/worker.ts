@@ -65,6 +65,9 @@ const MISCONFIGURED: ErrorDescription = {
 
 function createGatewayHandler(env: WorkerEnv): Handler {
   const settings = resolveSettings(readBindings(env), { public: true });
+  if (settings.auditFile !== undefined) {
+    throw new SettingsError(["auditFile: is available on Node only. Workers have no files."]);
+  }
   const log = createLog({
     level: settings.log,
     now: Date.now,

@@ -57,6 +57,11 @@ describe("settings", () => {
       "store kv:STORE: no KV namespace is bound under STORE.",
     ],
     [
+      "an audit in a file",
+      { HARMONY_GATEWAY_AUDIT_FILE: "audit.jsonl" },
+      "auditFile: is available on Node only. Workers have no files.",
+    ],
+    [
       "a store that Workers do not have",
       { HARMONY_GATEWAY_STORE: "redis://cache" },
       "store redis: is available on Node only. On Workers, use kv:BINDING.",

@@ -2,15 +2,18 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { toClientName } from "../../telemetry/client-name.ts";
+import type { Audit, AuditedRequest } from "../../telemetry/audit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Meters } from "../../telemetry/observe-models.ts";
 import type { ApiEnv, SentResponse } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { describeError, RequestError } from "../errors.ts";
 
 export interface RecordDeps {
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
+  /** Absent: there is no audit. */
+  readonly audit?: Audit | undefined;
 }
 
 /**
@@ -21,9 +24,10 @@ export const CLIENT_LEFT = 499;
 /** Requested every few seconds by load balancers and scrapers: logged at `debug` only. */
 const POLLED = new Set(["/health", "/ready", "/metrics"]);
 
-export function logRequests({ log, meters, now }: RecordDeps): MiddlewareHandler<ApiEnv> {
+export function logRequests({ log, meters, now, audit }: RecordDeps): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const started = now();
+    const endAudit = audit?.beginRequest(c.get("requestId"));
     await next();
     const { status } = c.res;
     // The route's pattern instead of the path, which can contain anything. It ends with * where only middleware matched.
@@ -42,7 +46,9 @@ export function logRequests({ log, meters, now }: RecordDeps): MiddlewareHandler
       reason: c.error instanceof RequestError ? c.error.reason : undefined,
     };
     const level = isMinor(c, route) ? "debug" : "info";
+    const audited = endAudit && !POLLED.has(route) ? toAudited(c, fields) : undefined;
     const write = (sent?: SentResponse) => {
+      endAudit?.(audited && { ...audited, ms: now() - started });
       log[level]("request", {
         ...fields,
         ...(sent && { sentMs: now() - started, bytes: sent.bytes }),
@@ -54,6 +60,28 @@ export function logRequests({ log, meters, now }: RecordDeps): MiddlewareHandler
     const afterResponse = isUpgrade ? undefined : afterResponseOf(c.env);
     if (afterResponse === undefined) write();
     else afterResponse(write);
+  };
+}
+
+/** The part of an audit's line that does not come from turns. */
+function toAudited(
+  c: Context<ApiEnv>,
+  fields: Pick<AuditedRequest, "method" | "route" | "status" | "ms"> & {
+    readonly tenant: string | undefined;
+    readonly client: string | undefined;
+  },
+): AuditedRequest {
+  const { method, route, status, ms, tenant, client } = fields;
+  return {
+    key: tenant ?? null,
+    client: client ?? null,
+    method,
+    route,
+    status,
+    error: c.error ? describeError(c.error).errorType : null,
+    effort: c.res.headers.get("x-harmony-reasoning-effort"),
+    reasoning: c.res.headers.get("x-harmony-cot"),
+    ms,
   };
 }
 

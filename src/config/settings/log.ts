@@ -15,6 +15,11 @@ export function logSettings() {
         "`text`: lines for people. `json`: a JSON object per line. auto: text on a terminal, JSON anywhere else, and " +
         "always JSON on Workers.",
     }),
+    auditFile: setting("log", () => z.string().min(1), {
+      description:
+        "File to which a JSON line is appended for each request: who asked for what, when and how it ended, tokens and times, " +
+        "and no content. Requests never wait for it: lines that cannot be written are dropped and counted. On Node only.",
+    }),
     logContent: setting("log", z.boolean, {
       default: false,
       description: "Log prompts, reasoning and answers too. For debugging only.",

@@ -40,6 +40,8 @@ export interface Shared {
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
   readonly tracesContent?: boolean;
+  /** Undefined: there is no audit. */
+  readonly writeAudit?: ((line: string) => void) | undefined;
   /** Undefined: the page is off. */
   readonly inspector: Inspector | undefined;
   /** Metrics continue when settings are read again. */

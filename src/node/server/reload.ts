@@ -34,6 +34,7 @@ const FIXED: readonly SettingName[] = [
   "maxInterpretersPerKey",
   "log",
   "logFormat",
+  "auditFile",
   "inspect",
   "inspectKey",
   "inspectMaxRecords",

@@ -18,6 +18,7 @@ import { createLlamas } from "../llama/engines.ts";
 import { openToolbox } from "../toolbox.ts";
 import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
+import { openAuditFile } from "../telemetry/audit-file.ts";
 import { startRecording } from "../telemetry/recording.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { readVersion } from "../version.ts";
@@ -82,6 +83,9 @@ async function openGateway(
   const llamas = opened.use(createLlamas(log));
   const { store, file } = opened.use(await openStore(settings));
   const { toolbox } = opened.use(await openToolbox(settings, log));
+  const { auditFile } = settings;
+  const audit =
+    auditFile === undefined ? undefined : opened.use(await openAuditFile(auditFile, log));
   const { isTerminal } = options;
   const listeners = { hasOwnEngines: options.models !== undefined, isTerminal };
   const recording = opened.use(await startRecording(settings, log, listeners));
@@ -96,6 +100,7 @@ async function openGateway(
     toolbox,
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,
+    writeAudit: audit?.write,
     inspector: recording.inspector,
     registry: createRegistry(),
     counts: new Map(),
@@ -104,6 +109,14 @@ async function openGateway(
     upgrade: webSockets?.upgrade,
   };
   registerProcessMetrics(shared.registry, droppedLines);
+  if (audit !== undefined) {
+    shared.registry.readings(
+      "harmony_gateway_audit_lines_dropped_total",
+      "Lines of the audit that could not be written: the disk is full, slow or gone.",
+      "counter",
+      () => [[{}, audit.dropped]],
+    );
+  }
   const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
   // Open until the server has closed: it says that the process is shutting down, and how many turns are left.

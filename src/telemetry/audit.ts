@@ -1,0 +1,214 @@
+/**
+ * The audit: a line of JSON for each request, written when its response and its turns have ended. It says who asked for what and
+ * what it took, and holds no text of users or models.
+ */
+import { EngineError } from "../engines/engine-error.ts";
+import { type Model, type Models, withTurnHook } from "../models/models.ts";
+import { consume, createPushStream } from "../streams/push-stream.ts";
+import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
+
+/** What is known of a request when its response has ended. */
+export interface AuditedRequest {
+  /** The key's name. */
+  readonly key: string | null;
+  /** The program, by its `user-agent`. */
+  readonly client: string | null;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  /** Of a refused request: OpenRouter's type of the error. */
+  readonly error: string | null;
+  readonly effort: string | null;
+  /** Where the reasoning of the running tool loop came from. */
+  readonly reasoning: string | null;
+  readonly ms: number;
+}
+
+/** Ends the request. Undefined: nothing is written of it. */
+export type EndRequest = (request: AuditedRequest | undefined) => void;
+
+export interface Audit {
+  /** The id may be one that the client chose, and so that of other requests too. */
+  beginRequest(id: string): EndRequest;
+  /** Adds up the turns of these models. */
+  watchModels(models: Models): Models;
+}
+
+export interface AuditDeps {
+  /** Takes a line. Must not throw, and must not wait. */
+  readonly write: (line: string) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+export function createAudit(deps: AuditDeps): Audit {
+  return new RequestAudit(deps);
+}
+
+/** The requests and turns of one id. */
+interface Group {
+  /** Requests whose response has not ended. */
+  open: number;
+  /** By tenant. */
+  readonly turns: Map<string, TurnSum>;
+}
+
+class RequestAudit implements Audit {
+  readonly #deps: AuditDeps;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(deps: AuditDeps) {
+    this.#deps = deps;
+  }
+
+  beginRequest(id: string): EndRequest {
+    const group = this.#groupOf(id);
+    group.open += 1;
+    return (request) => {
+      group.open -= 1;
+      const key = request?.key ?? "";
+      const sum = group.turns.get(key);
+      if (sum !== undefined && sum.request === undefined) sum.request = request;
+      // It has no turns, or they were counted for another request with the same id.
+      else if (request !== undefined) this.#write(id, request.key, request, undefined);
+      this.#settle(id, group);
+    };
+  }
+
+  watchModels(models: Models): Models {
+    return withTurnHook(models, (model, turn, signal, run) =>
+      createPushStream<TurnEvent>(async (consumer) => {
+        const group = this.#groupOf(turn.id);
+        const sum = getSum(group, turn.tenant, this.#deps.clock());
+        sum.begin(model, turn);
+        try {
+          await consume(run(turn, signal), (event) => {
+            if (event.type === "part-start") sum.noteOutput(this.#deps.clock());
+            else if (event.type === "end") sum.noteEnd(event);
+            return consumer(event);
+          });
+        } catch (error) {
+          sum.noteFailure(signal.aborted ? undefined : error);
+          throw error;
+        } finally {
+          sum.running -= 1;
+          this.#settle(turn.id, group);
+        }
+      }),
+    );
+  }
+
+  #groupOf(id: string): Group {
+    const known = this.#groups.get(id);
+    if (known !== undefined) return known;
+    const group: Group = { open: 0, turns: new Map() };
+    this.#groups.set(id, group);
+    return group;
+  }
+
+  /** Writes what has ended. A turn without a request, such as one in the background, has a line of its own. */
+  #settle(id: string, group: Group): void {
+    for (const [tenant, sum] of group.turns) {
+      if (sum.running > 0 || (sum.request === undefined && group.open > 0)) continue;
+      group.turns.delete(tenant);
+      this.#write(id, tenant, sum.request, sum);
+    }
+    if (group.open === 0 && group.turns.size === 0) this.#groups.delete(id);
+  }
+
+  #write(
+    id: string,
+    key: string | null,
+    request: AuditedRequest | undefined,
+    sum: TurnSum | undefined,
+  ): void {
+    const { now, clock, write } = this.#deps;
+    const line = {
+      time: new Date(now()).toISOString(),
+      id,
+      key,
+      client: request?.client ?? null,
+      method: request?.method ?? null,
+      route: request?.route ?? null,
+      status: request?.status ?? null,
+      error: request?.error ?? sum?.error ?? null,
+      model: sum?.model ?? null,
+      preset: sum?.preset ?? null,
+      effort: request?.effort ?? null,
+      reasoning: request?.reasoning ?? null,
+      finish: sum?.finish ?? null,
+      turns: sum?.turns ?? 0,
+      promptTokens: sum?.promptTokens ?? 0,
+      cachedTokens: sum?.cachedTokens ?? 0,
+      completionTokens: sum?.completionTokens ?? 0,
+      reasoningTokens: sum?.reasoningTokens ?? 0,
+      toolCalls: sum?.toolCalls ?? 0,
+      firstTokenMs: sum?.firstTokenMs ?? null,
+      ms: request?.ms ?? (sum === undefined ? null : clock() - sum.startedAt),
+    };
+    write(`${JSON.stringify(line)}\n`);
+  }
+}
+
+function getSum(group: Group, tenant: string, startedAt: number): TurnSum {
+  const known = group.turns.get(tenant);
+  if (known !== undefined) return known;
+  const sum = new TurnSum(startedAt);
+  group.turns.set(tenant, sum);
+  return sum;
+}
+
+/** All turns of a request: each of `n` choices is one, and each summary. */
+class TurnSum {
+  readonly startedAt: number;
+  /** Set when its response has ended. */
+  request: AuditedRequest | undefined;
+  running = 0;
+  turns = 0;
+  model: string | undefined;
+  preset: string | undefined;
+  /** Of the last turn that ended. */
+  finish: string | undefined;
+  error: string | undefined;
+  firstTokenMs: number | undefined;
+  promptTokens = 0;
+  cachedTokens = 0;
+  completionTokens = 0;
+  reasoningTokens = 0;
+  toolCalls = 0;
+
+  constructor(startedAt: number) {
+    this.startedAt = startedAt;
+  }
+
+  begin(model: Model, { preset }: Turn): void {
+    this.running += 1;
+    this.turns += 1;
+    this.model ??= model.id;
+    this.preset ??= preset?.name;
+    this.finish ??= "cancelled";
+  }
+
+  noteOutput(now: number): void {
+    this.firstTokenMs ??= now - this.startedAt;
+  }
+
+  noteEnd({ finish, failure, usage }: TurnEnd): void {
+    this.finish = finish;
+    this.error ??= failure?.kind;
+    this.promptTokens += usage.promptTokens;
+    this.cachedTokens += usage.cachedTokens;
+    this.completionTokens += usage.completionTokens;
+    this.reasoningTokens += usage.reasoningTokens;
+    this.toolCalls += usage.builtins?.executed ?? 0;
+  }
+
+  /** @param error undefined: the client left. */
+  noteFailure(error: unknown): void {
+    if (error === undefined) return;
+    this.finish = "failed";
+    this.error ??= error instanceof EngineError ? error.kind : "server";
+  }
+}
