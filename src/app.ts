@@ -198,9 +198,9 @@ function createServices(
     logContent: settings.logContent,
     keys: new Set(settings.keys.map(({ name }) => name)),
   });
-  const traced = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
+  const spanned = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
   const audit = deps.writeAudit && createAudit({ write: deps.writeAudit, now, clock });
-  const models = audit?.watchModels(traced) ?? traced;
+  const models = audit?.watchModels(spanned) ?? spanned;
   const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);

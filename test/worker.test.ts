@@ -97,17 +97,17 @@ test("the application is made once for each isolate", async () => {
 test("engines are probed alongside the first request", async () => {
   const worker = await startIsolate();
   const promises: Promise<unknown>[] = [];
-  const fetchModels = async () =>
+  const fetchStates = async () =>
     (
       await worker.fetch(
-        new Request("https://gateway.example/v1/models"),
+        new Request("https://gateway.example/ready"),
         {},
         { waitUntil: (promise) => promises.push(promise) },
       )
     ).json();
-  expect(await fetchModels()).toMatchObject({ data: [{ context_length: null }] });
+  expect(await fetchStates()).toMatchObject({ models: [{ state: "unknown" }] });
   await Promise.all(promises);
-  expect(await fetchModels()).toMatchObject({ data: [{ context_length: 131_072 }] });
+  expect(await fetchStates()).toMatchObject({ models: [{ state: "ready" }] });
 });
 
 test("an engine that was down is probed again later", async () => {

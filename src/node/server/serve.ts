@@ -109,14 +109,12 @@ async function openGateway(
     upgrade: webSockets?.upgrade,
   };
   registerProcessMetrics(shared.registry, droppedLines);
-  if (audit !== undefined) {
-    shared.registry.readings(
-      "harmony_gateway_audit_lines_dropped_total",
-      "Lines of the audit that could not be written: the disk is full, slow or gone.",
-      "counter",
-      () => [[{}, audit.dropped]],
-    );
-  }
+  shared.registry.readings(
+    "harmony_gateway_audit_lines_dropped_total",
+    "Lines of the audit that could not be written: the disk is full, slow or gone.",
+    "counter",
+    () => [[{}, audit?.dropped() ?? 0]],
+  );
   const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
   // Open until the server has closed: it says that the process is shutting down, and how many turns are left.

@@ -12,7 +12,7 @@ export interface AuditFile {
   /** Takes a line for the file. Never throws. */
   readonly write: (line: string) => void;
   /** Lines that were not written. */
-  readonly dropped: number;
+  dropped(): number;
   /** Writes what is left, for as long as {@link CLOSE_MS}. */
   close(): Promise<void>;
 }
@@ -92,9 +92,7 @@ export function createAuditFile(append: (text: string) => Promise<void>, log: Lo
       waitingLength += line.length;
       writing ??= writeWaiting();
     },
-    get dropped() {
-      return dropped;
-    },
+    dropped: () => dropped,
     async close() {
       const timeout = Promise.withResolvers<void>();
       const timer = setTimeout(timeout.resolve, CLOSE_MS);

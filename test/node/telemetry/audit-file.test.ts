@@ -232,7 +232,7 @@ describe("a file", () => {
     file.write('{"a":3}\n');
     await file.close();
     expect(text).toBe('{"a\n{"a":2}\n{"a":3}\n');
-    expect(file.dropped).toBe(1);
+    expect(file.dropped()).toBe(1);
     expect(entries).toEqual([
       ["audit lines dropped", { message: "full" }],
       ["audit written again", { dropped: 1 }],
@@ -249,7 +249,7 @@ describe("a file", () => {
     for (let count = 0; count < 10_000; count++) file.write(line);
     expect(written).toEqual([line]);
     // 4,194,304 characters wait.
-    expect(file.dropped).toBe(10_000 - 1 - 4194);
+    expect(file.dropped()).toBe(10_000 - 1 - 4194);
   });
 
   test("that cannot be written at the start is an error that names it", async () => {
