@@ -19,11 +19,12 @@ interface PythonClient {
   readonly package: string;
   readonly script: string;
   /** The environment of `setup-python.sh` that has it: the packages need different versions of `openai`. */
-  readonly environment: "main" | "llama-index" | "litellm" | "aider";
-  readonly hasLoop: boolean;
+  readonly environment: "main" | "llama-index" | "litellm" | "aider" | "inspect" | "gptme";
+  /** What it works through in front of the scripted model. Absent: it calls no tools. */
+  readonly task?: "walk" | "shell";
 }
 
-const loop = { environment: "main", hasLoop: true } as const;
+const loop = { environment: "main", task: "walk" } as const;
 const CLIENTS: readonly PythonClient[] = [
   { ...loop, package: "openai", script: "openai_chat.py" },
   { ...loop, package: "openai", script: "openai_responses.py" },
@@ -31,7 +32,9 @@ const CLIENTS: readonly PythonClient[] = [
   { ...loop, package: "openai-agents", script: "openai_agents.py" },
   { ...loop, package: "langchain-openai", script: "langchain_openai_agent.py" },
   { ...loop, package: "pydantic-ai-slim", script: "pydantic_ai_agent.py" },
-  { ...loop, package: "instructor", script: "instructor_client.py", hasLoop: false },
+  { package: "instructor", script: "instructor_client.py", environment: "main" },
+  { ...loop, package: "inspect-ai", script: "inspect_client.py", environment: "inspect" },
+  { package: "gptme", script: "gptme_client.py", environment: "gptme", task: "shell" },
   { ...loop, package: "litellm", script: "litellm_client.py", environment: "litellm" },
   {
     ...loop,
@@ -39,7 +42,7 @@ const CLIENTS: readonly PythonClient[] = [
     script: "llama_index_agent.py",
     environment: "llama-index",
   },
-  { package: "aider-chat", script: "aider_client.py", environment: "aider", hasLoop: false },
+  { package: "aider-chat", script: "aider_client.py", environment: "aider" },
 ];
 
 const PYTHON = join(import.meta.dirname, "python");
@@ -51,6 +54,17 @@ const TASK: Task = {
   ask: "Take three steps.",
   calls: [1, 2, 3].map((n) => ({ tool: "step", arguments: { n } })),
   answer: "Three steps taken.",
+};
+
+/** For clients whose tools are their own. The last call ends the session. */
+const SHELL: Task = {
+  name: "shell",
+  ask: "Write down three steps.",
+  calls: [
+    ...[1, 2, 3].map((n) => ({ tool: "shell", arguments: { command: `echo ${n} >> steps.txt` } })),
+    { tool: "complete", arguments: {} },
+  ],
+  answer: "Three steps written.",
 };
 
 /** For clients that edit files from the model's text, without tools. */
@@ -94,7 +108,7 @@ async function run(client: PythonClient): Promise<Row> {
   const row = { client, version: "", analysis: { kept: 0, had: 0 }, passed: [] };
   if (!existsSync(python)) return { ...row, failures: ["not installed"] };
   const version = await versionOf(python, client.package);
-  const agent = await startScriptedAgent([TASK, EDIT]);
+  const agent = await startScriptedAgent([TASK, SHELL, EDIT]);
   const gateway = await startGatewayProcess(["--engine", "vllm", "--url", agent.url]);
   try {
     const { stdout } = await promisify(execFile)(python, [join(PYTHON, client.script)], {
@@ -104,6 +118,7 @@ async function run(client: PythonClient): Promise<Row> {
         AGENT_URL: gateway.baseURL,
         DEMO_URL: demo.baseURL,
         TASK: TASK.ask,
+        SHELL_TASK: SHELL.ask,
         EDIT: EDIT.ask,
       },
       timeout: 300_000,
@@ -113,8 +128,10 @@ async function run(client: PythonClient): Promise<Row> {
     );
     const analysis = agent.analysis();
     const all: Record<string, boolean> = {
-      ...(client.hasLoop && {
+      ...(client.task === "walk" && {
         "three calls and the answer": answer === TASK.answer && steps.join() === "1,2,3",
+      }),
+      ...(client.task && {
         "all reasoning in every prompt": analysis.had > 0 && analysis.kept === analysis.had,
       }),
       ...checks,
@@ -144,14 +161,14 @@ async function versionOf(python: string, name: string): Promise<string> {
 
 function toPage(all: readonly Row[]): string {
   const lines = all.map(({ client, version, analysis, passed, failures }) => {
-    const kept = client.hasLoop ? `${analysis.kept} of ${analysis.had}` : "–";
+    const kept = client.task ? `${analysis.kept} of ${analysis.had}` : "–";
     const checks = [...passed, ...failures.map((name) => `**failed**: ${name}`)].join("; ");
-    const link = `[${client.script}](../../real/python/${client.script})`;
+    const link = `[${client.script}](../../proof/real/python/${client.script})`;
     return `| ${client.package} ${version} | ${link} | ${kept} | ${checks} |`;
   });
   return `# Python clients that were run
 
-Written by \`node proof/real/python-clients.ts\` on ${new Date().toISOString().slice(0, 10)}. Released packages, unmodified. Each takes three steps by calling a
+Written by \`node proof/real/python-clients.ts\` on ${new Date().toISOString().slice(0, 10)}. Released packages, unmodified. Most take three steps by calling a
 tool, in front of a scripted model whose analysis messages are numbered. "Reasoning kept: 6 of 6" means: over all prompts
 that reached the engine, the model had written six analysis messages before calls of the current task, and the prompts
 contained all six.

@@ -20,11 +20,13 @@ export interface GatewayCommand {
 let bundled: Promise<string> | undefined;
 
 export async function gatewayCommand(): Promise<GatewayCommand> {
-  const folder = inject("commandFolder");
-  const script = await (bundled ??= bundle(join(folder, "bundle")));
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
   );
+  // The programs of `proof/` start the sources: the folder below belongs to the test runner.
+  if (process.env["VITEST"] === undefined) return { script: join(ROOT, "src/node.ts"), env };
+  const folder = inject("commandFolder");
+  const script = await (bundled ??= bundle(join(folder, "bundle")));
   // Compiled code is found by the script's path, which is another one in each run.
   return { script, env: { ...env, NODE_COMPILE_CACHE: join(folder, "compiled") } };
 }
