@@ -113,7 +113,14 @@ export async function typeProblems(answers: readonly Answer[]): Promise<string[]
   return withoutDeviations(problems, DEVIATIONS);
 }
 
-function toStatements({ operation, status, type, body }: Answer): string[] {
+function toStatements(answer: Answer): string[] {
+  return toTyped(answer).map(
+    ({ type, value }) => `{ const value: ${type} = ${JSON.stringify(value)}; void value; }`,
+  );
+}
+
+/** Each reply and event with the name of its type, and without additions. */
+export function toTyped({ operation, status, type, body }: Answer): TypedValue[] {
   const isStream = type === "text/event-stream";
   const replyType = TYPES[operation]?.[isStream ? 1 : 0];
   if (replyType === undefined) return [];
@@ -122,9 +129,13 @@ function toStatements({ operation, status, type, body }: Answer): string[] {
     const value: object = JSON.parse(json);
     const isError = status !== 200 || (isStream && isErrorEvent(value));
     const name = isError ? errorType : replyType;
-    const known = JSON.stringify(toKnown(value, "reply", name));
-    return `{ const value: ${name} = ${known}; void value; }`;
+    return { type: name, value: toKnown(value, "reply", name) };
   });
+}
+
+export interface TypedValue {
+  readonly type: string;
+  readonly value: unknown;
 }
 
 /** An error event of Messages, or the one after the last chunk of Chat Completions. */

@@ -31,6 +31,29 @@ describe.each(CLIENTS)("$name", ({ path, toBody }) => {
   });
 });
 
+test.each([
+  ["/v1/responses/input_tokens", { input: "Hello" }],
+  ["/v1/messages/count_tokens", { messages: [{ role: "user", content: "Hello" }] }],
+])("%s counts for the first model if the request names none", async (path, body) => {
+  expect((await ask(path, body)).status).toBe(200);
+});
+
+// Open Responses' suite wants it so: a summary is made by the model that reads it.
+test("only a compaction has to name its model", async () => {
+  const response = await ask("/v1/responses/compact", { input: "Hello" });
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    {
+      error: {
+        message: "model: must be a string, but it is missing",
+        type: "invalid_request_error",
+        param: "model",
+        code: null,
+      },
+    },
+  ]);
+});
+
 describe("Chat Completions", () => {
   test("`system_fingerprint` is a constant string, in each chunk too", async () => {
     const body = chat.toBody(HELLO);

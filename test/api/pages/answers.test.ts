@@ -1,5 +1,6 @@
 /** Compares the responses of every route of a running gateway with the OpenAPI document. */
-import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
+import { writeFile } from "node:fs/promises";
+import { afterAll, describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import type * as z from "zod";
 import { createApp } from "../../../src/app.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
@@ -27,7 +28,7 @@ import { testSettings } from "../../helpers/gateway.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
 import { type Answer, problemsWith, toAnswer, toEvents } from "../../helpers/openapi-check.ts";
 import { openRouterProblems } from "../../helpers/openrouter-check.ts";
-import { typeProblems } from "../../helpers/published-types.ts";
+import { toTyped, typeProblems } from "../../helpers/published-types.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const SILENT = createLog({ level: "silent", now: () => 0, write: () => {} });
@@ -79,6 +80,14 @@ interface AskOptions {
 const gateway = createGateway();
 const answered = new Set<string>();
 const answers: Answer[] = [];
+
+// `proof/real/published-types.ts` compares them with the types of other languages.
+afterAll(async () => {
+  const file = process.env["ANSWERS_FILE"];
+  if (file === undefined) return;
+  const lines = answers.flatMap((each) => toTyped(each)).map((each) => JSON.stringify(each));
+  await writeFile(file, `${[...new Set(lines)].join("\n")}\n`);
+});
 
 async function expectDocumented(
   operation: string,

@@ -1,0 +1,133 @@
+/** Runs a program of a client in front of a scripted model, and in front of the demo engine. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { startScriptedAgent, type AnalysisCount, type Task } from "../matrix/scripted-agent.ts";
+import { type GatewayProcess, startGatewayProcess } from "../../test/helpers/gateway-process.ts";
+
+export interface Program {
+  /** The client, with its version. */
+  readonly client: string;
+  /** Its path below `proof/real`. */
+  readonly script: string;
+  readonly command: readonly [string, ...string[]];
+  /** What it works through in front of the scripted model. Absent: it calls no tools. */
+  readonly task?: "walk" | "shell";
+}
+
+export interface Row {
+  readonly program: Program;
+  readonly analysis: AnalysisCount;
+  readonly failures: readonly string[];
+  readonly passed: readonly string[];
+}
+
+const WALK: Task = {
+  name: "walk",
+  ask: "Take three steps.",
+  calls: [1, 2, 3].map((n) => ({ tool: "step", arguments: { n } })),
+  answer: "Three steps taken.",
+};
+
+/** For clients whose tools are their own. The last call ends the session. */
+const SHELL: Task = {
+  name: "shell",
+  ask: "Write down three steps.",
+  calls: [
+    ...[1, 2, 3].map((n) => ({ tool: "shell", arguments: { command: `echo ${n} >> steps.txt` } })),
+    { tool: "complete", arguments: {} },
+  ],
+  answer: "Three steps written.",
+};
+
+/** For clients that edit files from the model's text, without tools. */
+const EDIT: Task = {
+  name: "edit",
+  ask: "Write a greeting.",
+  calls: [],
+  answer: "greeting.txt\n```\nhello\n```\n",
+};
+
+const output = z.object({
+  answer: z.string(),
+  steps: z.array(z.int()),
+  checks: z.record(z.string(), z.boolean()),
+});
+
+/** A failure of any check fails the whole run; so does a program without checks. */
+export async function runAll(programs: readonly Program[]): Promise<Row[]> {
+  const demo = await startGatewayProcess([]);
+  const rows: Row[] = [];
+  try {
+    for (const program of programs) {
+      const row = await run(program, demo);
+      console.log(program.script, program.client, row.analysis, ...row.failures);
+      rows.push(row);
+    }
+  } finally {
+    await demo.stop();
+  }
+  if (rows.some(({ failures }) => failures.length > 0)) process.exitCode = 1;
+  return rows;
+}
+
+export function toTable(rows: readonly Row[]): string {
+  const lines = rows.map(({ program, analysis, passed, failures }) => {
+    const kept = program.task ? `${analysis.kept} of ${analysis.had}` : "–";
+    const checks = [...passed, ...failures.map((name) => `**failed**: ${name}`)].join("; ");
+    const link = `[${program.script}](../../proof/real/${program.script})`;
+    return `| ${program.client} | ${link} | ${kept} | ${checks} |`;
+  });
+  return `| client | program | reasoning kept | seen |
+| --- | --- | --- | --- |
+${lines.join("\n")}`;
+}
+
+async function run(program: Program, demo: GatewayProcess): Promise<Row> {
+  const [file, ...args] = program.command;
+  const agent = await startScriptedAgent([WALK, SHELL, EDIT]);
+  const gateway = await startGatewayProcess(["--engine", "vllm", "--url", agent.url]);
+  try {
+    const { stdout } = await promisify(execFile)(file, args, {
+      cwd: import.meta.dirname,
+      env: {
+        PATH: process.env["PATH"],
+        HOME: process.env["HOME"],
+        AGENT_URL: gateway.baseURL,
+        DEMO_URL: demo.baseURL,
+        TASK: WALK.ask,
+        SHELL_TASK: SHELL.ask,
+        EDIT: EDIT.ask,
+      },
+      timeout: 300_000,
+    });
+    const { answer, steps, checks } = output.parse(
+      JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
+    );
+    const analysis = agent.analysis();
+    const all: Record<string, boolean> = {
+      ...(program.task === "walk" && {
+        "three calls and the answer": answer === WALK.answer && steps.join() === "1,2,3",
+      }),
+      ...(program.task && {
+        "all reasoning in every prompt": analysis.had > 0 && analysis.kept === analysis.had,
+      }),
+      ...checks,
+    };
+    const names = Object.keys(all);
+    const failures = names.filter((name) => all[name] !== true);
+    return {
+      program,
+      analysis,
+      passed: names.filter((name) => all[name] === true),
+      failures: names.length === 0 ? ["it checks nothing"] : failures,
+    };
+  } catch (error) {
+    const { stderr } = z.object({ stderr: z.string().optional() }).parse(error);
+    console.error(stderr === undefined || stderr === "" ? error : stderr);
+    return { program, analysis: agent.analysis(), passed: [], failures: ["the program failed"] };
+  } finally {
+    await gateway.stop();
+    await agent.close();
+  }
+}
