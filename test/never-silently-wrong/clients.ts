@@ -3,6 +3,9 @@
  *
  * The tests of this folder are the table of sentences that clients rely on and cannot check. A topic has a file of its
  * own; a row is a test whose name is the sentence, for each API (`test.each(CLIENTS)`) or place, through the application.
+ * Sentences about one part stand with its tests: the codes of errors (`api/error-codes`), background responses over a slow
+ * store (`api/responses/background-slow-store`), cut transcripts (`api/responses/truncate`), tools that the client runs
+ * (`client-builtins` of an API), OpenChatML (`openchatml/promises`), white space (`turn/steering/white-space`).
  */
 import * as z from "zod";
 
