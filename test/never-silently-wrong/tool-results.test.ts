@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { type Call, type Client, CLIENTS, type Entry, responses } from "./clients.ts";
+import { type Call, chat, type Client, CLIENTS, type Entry, responses } from "./clients.ts";
 
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 const NOTICE = "No result was returned for this call.";
@@ -160,6 +160,58 @@ describe("results stand in the order of their calls", () => {
       `${RESULT}9 C`,
     ]);
   });
+});
+
+test("Responses: a conversation takes the results in the order of its calls", async () => {
+  const call = (city: string) =>
+    `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"${city}"}<|call|>`;
+  const engine = scriptedEngine([call("Paris"), call("Tokyo"), ANSWER, ANSWER]);
+  const { post } = createBrowsingApp({ engine, toolbox: {}, settings: { sampleMoreCalls: true } });
+  const created = await post("/v1/conversations", {});
+  const { id: conversation } = z.looseObject({ id: z.string() }).parse(await created.json());
+  const ask = async (sent: readonly Entry[]) =>
+    responses.readReply(
+      await (
+        await post(responses.path, { ...responses.toBody(sent, ["get_weather"]), conversation })
+      ).json(),
+    );
+  const { calls } = await ask([QUESTION]);
+  const [paris = PARIS, tokyo = TOKYO] = calls;
+  await ask([result(tokyo.id, "9 C"), result(paris.id, "18 C")]);
+  expect(told(engine.prompts.at(-1)).slice(-4)).toEqual([
+    CALL_PARIS,
+    CALL_TOKYO,
+    `${RESULT}18 C`,
+    `${RESULT}9 C`,
+  ]);
+});
+
+test("Chat Completions: each choice has calls of its own, and gets back its own reasoning", async () => {
+  const choice = (city: string) =>
+    `<|channel|>analysis<|message|>I choose ${city}.<|end|><|start|>assistant` +
+    `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"${city}"}<|call|>`;
+  const engine = scriptedEngine([choice("Paris"), choice("Tokyo"), ANSWER, ANSWER]);
+  const { post } = createBrowsingApp({ engine, toolbox: {} });
+  const body = { ...chat.toBody([QUESTION], ["get_weather"]), n: 2 };
+  const { choices } = z
+    .looseObject({ choices: z.array(z.unknown()) })
+    .parse(await (await post(chat.path, body)).json());
+  for (const [index, city] of ["Paris", "Tokyo"].entries()) {
+    const { calls } = chat.readReply({ choices: [choices[index]] });
+    const sent: Entry[] = [
+      QUESTION,
+      { type: "assistant", calls },
+      result(calls[0]?.id ?? "", "18 C"),
+    ];
+    const answered = await post(chat.path, chat.toBody(sent, ["get_weather"]));
+    expect(answered.headers.get("x-harmony-cot")).toBe("stored");
+    expect(told(engine.prompts.at(-1))).toEqual([
+      ASKED,
+      `assistant: I choose ${city}.`,
+      `assistant to=functions.get_weather: {"city":"${city}"}`,
+      `${RESULT}18 C`,
+    ]);
+  }
 });
 
 describe("a call without a result beside answered ones gets a notice", () => {
