@@ -21,7 +21,6 @@ import { MemoryBudget } from "./text-memory.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
 
 export { HarmonyRenderError } from "./render-error.ts";
-export type { RenderErrorCode } from "./render-error.ts";
 
 /**
  * Where recipients stand, and how content types are written.

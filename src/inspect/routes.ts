@@ -13,7 +13,7 @@ import type { Assets } from "./assets.ts";
 import { streamChanges } from "./changes.ts";
 import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
-import { type TokenTexts, toTokenTexts } from "./token-texts.ts";
+import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
 
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
@@ -137,8 +137,8 @@ function send(c: Context<ApiEnv>, type: string, chunks: AsyncGenerator<string>):
   return c.body(stream, 200, headers);
 }
 
-function tokensOf(record: TurnRecord): Promise<TokenTexts> {
-  return runSliced(toTokenTexts(record));
+function tokensOf(record: TurnRecord): Promise<RecordTexts> {
+  return runSliced(toRecordTexts(record));
 }
 
 function toRow(entry: RecordEntry) {

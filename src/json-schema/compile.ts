@@ -8,7 +8,7 @@
 import type { CompileBudget } from "./compile-budget.ts";
 import { findFormat } from "./formats.ts";
 import { isSimple, nodesInPlace, type SchemaNode, TYPE_NAMES, type TypeName } from "./node.ts";
-import { asObject, type Place, Resources } from "./resources.ts";
+import { objectOf, type Place, Resources } from "./resources.ts";
 import { pointerTo, SchemaError } from "./schema-error.ts";
 import { toCanonicalForm } from "./canonical.ts";
 import { TooMuchWork } from "./work.ts";
@@ -278,7 +278,7 @@ class Keywords {
   readonly #place: Place;
 
   constructor(place: Place) {
-    this.#members = asObject(place.schema) ?? {};
+    this.#members = objectOf(place.schema) ?? {};
     this.#place = place;
   }
 
@@ -338,7 +338,7 @@ class Keywords {
   }
 
   object(keyword: string): Readonly<Record<string, unknown>> {
-    return asObject(this.#members[keyword]) ?? this.refuse(keyword, "must be an object");
+    return objectOf(this.#members[keyword]) ?? this.refuse(keyword, "must be an object");
   }
 
   strings(keyword: string): readonly string[] {

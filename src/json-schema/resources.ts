@@ -67,7 +67,7 @@ export class Resources {
   /** Resolves a `$ref` or `$dynamicRef` in `from`. Throws a {@link SchemaError}. */
   resolve(from: Place, keyword: "$ref" | "$dynamicRef"): Place {
     const at = pointerTo(from.pointer, keyword);
-    const reference = asObject(from.schema)?.[keyword];
+    const reference = objectOf(from.schema)?.[keyword];
     if (typeof reference !== "string") throw new SchemaError(at, "must be a string");
     const uri = toUri(reference, from.base);
     if (uri === undefined) throw new SchemaError(at, `${quote(reference)} is not a URI reference`);
@@ -96,14 +96,14 @@ export class Resources {
 
   /** A subschema, with the base URI that its own `$id` may set. */
   locate(schema: unknown, pointer: string, base: string): Place {
-    const members = asObject(schema);
+    const members = objectOf(schema);
     const known = members && this.#places.get(members);
     return known ?? { schema, pointer, base: identify(schema, base, pointer) };
   }
 
   #walk(schema: unknown, pointer: string, base: string): void {
     this.#budget.spend(1, "subschemas", pointer);
-    const members = asObject(schema);
+    const members = objectOf(schema);
     if (!members) return;
     const inner = identify(schema, base, pointer);
     const place: Place = { schema, pointer, base: inner };
@@ -126,7 +126,7 @@ export class Resources {
       if (LIST_KEYWORDS.has(keyword) && Array.isArray(value)) {
         for (const [index, each] of value.entries()) this.#walk(each, `${at}/${index}`, inner);
       } else if (MAP_KEYWORDS.has(keyword)) {
-        for (const [key, each] of Object.entries(asObject(value) ?? {})) {
+        for (const [key, each] of Object.entries(objectOf(value) ?? {})) {
           this.#walk(each, pointerTo(at, key), inner);
         }
       } else if (SCHEMA_KEYWORDS.has(keyword)) {
@@ -144,7 +144,7 @@ export class Resources {
   }
 }
 
-export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return isObject(value) ? value : undefined;
 }
 
@@ -154,7 +154,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** The base URI inside a schema: its `$id`, or the enclosing one. */
 function identify(schema: unknown, base: string, pointer: string): string {
-  const members = asObject(schema);
+  const members = objectOf(schema);
   const id = members?.["$id"];
   if (id === undefined) return base;
   const at = pointerTo(pointer, "$id");
@@ -188,12 +188,12 @@ function followPointer({ schema, pointer, base }: Place, path: string): Place | 
   for (const token of path.slice(1).split("/")) {
     const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
     const value = place.schema;
-    const container = Array.isArray(value) ? value : asObject(value);
+    const container = Array.isArray(value) ? value : objectOf(value);
     if (!container || !Object.hasOwn(container, key)) return undefined;
     const next: unknown = Reflect.get(container, key);
     const at = pointerTo(place.pointer, key);
     // A map of properties may contain one called `$id`.
-    const named = typeof asObject(next)?.["$id"] === "string";
+    const named = typeof objectOf(next)?.["$id"] === "string";
     place = {
       schema: next,
       pointer: at,

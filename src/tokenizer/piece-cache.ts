@@ -18,7 +18,7 @@ import * as byteWords from "./byte-words.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** Appends the ids of the piece of `length` bytes at `start` with this hash. */
-export type PieceEncoder = (
+export type EncodePiece = (
   ids: TokenId[],
   view: DataView,
   start: number,
@@ -55,7 +55,7 @@ export interface CachedPieceEncoder {
   ) => void;
 }
 
-export function createCachedPieceEncoder(encodePiece: PieceEncoder): CachedPieceEncoder {
+export function createCachedPieceEncoder(encodePiece: EncodePiece): CachedPieceEncoder {
   // Bound here for the reason given at `createRanks`.
   const { hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const entries = new Int32Array(8 << ENTRY_BITS);

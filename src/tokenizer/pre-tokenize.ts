@@ -11,7 +11,7 @@
  * `unicode-classes.ts`), allocates nothing, and reads each run of characters twice at most.
  */
 
-import { END_OF_TEXT, type TextBytes } from "./text-bytes.ts";
+import { END_BYTE, type TextBytes } from "./text-bytes.ts";
 import { CharClass, classBeyond, TABLE_SIZE, unicodeClasses } from "./unicode-classes.ts";
 import * as utf8 from "./utf8.ts";
 
@@ -41,7 +41,7 @@ export function createScanner(): Scanner {
   const classes = new Uint8Array(TABLE_SIZE);
   const byteClasses = new Uint8Array(256).fill(multiByte);
   byteClasses.set(unicodeClasses(new Uint8Array(0x80)));
-  byteClasses[END_OF_TEXT] = endOfText;
+  byteClasses[END_BYTE] = endOfText;
 
   /** The class of the character at `i`. */
   function classAt(bytes: Uint8Array, i: number): number {

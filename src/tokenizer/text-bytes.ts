@@ -3,7 +3,7 @@
 import { SLACK } from "./byte-words.ts";
 
 /** Sentinel after the last byte. It never occurs in UTF-8, so runs end there without a bounds check. */
-export const END_OF_TEXT = 0xff;
+export const END_BYTE = 0xff;
 
 /** A buffer that is reused for each text. Lone surrogates become U+FFFD. */
 export class TextBytes {
@@ -23,6 +23,6 @@ export class TextBytes {
 
   write(text: string): void {
     this.length = this.#encoder.encodeInto(text, this.bytes).written;
-    this.bytes[this.length] = END_OF_TEXT;
+    this.bytes[this.length] = END_BYTE;
   }
 }

@@ -1,7 +1,7 @@
 /** Collects what was left out of a turn or is not enforced, for response headers, the log and the metrics. */
 import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
-import { findFormat } from "../../turn/steering/constraints.ts";
+import { findTextFormat } from "../../turn/steering/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { toNameList } from "../tools/skipped-tools.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -24,7 +24,7 @@ export function toOmissions(
   const items = history.flatMap((item) => (item.type === "unsupported" ? [item.kind] : []));
   const unenforced = turn.tools.flatMap(({ name, text }) => {
     const isFree = text === undefined || text.formats.length === 0;
-    return isFree || findFormat(capabilities, text.formats) ? [] : [name];
+    return isFree || findTextFormat(capabilities, text.formats) ? [] : [name];
   });
   return { tools: unique(skippedTools), items: unique(items), unenforced };
 }

@@ -5,7 +5,7 @@
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../tools/hosted-tools.ts";
-import { withoutSecrets } from "../tools/mcp-declaration.ts";
+import { withoutCredentials } from "../tools/mcp-declaration.ts";
 import type { BuiltinItem } from "./builtin-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
 import type { ResponsesRequest } from "./request.ts";
@@ -261,7 +261,7 @@ function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
     }
     case "unsupported":
       if (!isRun(tool.kind)) return [];
-      return [tool.kind === "mcp" ? withoutSecrets(tool.fields) : tool.fields];
+      return [tool.kind === "mcp" ? withoutCredentials(tool.fields) : tool.fields];
     default:
       return tool satisfies never;
   }

@@ -91,7 +91,9 @@ export function toPolicy({
 }
 
 /** The declaration without credentials, which an address can contain too: for responses and for the store. */
-export function withoutSecrets(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function withoutCredentials(
+  fields: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const known = SHOWN.flatMap((name) => (name in fields ? [[name, fields[name]]] : []));
   const { server_url: url } = fields;
   return {

@@ -5,7 +5,7 @@ import type { Backend, BackendState } from "./backend.ts";
 /** @param what `missing-check`: there turns out to be no health check, or one after all. */
 export type OnBackendChange = (state: BackendState, what: "health" | "missing-check") => void;
 
-export interface MonitorOptions {
+export interface BackendMonitorOptions {
   readonly everyMs: number;
   readonly clock: Clock;
   /** Called after each check, whatever its result. */
@@ -17,7 +17,7 @@ export interface MonitorOptions {
 /** Resolves when the signal aborts. */
 export async function monitorBackends(
   backends: readonly Backend[],
-  options: MonitorOptions,
+  options: BackendMonitorOptions,
   signal: AbortSignal,
 ): Promise<void> {
   // A backend that hangs must not delay the checks of the others.
@@ -29,7 +29,7 @@ const RECHECK_MS = 1_000;
 
 async function monitor(
   backend: Backend,
-  { everyMs, clock, onChecked, onChange }: MonitorOptions,
+  { everyMs, clock, onChecked, onChange }: BackendMonitorOptions,
   signal: AbortSignal,
 ): Promise<void> {
   let { health, missingCheck } = backend.state;

@@ -10,7 +10,7 @@ import {
 } from "../../tools/python/runtime.ts";
 import { type InterpreterOptions, makeSnapshot, startInterpreter } from "./interpreter.ts";
 import { findDeno, findPyodide, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
-import { createPool, type Lease, type Pool } from "./pool.ts";
+import { createInterpreterPool, type Lease, type InterpreterPool } from "./pool.ts";
 import { ensureSnapshot } from "./snapshot.ts";
 
 export interface LocalPythonOptions {
@@ -47,7 +47,7 @@ export function createLocalPython(options: LocalPythonOptions): LocalPython {
   const cacheFolder = options.cacheFolder ?? defaultCacheFolder();
   const launch = toLaunch(options);
   const interpreter = toInterpreterOptions(options, launch);
-  const pool = createPool({
+  const pool = createInterpreterPool({
     start: createStart(interpreter, cacheFolder, options.onFailure),
     newId: options.newId,
     max: options.maxInterpreters,
@@ -72,11 +72,11 @@ export function createLocalPython(options: LocalPythonOptions): LocalPython {
 /** An interpreter for the calls of one turn, or another one after it has died. */
 class LocalSession implements PythonSession {
   readonly resumed: boolean;
-  readonly #pool: Pool;
+  readonly #pool: InterpreterPool;
   readonly #tenant: string;
   #lease: Lease;
 
-  constructor(pool: Pool, tenant: string, lease: Lease) {
+  constructor(pool: InterpreterPool, tenant: string, lease: Lease) {
     this.resumed = lease.resumed;
     this.#pool = pool;
     this.#tenant = tenant;

@@ -7,7 +7,7 @@ import type { Interpreter } from "./interpreter.ts";
 import { type Place, Processes, type ProcessesOptions } from "./processes.ts";
 import { SessionQueue } from "./session-queue.ts";
 
-export interface PoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
+export interface InterpreterPoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
   readonly newId: () => string;
   /** Maximum sessions of one tenant. */
   readonly maxPerTenant: number;
@@ -17,7 +17,7 @@ export interface PoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
   readonly waitMs: number;
 }
 
-export interface Pool {
+export interface InterpreterPool {
   /**
    * Returns a session of the tenant: the one of this id if it is idle, else a new one.
    * @throws PythonUnavailable
@@ -47,12 +47,12 @@ interface Session {
 
 const STOPPED = "The gateway is being shut down.";
 
-export function createPool(options: PoolOptions): Pool {
-  return new InterpreterPool(options);
+export function createInterpreterPool(options: InterpreterPoolOptions): InterpreterPool {
+  return new Interpreters(options);
 }
 
-class InterpreterPool implements Pool {
-  readonly #options: PoolOptions;
+class Interpreters implements InterpreterPool {
+  readonly #options: InterpreterPoolOptions;
   readonly #processes: Processes;
   readonly #queue: SessionQueue;
   /** Least recently used first. */
@@ -61,7 +61,7 @@ class InterpreterPool implements Pool {
   readonly #held = new Map<string, number>();
   #isClosed = false;
 
-  constructor(options: PoolOptions) {
+  constructor(options: InterpreterPoolOptions) {
     this.#options = options;
     this.#processes = new Processes({ ...options, onCapacity: () => this.#admit() });
     this.#queue = new SessionQueue(options.waitMs);

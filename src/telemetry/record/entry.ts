@@ -7,11 +7,11 @@ import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
 import { TurnRecording } from "./recording.ts";
-import { redact } from "./redact.ts";
+import { redactRecord } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
 import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
 import { runSliced } from "./build-slices.ts";
-import type { FindSource } from "./sources.ts";
+import type { FindMessageSource } from "./sources.ts";
 import { toSummary } from "./summary.ts";
 import { toRecord } from "./to-record.ts";
 import type { TurnSummary } from "./turn-summary.ts";
@@ -21,7 +21,7 @@ export interface EntryOptions {
   readonly keepsContent: boolean;
   /** Version of the package. */
   readonly gateway: string;
-  readonly findSource: FindSource;
+  readonly findSource: FindMessageSource;
   /** Yields to the event loop between slices. */
   readonly pause: Pause;
 }
@@ -110,7 +110,7 @@ export class Entry {
   }
 
   #toKept(record: TurnRecord): TurnRecord {
-    return this.#options.keepsContent ? record : redact(record);
+    return this.#options.keepsContent ? record : redactRecord(record);
   }
 
   #settle(): void {

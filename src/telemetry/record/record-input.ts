@@ -2,7 +2,7 @@
 import type { Exchange } from "./exchange.ts";
 import type { RecordBudget } from "./limits.ts";
 import type { TurnRecording } from "./recording.ts";
-import type { FindSource } from "./sources.ts";
+import type { FindMessageSource } from "./sources.ts";
 
 /** Everything that was collected of a turn. */
 export interface RecordInput {
@@ -18,7 +18,7 @@ export interface RecordInput {
   readonly recording: TurnRecording | undefined;
   readonly budget: RecordBudget;
   /** Finds where the text of a message came from. */
-  readonly findSource: FindSource;
+  readonly findSource: FindMessageSource;
 }
 
 /** The outcome of a turn, as in a record's `end`; `running` before it. */

@@ -8,7 +8,7 @@ import type {
 } from "./schema.ts";
 
 /** Pure. A record without content is returned unchanged. */
-export function redact(record: TurnRecord): TurnRecord {
+export function redactRecord(record: TurnRecord): TurnRecord {
   if (!record.content) return record;
   const { request, prompt, answer, settings, end } = record;
   return {

@@ -8,7 +8,7 @@ import type { RecordedMessage } from "./schema.ts";
 
 type Source = RecordedMessage["source"];
 
-export type FindSource = (
+export type FindMessageSource = (
   message: Message,
   text: string,
   tenant: string,
@@ -16,7 +16,7 @@ export type FindSource = (
 ) => Source;
 
 export interface Sources {
-  readonly find: FindSource;
+  readonly find: FindMessageSource;
   /** Reasoning of a tenant that its client did not send in plain text. */
   note(tenant: string, text: string, source: "sealed" | "stored"): void;
 }

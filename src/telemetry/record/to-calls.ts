@@ -2,7 +2,7 @@
 import type { Constraint, EngineProgress } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
-import { describeError } from "./describe-error.ts";
+import { toErrorText } from "./error-text.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
@@ -61,7 +61,7 @@ function toCall(
     attempts: call.attempts.map(({ ms, backend, error }) => ({
       ms,
       backend,
-      ...(error !== undefined && { error: describeError(error) }),
+      ...(error !== undefined && { error: toErrorText(error) }),
     })),
     engine: call.engine ?? null,
     backend: call.backend ?? null,
@@ -75,7 +75,7 @@ function toCall(
     finish: finish?.reason ?? null,
     nativeReason: finish?.nativeReason ?? null,
     ...(finish?.usage && { usage: { ...finish.usage } }),
-    ...(call.error !== undefined && { error: describeError(call.error) }),
+    ...(call.error !== undefined && { error: toErrorText(call.error) }),
   };
 }
 

@@ -7,7 +7,7 @@ import type { TurnRendered } from "../../turn/facts.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Decision } from "../../turn/steering/next-step.ts";
 import type { Steering } from "../../turn/steering/settings.ts";
-import { describeError } from "./describe-error.ts";
+import { toErrorText } from "./error-text.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
 import { toCalls } from "./to-calls.ts";
@@ -332,7 +332,7 @@ function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
   }
   const { end, failure } = recording;
   if (failure !== undefined) {
-    const error = describeError(failure.error);
+    const error = toErrorText(failure.error);
     return { outcome: failure.outcome, nativeReason: null, error };
   }
   if (end === undefined) return null;

@@ -38,6 +38,6 @@ export const DECISION = "harmony_gateway.decision";
 export const BACKEND = "harmony_gateway.backend";
 export const ENGINE_CALLS = "harmony_gateway.engine_calls";
 /** Repairs of what the model wrote, `name=count`. */
-export const RECOVERIES = "harmony_gateway.recoveries";
+export const TURN_RECOVERIES = "harmony_gateway.recoveries";
 /** `completed`, `cut`, `failed`, `cancelled`. */
 export const OUTCOME = "harmony_gateway.outcome";

@@ -209,7 +209,7 @@ function toEndAttributes({ finish, usage, recoveries }: TurnEnd): Attributes {
     [names.REASONING_TOKENS]: usage.reasoningTokens,
     [names.ENGINE_CALLS]: usage.engineCalls,
     ...(recoveries.size > 0 && {
-      [names.RECOVERIES]: [...recoveries].map(([name, count]) => `${name}=${count}`),
+      [names.TURN_RECOVERIES]: [...recoveries].map(([name, count]) => `${name}=${count}`),
     }),
   };
 }

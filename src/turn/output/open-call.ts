@@ -1,5 +1,5 @@
 /** Calls that the gateway runs: how they are given out, and how one is read while the model writes it. */
-import type { ParseEvent, PartHeader } from "../../harmony/parse.ts";
+import type { PartHeader, PartStart } from "../../harmony/parts.ts";
 import {
   type CitationMode,
   type CitedText,
@@ -56,7 +56,7 @@ export class OpenCall implements TextReader {
   readonly #code: CodeBody | undefined;
   #raw = "";
 
-  constructor(event: Extract<ParseEvent, { type: "part-start" }>) {
+  constructor(event: PartStart) {
     this.#header = event.header;
     if (event.part === "builtin-call" && event.rawBody) this.#code = createCodeBody();
   }

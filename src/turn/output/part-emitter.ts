@@ -5,6 +5,7 @@
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
+import type { PartStart } from "../../harmony/parts.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import type { SampledStep } from "../sampled/sampled-step.ts";
 import type { ApprovedCall, Part, TurnEvent } from "../turn.ts";
@@ -13,7 +14,7 @@ import { EventHold, type HeldPart } from "./event-hold.ts";
 import { OpenCall, type WrittenCall } from "./open-call.ts";
 import { OpenPart } from "./open-part.ts";
 import { PartStops, type PartStopsOptions } from "./part-stops.ts";
-import { type PartOptions, type PartOrigin, type PartStart, toPart } from "./to-part.ts";
+import { type PartOptions, type PartOrigin, toPart } from "./to-part.ts";
 
 type PartKind = Part["kind"];
 

@@ -1,11 +1,9 @@
 /** The parts of a turn for those that the parser finds: with call ids, and with calls that the gateway runs told apart. */
 import { formOf } from "../../harmony/call-form.ts";
-import type { ParseEvent } from "../../harmony/parse.ts";
+import type { PartStart } from "../../harmony/parts.ts";
 import { withForm } from "../call-id.ts";
 import type { ApprovedCall, Part } from "../turn.ts";
 import { type EmittedBuiltins, toBuiltinPart } from "./open-call.ts";
-
-export type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 
 export interface PartOptions {
   readonly newCallId: () => string;

@@ -21,7 +21,7 @@ export function toArgumentsConstraint(
 ): Constraint | undefined {
   if (part?.kind !== "tool-call" || state.emitter.text !== "") return undefined;
   const text = state.turn.tools.find(({ name }) => name === part.name)?.text;
-  if (text !== undefined) return findFormat(state.engine.capabilities, text.formats);
+  if (text !== undefined) return findTextFormat(state.engine.capabilities, text.formats);
   const tool = toCheckedTool(state.turn, part);
   if (tool === undefined) return undefined;
   // Only schemas that our own compiler has accepted are sent to an engine.
@@ -39,7 +39,7 @@ function toJsonConstraint({ engine }: TurnState, schema: Json | undefined): Cons
 }
 
 /** The first of a text's formats that an engine supports. */
-export function findFormat(
+export function findTextFormat(
   { constraints }: Pick<Capabilities, "constraints">,
   formats: readonly Constraint[],
 ): Constraint | undefined {

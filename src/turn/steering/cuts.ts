@@ -1,6 +1,6 @@
 /** Decides where reading stops before the model ends. All functions are pure predicates. */
 import { hasUncheckedCall } from "./checks.ts";
-import { findFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
+import { findTextFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import type { Cut } from "./next-step.ts";
 import type { TurnState } from "../turn-state.ts";
 
@@ -41,7 +41,7 @@ export function needsExactCuts({ stage, turn, steering, engine }: TurnState): bo
     turn.toolChoice.type === "allowed" ||
     turn.toolChoice.type === "required" ||
     turn.tools.some(
-      ({ strict, text }) => strict || (text && findFormat(engine.capabilities, text.formats)),
+      ({ strict, text }) => strict || (text && findTextFormat(engine.capabilities, text.formats)),
     ) ||
     (turn.tools.length > 0 && !turn.parallelToolCalls) ||
     (turn.maxOutputTokens !== undefined && steering.answerReserve > 0) ||

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Interpreter } from "../../../src/node/python/interpreter.ts";
-import { createPool, type Lease, type PoolOptions } from "../../../src/node/python/pool.ts";
+import {
+  createInterpreterPool,
+  type Lease,
+  type InterpreterPoolOptions,
+} from "../../../src/node/python/pool.ts";
 
 const never = new AbortController().signal;
 
@@ -11,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function createPoolOfFakes(options: Partial<PoolOptions> = {}) {
+function createPoolOfFakes(options: Partial<InterpreterPoolOptions> = {}) {
   let alive = 0;
   let most = 0;
   let started = 0;
@@ -32,7 +36,7 @@ function createPoolOfFakes(options: Partial<PoolOptions> = {}) {
     });
   }
   let ids = 0;
-  const pool = createPool({
+  const pool = createInterpreterPool({
     start,
     newId: () => `session-${++ids}`,
     max: 4,

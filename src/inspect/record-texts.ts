@@ -4,11 +4,11 @@ import { SLICE, type Sliced } from "../telemetry/record/build-slices.ts";
 import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 
 /** By id: the text of a token, or an array of its bytes where they are only part of a character. */
-export type TokenTexts = Record<number, string | readonly number[]>;
+export type RecordTexts = Record<number, string | readonly number[]>;
 
-export function* toTokenTexts(record: TurnRecord): Sliced<TokenTexts> {
+export function* toRecordTexts(record: TurnRecord): Sliced<RecordTexts> {
   let seen = 0;
-  const texts: TokenTexts = {};
+  const texts: RecordTexts = {};
   for (const id of idsIn(record)) {
     texts[id] ??= textOf(id);
     if (++seen % SLICE === 0) yield;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toTokenTexts } from "../../src/inspect/token-texts.ts";
+import { toRecordTexts } from "../../src/inspect/record-texts.ts";
 import { SLICE } from "../../src/telemetry/record/build-slices.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -17,7 +17,7 @@ test("the tokens of a record are looked up in slices, also those of one long rea
   const record = await app.entries[0]?.record();
   if (record === undefined) throw new Error("no record");
   const ids = Array.from({ length: 10 * SLICE }, (_, at) => at % 1000);
-  const steps = toTokenTexts({
+  const steps = toRecordTexts({
     ...record,
     prompt: record.prompt && { ...record.prompt, ids },
     calls: record.calls.map((call) => ({ ...call, stopIds: [200_002], reads: [{ ms: 0, ids }] })),
