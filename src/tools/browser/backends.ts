@@ -22,7 +22,7 @@ export interface SearchOptions {
 
 export type BackendName = "searxng" | "exa" | "brave" | "tavily" | "you";
 
-export interface BackendOptions {
+export interface SearchBackendOptions {
   /** The service's address. Absent: its public address; SearXNG has none. */
   readonly url?: string | undefined;
   readonly key?: string | undefined;
@@ -50,7 +50,10 @@ interface Found {
   readonly snippet?: string | null | undefined;
 }
 
-export function createSearchBackend(name: BackendName, options: BackendOptions): SearchBackend {
+export function createSearchBackend(
+  name: BackendName,
+  options: SearchBackendOptions,
+): SearchBackend {
   const service = SERVICES[name];
   const base = options.url ?? service.url ?? "";
   return {

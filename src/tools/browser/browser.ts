@@ -4,8 +4,6 @@
  * Every displayed page gets the next cursor. In OpenAI's reference, a later page of search results takes over the
  * cursor of an earlier one; here a cursor always names the page it was given to.
  */
-import * as z from "zod";
-import { lazy } from "../../lazy.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type {
@@ -26,14 +24,16 @@ import {
   functionOf,
   readArguments,
   shownAs,
+  toTarget,
 } from "./call.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
 import { BROWSER_NAMESPACE } from "../../harmony/trained-tools.ts";
-import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
+import { BrowserError, findInPage, type Page } from "./page.ts";
 import { toSearchPage } from "./search-page.ts";
-import { sizeOf, toPage } from "./to-page.ts";
+import { toPage } from "./to-page.ts";
 import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
+import { EMPTY_PAGE, type View, type VisitedPage, VisitedPages } from "./visited-pages.ts";
 
 export interface BrowserDeps {
   readonly backend: SearchBackend;
@@ -62,27 +62,14 @@ export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {
 /** Default number of search results, as the tool's instructions say. */
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 20;
-/** Maximum characters of the pages that a turn holds. Those opened first are loaded again when they are needed. */
-const MAX_HELD = 4_000_000;
 /** Maximum characters of a title. */
 const MAX_TITLE = 300;
-
-/** A page under a cursor. For a page from an earlier turn only the address is known until it is needed. */
-interface Entry {
-  page: Page | undefined;
-  readonly url: string;
-  readonly title: string;
-  /** For search results: the query. */
-  readonly search?: Saved["search"];
-  /** For the results of `find`: the page and the pattern. */
-  readonly find?: Saved["find"];
-}
 
 class BrowserRun implements BuiltinRun {
   readonly #deps: BrowserDeps;
   readonly #options: BrowserOptions;
   readonly #policy: UrlPolicy;
-  readonly #entries: Entry[];
+  readonly #pages: VisitedPages;
   /** Number of calls so far, by function. */
   readonly #uses = { search: 0, open: 0 };
 
@@ -94,7 +81,10 @@ class BrowserRun implements BuiltinRun {
       within: deps.policy.allow,
       deny: [...deps.policy.deny, ...(options.excludedDomains ?? [])],
     };
-    this.#entries = restore(saved);
+    this.#pages = new VisitedPages(saved, {
+      load: (url, signal) => this.#load(url, signal),
+      tokenizer: deps.tokenizer,
+    });
   }
 
   async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
@@ -124,22 +114,11 @@ class BrowserRun implements BuiltinRun {
   }
 
   cite(cursor: number, lines?: CitedLines): CitedSource | undefined {
-    const entry = this.#entries[cursor];
-    const of = entry?.find === undefined ? entry : this.#entries[entry.find.cursor];
-    if (of === undefined || of.url === "") return undefined;
-    const text = lines && entry?.page ? quote(entry.page, lines) : undefined;
-    return { url: of.url, title: of.title, ...(text !== undefined && { text }) };
+    return this.#pages.cite(cursor, lines);
   }
 
   save(): string | undefined {
-    if (this.#entries.length === 0) return undefined;
-    const pages = this.#entries.map(({ url, title, search, find }): Saved => ({
-      url,
-      title,
-      ...(search && { search }),
-      ...(find && { find }),
-    }));
-    return JSON.stringify(pages);
+    return this.#pages.save();
   }
 
   close(): Promise<void> {
@@ -182,7 +161,7 @@ class BrowserRun implements BuiltinRun {
       }));
     const page = toSearchPage(query, results);
     const entry = { page, url: "", title: page.title, search: { query, results } };
-    const text = this.#display(entry, { loc: 0, lines: -1 });
+    const text = this.#pages.display(entry, { loc: 0, lines: -1 });
     return { text, failed: false, shown: { type: "search", query, results } };
   }
 
@@ -191,7 +170,7 @@ class BrowserRun implements BuiltinRun {
     const target = typeof id === "string" ? toTarget(id) : id;
     if (typeof target === "string") return this.#openUrl(target, { loc, lines }, signal);
 
-    const current = await this.#pageAt(cursor, signal);
+    const current = await this.#pages.at(cursor, signal);
     if (target < 0) return this.#show(current, { loc: Math.max(loc, 0), lines });
     const page = current.page ?? EMPTY_PAGE;
     const url = page.links[target];
@@ -206,19 +185,19 @@ class BrowserRun implements BuiltinRun {
     if (pattern === undefined) {
       return toError(INVALID_ARGUMENTS, shownAs("find", args), "invalid-input");
     }
-    const { page = EMPTY_PAGE, url } = await this.#pageAt(cursor, signal);
+    const { page = EMPTY_PAGE, url } = await this.#pages.at(cursor, signal);
     if (page.found) {
       throw new BrowserError("Cannot run `find` on search results page or find results page");
     }
-    const at = this.#cursorOf(cursor);
+    const at = this.#pages.cursorOf(cursor);
     const found = findInPage(page, pattern);
-    const entry: Entry = {
+    const entry: VisitedPage = {
       page: found,
       url: found.url,
       title: found.title,
       find: { cursor: at, pattern },
     };
-    const text = this.#display(entry, { loc: 0, lines: -1 });
+    const text = this.#pages.display(entry, { loc: 0, lines: -1 });
     return { text, failed: false, shown: { type: "find", pattern, ...(url !== "" && { url }) } };
   }
 
@@ -230,8 +209,8 @@ class BrowserRun implements BuiltinRun {
     );
   }
 
-  #show(entry: Entry, view: View): BuiltinResult {
-    const text = this.#display(entry, view);
+  #show(entry: VisitedPage, view: View): BuiltinResult {
+    const text = this.#pages.display(entry, view);
     const { url, title } = entry;
     return {
       text,
@@ -240,64 +219,9 @@ class BrowserRun implements BuiltinRun {
     };
   }
 
-  /** Displays a page, which gets the next cursor unless that fails. */
-  #display(entry: Entry, { loc, lines }: View): string {
-    const page = entry.page ?? EMPTY_PAGE;
-    const cursor = this.#entries.length;
-    const text = showPage(
-      page,
-      { cursor, loc: Math.floor(loc), lines: Math.floor(lines) },
-      this.#deps.tokenizer,
-    );
-    this.#entries.push(entry);
-    this.#letGo();
-    return text;
-  }
-
-  /** Keeps the addresses of the pages opened first, but not their text. */
-  #letGo(): void {
-    const held = new Set<Page>();
-    let length = 0;
-    for (const entry of this.#entries.toReversed()) {
-      if (entry.page === undefined) continue;
-      if (!held.has(entry.page)) length += sizeOf(entry.page);
-      held.add(entry.page);
-      if (length > MAX_HELD && held.size > 1) entry.page = undefined;
-    }
-  }
-
-  #cursorOf(cursor: number): number {
-    const last = this.#entries.length - 1;
-    if (last < 0) throw new BrowserError("No pages to access!");
-    if (cursor === -1) return last;
-    if (this.#entries[cursor] === undefined) {
-      throw new BrowserError(
-        `Cursor \`${cursor}\` is out of range. Available cursor indices: [0 - ${last}].`,
-      );
-    }
-    return cursor;
-  }
-
-  async #pageAt(cursor: number, signal: AbortSignal): Promise<Entry> {
-    const entry = this.#entries[this.#cursorOf(cursor)];
-    if (entry === undefined) throw new BrowserError("No pages to access!");
-    entry.page ??= await this.#loadAgain(entry, signal);
-    return entry;
-  }
-
-  /** Loads a page from an earlier turn. */
-  async #loadAgain({ url, search, find }: Entry, signal: AbortSignal): Promise<Page> {
-    if (search) return toSearchPage(search.query, search.results);
-    if (find === undefined) return this.#load(url, signal);
-    const searched = await this.#pageAt(find.cursor, signal);
-    return findInPage(searched.page ?? EMPTY_PAGE, find.pattern);
-  }
-
   async #load(url: string, signal: AbortSignal): Promise<Page> {
-    const known = this.#entries.find(
-      (entry) => entry.page && !entry.find && !entry.search && entry.url === url,
-    );
-    if (known?.page) return known.page;
+    const known = this.#pages.loaded(url);
+    if (known) return known;
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.openTimeoutMs)]);
       const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
@@ -310,22 +234,9 @@ class BrowserRun implements BuiltinRun {
   }
 }
 
-interface View {
-  readonly loc: number;
-  readonly lines: number;
-}
-
-const EMPTY_PAGE: Page = { url: "", title: "", lines: [""], links: [] };
 const MAX_SNIPPET = 500;
 const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
-
-/** A link's number that was sent as a string, or an address. */
-function toTarget(id: string): string | number {
-  const text = id.trim().replace(/^view-source:/, "");
-  if (/^-?\d{1,6}$/.test(text)) return Number(text);
-  return /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
-}
 
 /** Why a search or a page failed, without details that are for the operator only. */
 function toReason(error: unknown): string {
@@ -338,33 +249,4 @@ function toReason(error: unknown): string {
 
 function toError(text: string, shown: ShownCall, reason?: FailureReason): BuiltinResult {
   return { text, shown, failed: true, ...(reason && { reason }) };
-}
-
-const savedPages = lazy(() =>
-  z.array(
-    z.object({
-      url: z.string(),
-      title: z.string(),
-      search: z
-        .object({
-          query: z.string(),
-          results: z.array(z.object({ url: z.string(), title: z.string(), snippet: z.string() })),
-        })
-        .optional(),
-      find: z.object({ cursor: z.int().min(0), pattern: z.string() }).optional(),
-    }),
-  ),
-);
-
-type Saved = z.output<ReturnType<typeof savedPages>>[number];
-
-/** A page that cannot be loaded is left out: the model is told that the cursor does not exist. */
-function restore(saved: string | undefined): Entry[] {
-  if (saved === undefined) return [];
-  try {
-    const read = savedPages().safeParse(JSON.parse(saved));
-    return (read.data ?? []).map((entry) => ({ ...entry, page: undefined }));
-  } catch {
-    return [];
-  }
 }

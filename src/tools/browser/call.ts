@@ -60,3 +60,10 @@ const browserArguments = lazy(() =>
 );
 
 export type Arguments = z.output<ReturnType<typeof browserArguments>>;
+
+/** A link's number that was sent as a string, or an address. */
+export function toTarget(id: string): string | number {
+  const text = id.trim().replace(/^view-source:/, "");
+  if (/^-?\d{1,6}$/.test(text)) return Number(text);
+  return /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
+}
