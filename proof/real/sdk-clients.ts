@@ -33,8 +33,8 @@ writeFileSync(
   `# Clients in Go, Rust and Java, and \`@ai-sdk/deepseek\`
 
 Written by \`node proof/real/sdk-clients.ts\` on ${new Date().toISOString().slice(0, 10)}, in the way of the [Python packages](python.md).
-The two of Go and Rust read no \`reasoning\`: the gateway restores it by the call's id. openai-java checks each reply and event
-against its types (\`responseValidation\`).
+async-openai has no member for reasoning: the gateway restores it by the call's id. openai-java checks each reply
+and event against its types (\`responseValidation\`).
 
 ${toTable(rows)}
 `,
