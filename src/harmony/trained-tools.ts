@@ -7,6 +7,11 @@ import type { Message, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson } from "./json.ts";
 import { toHeaderName } from "./messages.ts";
 
+/** Their names, from which settings and requests derive. */
+export const TRAINED_TOOLS = ["browser", "python"] as const;
+
+export type TrainedTool = (typeof TRAINED_TOOLS)[number];
+
 const unset = { type: "number", default: -1 };
 
 /**

@@ -5,6 +5,7 @@
  * names it. `null` always means absent. `fields.ts` lists how each field is handled.
  */
 import * as z from "zod";
+import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
 import { isHostedType } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
@@ -206,7 +207,7 @@ export const chatRequest = new RequestSchema(
         .nullish(),
     response_format: () => responseFormat().nullish(),
     /** Tools of training that the client runs itself. */
-    builtin_tools: () => z.array(z.enum(["browser", "python"])).nullish(),
+    builtin_tools: () => z.array(z.enum(TRAINED_TOOLS)).nullish(),
     /** OpenAI's field for web search. */
     web_search_options: () => z.looseObject({}).nullish(),
     /** OpenRouter's older field for it. */

@@ -5,6 +5,7 @@
  * it. `null` always means absent.
  */
 import * as z from "zod";
+import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
@@ -125,7 +126,7 @@ const controlFields = {
       .nullish(),
   truncation: () => z.enum(["auto", "disabled"]).nullish(),
   /** Tools of training that the client runs itself. */
-  builtin_tools: () => z.array(z.enum(["browser", "python"])).nullish(),
+  builtin_tools: () => z.array(z.enum(TRAINED_TOOLS)).nullish(),
   /** OpenRouter's field. Its plugins are reported as skipped. */
   plugins: () => z.unknown().optional(),
 };

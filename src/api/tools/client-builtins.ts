@@ -3,7 +3,11 @@
  * message, calls are returned to the client, and its results are rendered in the form of training.
  */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
-import { BROWSER_NAMESPACE, PYTHON_NAMESPACE } from "../../harmony/trained-tools.ts";
+import {
+  BROWSER_NAMESPACE,
+  PYTHON_NAMESPACE,
+  type TrainedTool,
+} from "../../harmony/trained-tools.ts";
 import type { OfferedTool } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import type { HostedTools } from "./hosted-tools.ts";
@@ -20,7 +24,7 @@ export const CODE_TOOL = "python";
 
 /** What a request says about them. */
 export interface ClientBuiltinsRequest {
-  readonly names: readonly ("browser" | "python")[] | null | undefined;
+  readonly names: readonly TrainedTool[] | null | undefined;
   /** `tool_choice` is `none`. */
   readonly isNone: boolean;
   /** Names of the client's other tools. */

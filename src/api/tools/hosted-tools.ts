@@ -3,6 +3,7 @@
  * Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
  */
 import * as z from "zod";
+import type { TrainedTool } from "../../harmony/trained-tools.ts";
 import { lazy } from "../../lazy.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { NamespacedFunction } from "../../harmony/tool-names.ts";
@@ -20,8 +21,6 @@ export interface HostedDeps {
   readonly timeoutMs: number;
   readonly citations: TurnBuiltins["citations"];
 }
-
-export type HostedKind = "browser" | "python";
 
 /** A declaration as the client sent it. */
 export interface Declaration {
@@ -68,7 +67,7 @@ export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]
 }
 
 /** Undefined: the gateway has no tool of this name. */
-export function hostedKindOf(type: string): HostedKind | undefined {
+export function hostedKindOf(type: string): TrainedTool | undefined {
   if (/^(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?$/.test(type)) return "browser";
   if (type === "browser_search") return "browser";
   return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
@@ -104,7 +103,7 @@ export function readHostedTools(
   deps: HostedDeps,
 ): HostedTools {
   const tools: BuiltinTool[] = [];
-  const seen = new Set<HostedKind>();
+  const seen = new Set<TrainedTool>();
   const uses: number[] = [];
   const limits = declarations.reduce((all, { uses: own }) => ({ ...all, ...own }), {});
   for (const { kind: type, fields, param } of declarations) {
@@ -175,7 +174,7 @@ interface Wanted {
 
 /** Undefined: the tool cannot be run here. */
 const OPENERS: Readonly<
-  Record<HostedKind, (wanted: Wanted, deps: HostedDeps) => BuiltinTool | undefined>
+  Record<TrainedTool, (wanted: Wanted, deps: HostedDeps) => BuiltinTool | undefined>
 > = { browser: openBrowser, python: openPython };
 
 function openBrowser(

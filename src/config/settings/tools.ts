@@ -1,11 +1,12 @@
 /** The settings of the group `tools`: tools that the gateway runs. */
 import * as z from "zod";
+import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
 import { mcpServers } from "../mcp-servers.ts";
 import { count, milliseconds, setting, url } from "../setting.ts";
 
 export function toolSettings() {
   return {
-    builtinTools: setting("tools", () => z.array(z.enum(["browser", "python"])), {
+    builtinTools: setting("tools", () => z.array(z.enum(TRAINED_TOOLS)), {
       default: [],
       description:
         "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
