@@ -32,7 +32,11 @@ const MOCKING = ["test/tokenizer/lazy.test.ts"];
 
 export default defineConfig({
   test: {
-    reporters: process.env["CI"] ? ["default", "json"] : ["default"],
+    reporters: [
+      "default",
+      "./test/helpers/skipped-reporter.ts",
+      ...(process.env["CI"] ? ["json"] : []),
+    ],
     // More than cores: files wait for other processes and for timers during a third of their time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [

@@ -13,7 +13,7 @@ export function toSessionPage(recordings: readonly Recording[], { date, node }: 
 
 Sessions at a terminal, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}. Ports were made the usual
 ones, and long lines were shortened. Commands behind the first of a block were typed in another terminal. The server at port
-8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, and at port 8002 something else.
+8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, at port 8002 something else, and at ports 8003 and 8004 a scripted vLLM.
 
 ${recordings.map((each) => toSection(each)).join("\n")}
 ## Seconds and megabytes
@@ -54,7 +54,7 @@ export function withoutTimes(text: string): string {
   return text
     .trimEnd()
     .replaceAll(/\b\d\d:\d\d:\d\d\b/g, "00:00:00")
-    .replaceAll(/\b\d+(?:\.\d+)? (ms|s)\b/g, "0 $1")
+    .replaceAll(/ *\b\d+(?:\.\d+)? (?:ms|s|tok\/s)\b */g, " 0 ")
     .replaceAll(/"created":\d+/g, '"created":0')
     .replaceAll(/\b(gen|resp|msg|req)-?[-_\w]{12,}/g, "$1");
 }

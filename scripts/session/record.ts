@@ -8,6 +8,7 @@ import { startEngineServer } from "../../test/helpers/engine-server.ts";
 import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
 import { freePort } from "../../test/helpers/listen.ts";
 import type { Scenario } from "./scenarios.ts";
+import { startScriptedVllm } from "./scripted-vllm.ts";
 import { typeCommand } from "./terminal.ts";
 
 export interface Recording {
@@ -29,6 +30,7 @@ export async function recordAll(
   const folder = mkdtempSync(join(tmpdir(), "session-"));
   const engine = await startEngineServer(createDemoEngine());
   const other = await startFakeUpstream((exchange) => exchange.reply(404, "<h1>Not here</h1>"));
+  const vllms = await Promise.all([startScriptedVllm(false), startScriptedVllm(true)]);
   try {
     if (scenarios.some((each) => each.folder !== undefined)) prepareFolders(root, folder);
     const recordings: Recording[] = [];
@@ -38,12 +40,14 @@ export async function recordAll(
         "8000": portOf(engine.url),
         "8001": await freePort(),
         "8002": portOf(other.url),
+        "8003": portOf(vllms[0].url),
+        "8004": portOf(vllms[1].url),
       };
       recordings.push(await record(root, folder, scenario, ports));
     }
     return recordings;
   } finally {
-    await Promise.all([engine.close(), other.close()]);
+    await Promise.all([engine, other, ...vllms].map((server) => server.close()));
     rmSync(folder, { recursive: true });
   }
 }

@@ -58,6 +58,34 @@ export const SCENARIOS: readonly Scenario[] = [
     asked: [ASK],
   },
   {
+    title: "A vLLM that offers only gpt-oss-120b, and has no health path",
+    text: "A URL is enough. The name of the docs, `openai/gpt-oss-20b`, finds the only model too.",
+    serve: "harmony-gateway http://127.0.0.1:8003",
+    until: STARTED,
+    asked: [
+      `curl -s ${CHAT} -d '{"model":"openai/gpt-oss-20b","messages":[{"role":"user","content":"Hello!"}]}'`,
+    ],
+  },
+  {
+    title: "An engine that is lost, and comes back",
+    serve: "harmony-gateway --url http://127.0.0.1:8004 --health-interval-ms 1000",
+    until: STARTED,
+    asked: [
+      "curl -s http://127.0.0.1:8004/lose; sleep 4",
+      ASK,
+      "curl -s http://127.0.0.1:8004/return; sleep 4",
+      ASK,
+    ],
+    isSlow: true,
+  },
+  {
+    title: "A client, connected",
+    serve: "harmony-gateway http://127.0.0.1:8003",
+    until: STARTED,
+    asked: ["harmony-gateway connect codex --gateway http://127.0.0.1:8787"],
+    isSlow: true,
+  },
+  {
     title: "A wrong invocation",
     text: "One sentence each; `test/node/wrong-invocations.test.ts` has over eighty.",
     before: [

@@ -72,7 +72,7 @@ const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
 const HELLO = { messages: [{ role: "user", content: "Good evening" }] };
 
 describe.skipIf(MISSING !== undefined)(
-  `the inspector in a browser (${MISSING ?? "Chromium"})`,
+  `the inspector in a browser (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
   () => {
     test("from the empty page over a sample turn to its tokens, with nothing from elsewhere", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
@@ -470,7 +470,7 @@ describe.skipIf(MISSING !== undefined)(
 );
 
 test.runIf(MISSING === undefined && process.env["SCREENSHOTS"] !== undefined)(
-  "the pictures of the docs are taken",
+  "the pictures of the docs are taken (skipped: SCREENSHOTS=1 takes them)",
   async () => {
     await takeScreenshots(browser);
     expect(existsSync(new URL("../../docs/images/inspector-steered.png", import.meta.url))).toBe(

@@ -196,14 +196,20 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     return requestText(transport.requests[0]?.body);
   };
 
-  test.runIf(capabilities.stopIds)("sends stop ids, and the model's own with them", async () => {
-    expect(await bodyWithStopIds([4242, 4343])).toMatch(/\b4242,\s*4343\b/);
-    expect(await bodyWithStopIds([])).toMatch(/\b199999,\s*200002,\s*200012\b/);
-  });
+  test.runIf(capabilities.stopIds)(
+    "sends stop ids, and the model's own with them (skipped where the engine takes none)",
+    async () => {
+      expect(await bodyWithStopIds([4242, 4343])).toMatch(/\b4242,\s*4343\b/);
+      expect(await bodyWithStopIds([])).toMatch(/\b199999,\s*200002,\s*200012\b/);
+    },
+  );
 
-  test.skipIf(capabilities.stopIds)("does not send stop ids", async () => {
-    expect(await bodyWithStopIds([4242, 4343])).toBe(await bodyWithStopIds([]));
-  });
+  test.skipIf(capabilities.stopIds)(
+    "does not send stop ids (skipped where the engine takes them)",
+    async () => {
+      expect(await bodyWithStopIds([4242, 4343])).toBe(await bodyWithStopIds([]));
+    },
+  );
 
   const ask = async (topLogprobs: number | undefined, answer: Uint8Array) => {
     const { engine, transport } = serve(kind, { pieces: [answer] });
@@ -217,17 +223,23 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     expect(recording !== "").toBe(capabilities.logprobs);
   });
 
-  test.skipIf(capabilities.logprobs)("does not ask for log probabilities", async () => {
-    const plain = await ask(undefined, bytes);
-    expect(plain.found.logprobs).toBeUndefined();
-    expect(await ask(2, bytes)).toEqual(plain);
-  });
+  test.skipIf(capabilities.logprobs)(
+    "does not ask for log probabilities (skipped where the engine has them)",
+    async () => {
+      const plain = await ask(undefined, bytes);
+      expect(plain.found.logprobs).toBeUndefined();
+      expect(await ask(2, bytes)).toEqual(plain);
+    },
+  );
 
-  test.runIf(capabilities.logprobs)("gives log probabilities parallel to its ids", async () => {
-    const plain = await ask(undefined, bytes);
-    expect(plain.found.logprobs).toBeUndefined();
-    const { found, body } = await ask(2, readFixture(recording));
-    expect(body).not.toBe(plain.body);
-    expectLogprobs(found, 2);
-  });
+  test.runIf(capabilities.logprobs)(
+    "gives log probabilities parallel to its ids (skipped where the engine has none)",
+    async () => {
+      const plain = await ask(undefined, bytes);
+      expect(plain.found.logprobs).toBeUndefined();
+      const { found, body } = await ask(2, readFixture(recording));
+      expect(body).not.toBe(plain.body);
+      expectLogprobs(found, 2);
+    },
+  );
 });

@@ -22,119 +22,124 @@ const SEALED = [
 /** Where the system does not distribute connections, the gateway says so and does not start. */
 const CAN_SHARE = process.platform === "linux";
 
-describe.runIf(CAN_SHARE)("processes that share a port", () => {
-  let engine: HoldingVllm;
-  let port: number;
-  const gateways: GatewayProcess[] = [];
+describe.runIf(CAN_SHARE)(
+  "processes that share a port (skipped where the system cannot share one)",
+  () => {
+    let engine: HoldingVllm;
+    let port: number;
+    const gateways: GatewayProcess[] = [];
 
-  beforeEach(async () => {
-    engine = await startHoldingVllm();
-    port = await freePort();
-  });
-  afterEach(async () => {
-    await Promise.all(gateways.splice(0).map((each) => each.stop()));
-    await engine.close();
-  });
+    beforeEach(async () => {
+      engine = await startHoldingVllm();
+      port = await freePort();
+    });
+    afterEach(async () => {
+      await Promise.all(gateways.splice(0).map((each) => each.stop()));
+      await engine.close();
+    });
 
-  async function start(state = SEALED): Promise<GatewayProcess> {
-    const flags = `--port ${port} --reuse-port --metrics-port 0 --shutdown-grace-ms 240000 --engine vllm --url ${engine.url}`;
-    const gateway = await startGatewayProcess([...flags.split(" "), ...state]);
-    gateways.push(gateway);
-    await eventually(async () => expect((await fetch(ownUrl(gateway, "/ready"))).status).toBe(200));
-    return gateway;
-  }
+    async function start(state = SEALED): Promise<GatewayProcess> {
+      const flags = `--port ${port} --reuse-port --metrics-port 0 --shutdown-grace-ms 240000 --engine vllm --url ${engine.url}`;
+      const gateway = await startGatewayProcess([...flags.split(" "), ...state]);
+      gateways.push(gateway);
+      await eventually(async () =>
+        expect((await fetch(ownUrl(gateway, "/ready"))).status).toBe(200),
+      );
+      return gateway;
+    }
 
-  /** Opens streams, each over a connection of its own, until every process has one. */
-  async function openStreams(processes: readonly GatewayProcess[]): Promise<OpenStream[]> {
-    const streams: OpenStream[] = [];
-    do {
-      streams.push(await openStream(port));
-      if (streams.length > 200) throw new Error("one process gets every connection");
-    } while ((await Promise.all(processes.map((each) => turnsInFlight(each)))).includes(0));
-    return streams;
-  }
+    /** Opens streams, each over a connection of its own, until every process has one. */
+    async function openStreams(processes: readonly GatewayProcess[]): Promise<OpenStream[]> {
+      const streams: OpenStream[] = [];
+      do {
+        streams.push(await openStream(port));
+        if (streams.length > 200) throw new Error("one process gets every connection");
+      } while ((await Promise.all(processes.map((each) => turnsInFlight(each)))).includes(0));
+      return streams;
+    }
 
-  test("both serve, one ends and comes back, and no answer is lost", async () => {
-    const [first, second] = await Promise.all([start(), start()]);
-    const streams = await openStreams([first, second]);
-    const counts = await Promise.all([turnsInFlight(first), turnsInFlight(second)]);
-    expect(counts.reduce((sum, each) => sum + each, 0)).toBe(streams.length);
+    test("both serve, one ends and comes back, and no answer is lost", async () => {
+      const [first, second] = await Promise.all([start(), start()]);
+      const streams = await openStreams([first, second]);
+      const counts = await Promise.all([turnsInFlight(first), turnsInFlight(second)]);
+      expect(counts.reduce((sum, each) => sum + each, 0)).toBe(streams.length);
 
-    const ended = first.terminate();
-    await eventually(async () => expect((await fetch(ownUrl(first, "/ready"))).status).toBe(503));
-    for (let each = 0; each < 10; each++) streams.push(await openStream(port));
-    expect(await turnsInFlight(first)).toBe(counts[0]);
-    expect(await turnsInFlight(second)).toBe((counts[1] ?? 0) + 10);
+      const ended = first.terminate();
+      await eventually(async () => expect((await fetch(ownUrl(first, "/ready"))).status).toBe(503));
+      for (let each = 0; each < 10; each++) streams.push(await openStream(port));
+      expect(await turnsInFlight(first)).toBe(counts[0]);
+      expect(await turnsInFlight(second)).toBe((counts[1] ?? 0) + 10);
 
-    const third = await start();
-    const later = await openStreams([second, third]);
-    engine.release();
-    const texts = await Promise.all([...streams, ...later].map(({ rest }) => rest));
-    for (const whole of texts) expect(whole).toMatch(/Nothing[^]* lost[^]*data: \[DONE\]\n\n$/);
-    expect(await ended).toBe(0);
-  });
+      const third = await start();
+      const later = await openStreams([second, third]);
+      engine.release();
+      const texts = await Promise.all([...streams, ...later].map(({ rest }) => rest));
+      for (const whole of texts) expect(whole).toMatch(/Nothing[^]* lost[^]*data: \[DONE\]\n\n$/);
+      expect(await ended).toBe(0);
+    });
 
-  test("what one has stored in their file, the other finds, from the first moment of a new file on", async () => {
-    const state = ["--store", `sqlite:${temporaryFile()}`, "--store-timeout-ms", "30000"];
-    const processes = await Promise.all([start(state), start(state)]);
-    const ids: string[] = [];
-    const statuses = new Set<number | undefined>();
-    do {
-      const created = await send("/v1/responses", { input: "Hi." });
-      ids.push(z.object({ id: z.string() }).parse(JSON.parse(created.text)).id);
-      for (const id of ids) statuses.add((await send(`/v1/responses/${id}`)).status);
-      if (ids.length > 20) throw new Error("one process gets every connection");
-    } while ((await Promise.all(processes.map((each) => readsOf(each)))).some((n) => n < 3));
-    expect([...statuses]).toEqual([200]);
-  });
+    test("what one has stored in their file, the other finds, from the first moment of a new file on", async () => {
+      const state = ["--store", `sqlite:${temporaryFile()}`, "--store-timeout-ms", "30000"];
+      const processes = await Promise.all([start(state), start(state)]);
+      const ids: string[] = [];
+      const statuses = new Set<number | undefined>();
+      do {
+        const created = await send("/v1/responses", { input: "Hi." });
+        ids.push(z.object({ id: z.string() }).parse(JSON.parse(created.text)).id);
+        for (const id of ids) statuses.add((await send(`/v1/responses/${id}`)).status);
+        if (ids.length > 20) throw new Error("one process gets every connection");
+      } while ((await Promise.all(processes.map((each) => readsOf(each)))).some((n) => n < 3));
+      expect([...statuses]).toEqual([200]);
+    });
 
-  /** Over a connection of its own. */
-  async function send(path: string, body?: object): Promise<{ status?: number; text: string }> {
-    const method = body === undefined ? "GET" : "POST";
-    const sent = request({ port, host: "127.0.0.1", path, method, agent: false });
-    sent.end(body && JSON.stringify(body));
-    const [response]: IncomingMessage[] = await once(sent, "response");
-    if (response === undefined) throw new Error("no response");
-    return { status: response.statusCode ?? 0, text: await text(response) };
-  }
+    /** Over a connection of its own. */
+    async function send(path: string, body?: object): Promise<{ status?: number; text: string }> {
+      const method = body === undefined ? "GET" : "POST";
+      const sent = request({ port, host: "127.0.0.1", path, method, agent: false });
+      sent.end(body && JSON.stringify(body));
+      const [response]: IncomingMessage[] = await once(sent, "response");
+      if (response === undefined) throw new Error("no response");
+      return { status: response.statusCode ?? 0, text: await text(response) };
+    }
 
-  /** How often a process has read a stored response. */
-  async function readsOf(gateway: GatewayProcess): Promise<number> {
-    const metrics = await (await fetch(ownUrl(gateway, "/metrics"))).text();
-    return Number(
-      /^harmony_gateway_requests_total\{.*\/responses\/:id.*\} (\d+)$/m.exec(metrics)?.[1] ?? 0,
-    );
-  }
+    /** How often a process has read a stored response. */
+    async function readsOf(gateway: GatewayProcess): Promise<number> {
+      const metrics = await (await fetch(ownUrl(gateway, "/metrics"))).text();
+      return Number(
+        /^harmony_gateway_requests_total\{.*\/responses\/:id.*\} (\d+)$/m.exec(metrics)?.[1] ?? 0,
+      );
+    }
 
-  test("the operator is told what is not shared", async () => {
-    expect((await start()).output()).toContain("Clients must send store: false.");
-  });
+    test("the operator is told what is not shared", async () => {
+      expect((await start()).output()).toContain("Clients must send store: false.");
+    });
 
-  test("the port of a process has its state and nothing else", async () => {
-    const gateway = await start();
-    const statusOf = async (path: string) => (await fetch(ownUrl(gateway, path))).status;
-    expect(await statusOf("/health")).toBe(200);
-    expect(await statusOf("/metrics?x=1")).toBe(200);
-    expect(await statusOf("/v1/models")).toBe(404);
-    expect(await statusOf("/v1/../metrics")).toBe(200);
-    expect(await statusOf("//metrics")).toBe(404);
-  });
+    test("the port of a process has its state and nothing else", async () => {
+      const gateway = await start();
+      const statusOf = async (path: string) => (await fetch(ownUrl(gateway, path))).status;
+      expect(await statusOf("/health")).toBe(200);
+      expect(await statusOf("/metrics?x=1")).toBe(200);
+      expect(await statusOf("/v1/models")).toBe(404);
+      expect(await statusOf("/v1/../metrics")).toBe(200);
+      expect(await statusOf("//metrics")).toBe(404);
+    });
 
-  test("a process that does not share the port is told why it cannot start", async () => {
-    await start();
-    await expect(startGatewayProcess(["--port", String(port)])).rejects.toThrow(
-      `port ${port} of 127.0.0.1 is in use by another program.`,
-    );
-  });
+    test("a process that does not share the port is told why it cannot start", async () => {
+      await start();
+      await expect(startGatewayProcess(["--port", String(port)])).rejects.toThrow(
+        `port ${port} of 127.0.0.1 is in use by another program.`,
+      );
+    });
 
-  test("a process that shares is told when another one does not", async () => {
-    gateways.push(await startGatewayProcess(["--port", String(port)]));
-    const shares = ["--port", String(port), "--reuse-port", ...SEALED];
-    await expect(startGatewayProcess(shares)).rejects.toThrow(
-      `port ${port} of 127.0.0.1 is in use by a program that does not share it.`,
-    );
-  });
-});
+    test("a process that shares is told when another one does not", async () => {
+      gateways.push(await startGatewayProcess(["--port", String(port)]));
+      const shares = ["--port", String(port), "--reuse-port", ...SEALED];
+      await expect(startGatewayProcess(shares)).rejects.toThrow(
+        `port ${port} of 127.0.0.1 is in use by a program that does not share it.`,
+      );
+    });
+  },
+);
 
 test("a process's own port asks for keys as the other one does, and closes with it", async () => {
   const gateway = await startTestGateway({

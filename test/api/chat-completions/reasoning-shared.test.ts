@@ -198,7 +198,7 @@ describe("a failing store fails no request, and the loss is reported", () => {
 });
 
 // On Node in either project.
-describe.skipIf(ON_WORKERS)("processes", () => {
+describe.skipIf(ON_WORKERS)("processes (skipped where the runtime is workerd)", () => {
   let vllm: FakeVllm;
   const gateways: GatewayProcess[] = [];
 

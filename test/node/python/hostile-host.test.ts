@@ -70,21 +70,27 @@ describe("S5: a process that writes anything but the wanted result is killed", (
     await ended(interpreter);
   });
 
-  test.skipIf(LINUX_ONLY)("computing between two calls", async () => {
-    const interpreter = await start(
-      "on = (code, id) => { say(result(id)); setInterval(() => { for (let i = 0; i < 1e8; i++); }, 0) };",
-    );
-    expect(await interpreter.run("1", never)).toMatchObject({ status: "ok" });
-    await ended(interpreter);
-  });
+  test.skipIf(LINUX_ONLY)(
+    "computing between two calls (skipped where the system is not Linux)",
+    async () => {
+      const interpreter = await start(
+        "on = (code, id) => { say(result(id)); setInterval(() => { for (let i = 0; i < 1e8; i++); }, 0) };",
+      );
+      expect(await interpreter.run("1", never)).toMatchObject({ status: "ok" });
+      await ended(interpreter);
+    },
+  );
 
-  test.skipIf(LINUX_ONLY)("taking memory between two calls", async () => {
-    const interpreter = await start(
-      "const kept = []; on = (code, id) => { say(result(id)); setInterval(() => kept.push(Buffer.alloc(2e7, 1)), 50) };",
-    );
-    expect(await interpreter.run("1", never)).toMatchObject({ status: "ok" });
-    await ended(interpreter);
-  });
+  test.skipIf(LINUX_ONLY)(
+    "taking memory between two calls (skipped where the system is not Linux)",
+    async () => {
+      const interpreter = await start(
+        "const kept = []; on = (code, id) => { say(result(id)); setInterval(() => kept.push(Buffer.alloc(2e7, 1)), 50) };",
+      );
+      expect(await interpreter.run("1", never)).toMatchObject({ status: "ok" });
+      await ended(interpreter);
+    },
+  );
 
   test("files and names beyond the limit are not looked at", async () => {
     const { files: most } = FILE_LIMITS;

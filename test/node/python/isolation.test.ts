@@ -277,7 +277,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     });
 
     test.runIf(process.platform === "linux")(
-      "memory taken past Python's limit ends the interpreter",
+      "memory taken past Python's limit ends the interpreter (skipped where the system is not Linux)",
       async () => {
         const bombed = await secondSession();
         const script =

@@ -40,7 +40,7 @@ const CAN_IGNORE_UPGRADES = "shouldUpgradeCallback" in createServer();
 
 describe("an upgrade", () => {
   test.runIf(CAN_IGNORE_UPGRADES)(
-    "to HTTP/2 is ignored: the request is answered over HTTP/1.1",
+    "to HTTP/2 is ignored: the request is answered over HTTP/1.1 (skipped where Node cannot ignore upgrades)",
     async () => {
       const { origin } = await start();
       const answer = await sendRaw(origin, [
@@ -56,7 +56,7 @@ describe("an upgrade", () => {
   );
 
   test.runIf(CAN_IGNORE_UPGRADES)(
-    "to a WebSocket where there is none is ignored as well",
+    "to a WebSocket where there is none is ignored as well (skipped where Node cannot ignore upgrades)",
     async () => {
       const { origin } = await start();
       for (const [path, status] of [

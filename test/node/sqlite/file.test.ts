@@ -110,21 +110,27 @@ test("a file in a folder that does not exist is refused", async () => {
   );
 });
 
-test.skipIf(isRoot)("a file that this user may not write is refused", async () => {
-  const path = await writtenFile();
-  chmodSync(path, 0o400);
-  await expect(openTestFile(path)).rejects.toThrow(
-    new SettingsError([`store sqlite:${path}: this user may not write it.`]),
-  );
-});
+test.skipIf(isRoot)(
+  "a file that this user may not write is refused (skipped where the user is root)",
+  async () => {
+    const path = await writtenFile();
+    chmodSync(path, 0o400);
+    await expect(openTestFile(path)).rejects.toThrow(
+      new SettingsError([`store sqlite:${path}: this user may not write it.`]),
+    );
+  },
+);
 
-test.skipIf(isRoot)("a file in a folder that this user may not write is refused", async () => {
-  const path = temporaryFile();
-  chmodSync(dirname(path), 0o500);
-  await expect(openTestFile(path)).rejects.toThrow(
-    new SettingsError([`store sqlite:${path}: this user may not write it.`]),
-  );
-});
+test.skipIf(isRoot)(
+  "a file in a folder that this user may not write is refused (skipped where the user is root)",
+  async () => {
+    const path = temporaryFile();
+    chmodSync(dirname(path), 0o500);
+    await expect(openTestFile(path)).rejects.toThrow(
+      new SettingsError([`store sqlite:${path}: this user may not write it.`]),
+    );
+  },
+);
 
 test("a file that another program has locked can be opened later", async () => {
   const path = await writtenFile();
