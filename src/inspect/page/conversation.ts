@@ -116,6 +116,12 @@ function cardHead(message: RecordedMessage, index: number): TemplateResult {
     ${message.channel ? html`<span>${message.channel}</span>` : nothing}
     ${message.name ? html`<span>${message.name}</span>` : nothing}
     ${message.recipient ? html`<span>to <code>${message.recipient}</code></span>` : nothing}
+    ${message.written?.as === "sampled" ? html`<span class="source">as sampled</span>` : nothing}
+    ${
+      message.written?.because
+        ? html`<span class="why">rendered: ${message.written.because}</span>`
+        : nothing
+    }
     ${source ? html`<span class="source">${source}</span>` : nothing}
     <span class="quiet end">${index + 1} · ${toCount(message.tokens)} tokens</span>
   </div>`;

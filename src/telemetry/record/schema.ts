@@ -115,6 +115,10 @@ const message = lazy(() =>
       .enum(["recipient-first", "channel-first"])
       .optional()
       .describe("Of a call's header, if it is known how the model wrote it."),
+    written: z
+      .strictObject({ as: z.enum(["sampled", "rendered"]), because: z.string().optional() })
+      .optional()
+      .describe("In a running tool loop: with the ids that were sampled, or rendered, and why."),
     text: recordedText(),
     tokens: count().describe(
       "With its header and markers; for one that was left out, of its text.",

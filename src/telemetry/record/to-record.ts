@@ -7,6 +7,7 @@ import type { TurnRendered } from "../../turn/facts.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Decision } from "../../turn/steering/next-step.ts";
 import type { Steering } from "../../turn/steering/settings.ts";
+import { type PutBack, putBackOf } from "../../turn/sampled/put-back.ts";
 import { toErrorText } from "./error-text.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
@@ -233,6 +234,7 @@ function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMes
       ...(channel !== undefined && { channel }),
       ...(contentType !== undefined && { contentType }),
       ...(order !== undefined && { order }),
+      ...toWritten(putBackOf(message)),
       text,
       tokens: lengths.get(message) ?? o200kHarmony().encode(text).length,
       source: input.findSource(message, text, turn.tenant, input.exchange),
@@ -259,6 +261,13 @@ function toPrompt(
     }),
     cachedTokens: cachedTokens ?? null,
   };
+}
+
+function toWritten(note: PutBack | undefined): Pick<RecordedMessage, "written"> {
+  if (note === undefined) return {};
+  const { pieces, because } = note;
+  if (pieces !== undefined) return { written: { as: "sampled" } };
+  return { written: { as: "rendered", ...(because !== undefined && { because }) } };
 }
 
 function toDecision({ ms, decision, outcome }: DecisionNote): RecordedDecision {

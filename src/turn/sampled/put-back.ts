@@ -16,18 +16,15 @@ import type { SampledStep } from "./sampled-step.ts";
  * - `steered`: the gateway rejected an attempt, or wrote something between
  * - `edited`: something before the step is not as it was
  */
-export const RENDERED_BECAUSE = [
-  "not-found",
-  "damaged",
-  "arguments",
-  "reasoning",
-  "text",
-  "repaired",
-  "steered",
-  "edited",
-] as const;
-
-export type RenderedBecause = (typeof RENDERED_BECAUSE)[number];
+export type RenderedBecause =
+  | "not-found"
+  | "damaged"
+  | "arguments"
+  | "reasoning"
+  | "text"
+  | "repaired"
+  | "steered"
+  | "edited";
 
 export interface PutBack {
   /** Absent: the message is rendered from the client's text. */
