@@ -74,47 +74,10 @@ async function openGateway(
   options: ServeOptions,
   opened: CloseStack,
 ): Promise<Gateway> {
-  const { log, droppedLines = () => 0 } = options.log
-    ? { ...options, log: options.log }
-    : openJsonLog(settings);
-  const transport = createEngineTransport();
-  opened.defer(() => transport.destroy());
-  const tracing = opened.use(await startTracing(options.environment ?? {}, log));
-  const llamas = opened.use(createLlamas(log));
-  const { store, file } = opened.use(await openStore(settings));
-  const { toolbox } = opened.use(await openToolbox(settings, log));
-  const { auditFile } = settings;
-  const audit =
-    auditFile === undefined ? undefined : opened.use(await openAuditFile(auditFile, log));
-  const { isTerminal } = options;
-  const listeners = { hasOwnEngines: options.models !== undefined, isTerminal };
-  const recording = opened.use(await startRecording(settings, log, listeners));
   const webSockets = await openWebSockets(settings.maxBodyBytes);
-  const shutdown = createShutdown();
-  const shared: Shared = {
-    ...options,
-    log,
-    shutdown,
-    store,
-    file,
-    toolbox,
-    recorder: recording.recorder,
-    tracesContent: tracing.capturesContent,
-    writeAudit: audit?.write,
-    inspector: recording.inspector,
-    registry: createRegistry(),
-    counts: new Map(),
-    transport,
-    createNativeLlama: llamas.create,
-    upgrade: webSockets?.upgrade,
-  };
-  registerProcessMetrics(shared.registry, droppedLines);
-  shared.registry.readings(
-    "harmony_gateway_audit_lines_dropped_total",
-    "Lines of the audit that could not be written: the disk is full, slow or gone.",
-    "counter",
-    () => [[{}, audit?.dropped() ?? 0]],
-  );
+  const opening = await openShared(settings, options, opened);
+  const shared: Shared = { ...opening, upgrade: webSockets?.upgrade };
+  const { log, shutdown, inspector } = shared;
   const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
   // Open until the server has closed: it says that the process is shutting down, and how many turns are left.
@@ -137,8 +100,8 @@ async function openGateway(
     store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
     seconds: process.uptime(),
     backends: generations.backends,
-    inspect: recording.inspector?.toUrl(origin),
-    ...(recording.inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
+    inspect: inspector?.toUrl(origin),
+    ...(inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
   generations.monitor();
@@ -151,6 +114,53 @@ async function openGateway(
       log.info("stop");
     },
   };
+}
+
+/** Opens the parts that all generations share, and registers the metrics of the process. */
+async function openShared(
+  settings: Settings,
+  options: ServeOptions,
+  opened: CloseStack,
+): Promise<Omit<Shared, "upgrade">> {
+  const { log, droppedLines = () => 0 } = options.log
+    ? { ...options, log: options.log }
+    : openJsonLog(settings);
+  const transport = createEngineTransport();
+  opened.defer(() => transport.destroy());
+  const tracing = opened.use(await startTracing(options.environment ?? {}, log));
+  const llamas = opened.use(createLlamas(log));
+  const { store, file } = opened.use(await openStore(settings));
+  const { toolbox } = opened.use(await openToolbox(settings, log));
+  const { auditFile } = settings;
+  const audit =
+    auditFile === undefined ? undefined : opened.use(await openAuditFile(auditFile, log));
+  const { isTerminal } = options;
+  const listeners = { hasOwnEngines: options.models !== undefined, isTerminal };
+  const recording = opened.use(await startRecording(settings, log, listeners));
+  const shared = {
+    ...options,
+    log,
+    shutdown: createShutdown(),
+    store,
+    file,
+    toolbox,
+    recorder: recording.recorder,
+    tracesContent: tracing.capturesContent,
+    writeAudit: audit?.write,
+    inspector: recording.inspector,
+    registry: createRegistry(),
+    counts: new Map(),
+    transport,
+    createNativeLlama: llamas.create,
+  };
+  registerProcessMetrics(shared.registry, droppedLines);
+  shared.registry.readings(
+    "harmony_gateway_audit_lines_dropped_total",
+    "Lines of the audit that could not be written: the disk is full, slow or gone.",
+    "counter",
+    () => [[{}, audit?.dropped() ?? 0]],
+  );
+  return shared;
 }
 
 function openJsonLog({
