@@ -110,6 +110,7 @@ async function sampleOne(
     if (reads > MAX_READS) break;
     switch (event.type) {
       case "open":
+      case "progress":
         break;
       case "ids":
         idsOut = "exact";

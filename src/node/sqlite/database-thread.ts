@@ -108,9 +108,9 @@ function serve(database: ReturnType<typeof openDatabase>): void {
   }
 
   /** A full or locked file: operations report it, and the next time comes. */
-  async function patiently(run: () => unknown): Promise<void> {
+  async function patiently(step: () => unknown): Promise<void> {
     try {
-      await run();
+      await step();
     } catch (error) {
       if (toFault(error) === undefined && database.isOpen) throw error;
     }

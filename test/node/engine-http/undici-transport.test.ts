@@ -27,7 +27,7 @@ let server: Server;
 let port: number;
 let accepted: Accepted[];
 /** Called with each read. The default answers every request. */
-let onData: (connection: Accepted, data: string) => void;
+let onData: (connection: Accepted, data: string) => void | Promise<void>;
 let transport: UndiciTransport;
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ beforeEach(async () => {
     socket.on("error", () => {});
     socket.on("data", (data) => {
       connection.received += data.toString("latin1");
-      onData(connection, data.toString("latin1"));
+      void onData(connection, data.toString("latin1"));
     });
   });
   port = await listenAnywhere(server);
@@ -211,7 +211,7 @@ test("the chunks of a read are joined without new memory", async () => {
   let received = Promise.withResolvers<void>();
   onData = async ({ socket }) => {
     socket.write(CHUNKED);
-    for (let read = 0; read < 4; read++) {
+    for (let round = 0; round < 4; round++) {
       received = Promise.withResolvers();
       socket.write(chunk + chunk);
       await received.promise;
