@@ -281,6 +281,52 @@ describe("layouts", () => {
   });
 });
 
+test.each<[Message, string]>([
+  [
+    {
+      role: "assistant",
+      recipient: "functions.f",
+      channel: "commentary",
+      contentType: "<|constrain|>json",
+      content: "{}",
+    },
+    "assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>",
+  ],
+  [
+    {
+      role: "assistant",
+      recipient: "python",
+      channel: "analysis",
+      contentType: "code",
+      content: "1",
+    },
+    "assistant<|channel|>analysis to=python code<|message|>1<|call|>",
+  ],
+  [
+    {
+      role: "tool",
+      name: "functions.f",
+      recipient: "assistant",
+      channel: "commentary",
+      content: "ok",
+    },
+    "functions.f to=assistant<|channel|>commentary<|message|>ok<|end|>",
+  ],
+  [
+    {
+      role: "assistant",
+      recipient: "functions.f",
+      order: "recipient-first",
+      channel: "commentary",
+      content: "",
+    },
+    "assistant to=functions.f<|channel|>commentary<|message|><|call|>",
+  ],
+])("the layout of the guide: calls channel first, results recipient first: %j", (message, text) => {
+  const guide = createRenderer({ layout: "guide" });
+  expect(decode(guide.renderMessage(message).ids)).toBe(`<|start|>${text}`);
+});
+
 describe("errors", () => {
   test.each<[Message, HarmonyRenderError]>([
     [
