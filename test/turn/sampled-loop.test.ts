@@ -2,6 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
+import { analysisMessage } from "../../src/harmony/messages.ts";
+import { readSpan } from "../../src/harmony/read-span.ts";
+import { putBackOf, putBackStep } from "../../src/turn/sampled/put-back.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
@@ -179,3 +182,27 @@ test.each<[string, string, (value: string) => string | undefined]>([
     );
   },
 );
+
+test("many changed messages before a call cost no square of them", () => {
+  const spans = Array.from({ length: 20_000 }, (_, index) => {
+    const ids = spelledIds(`<|start|>assistant<|channel|>analysis<|message|>${index}<|end|>`);
+    return readSpan(ids);
+  });
+  let compared = 0;
+  const counted = spans.map((span) => {
+    if (span === undefined) throw new Error("it is no message");
+    return {
+      pieces: span.pieces,
+      get message() {
+        compared += 1;
+        return span.message;
+      },
+    };
+  });
+  const mark = { length: 0, low: 0, high: 0 };
+  const step = { start: mark, end: mark, spans: [], isText: false };
+  const messages = spans.map((_, index) => analysisMessage(`changed ${index}`));
+  putBackStep(messages, { step, spans: counted }, false);
+  expect(compared / spans.length).toBeLessThan(200);
+  expect(messages.every((message) => putBackOf(message)?.because === "reasoning")).toBe(true);
+});

@@ -175,7 +175,8 @@ export class PromptHistory {
       const isRunning = index > answered;
       const { call, id } = slot;
       if (call === undefined) {
-        step = slot.place || !isRunning ? [] : [...step, ...slot.messages.filter(isAssistant)];
+        if (slot.place || !isRunning) step = [];
+        else step.push(...slot.messages.filter(isAssistant));
         continue;
       }
       const form = id === undefined ? undefined : formInId(id);

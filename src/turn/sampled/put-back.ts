@@ -45,6 +45,9 @@ export interface ReadStep {
   readonly spans: readonly (ReadSpan | undefined)[];
 }
 
+/** Maximum spans that are compared with one message. Bounds the work where a client has changed every message of a long step. */
+const MAX_SKIPPED = 64;
+
 const notes = new WeakMap<Message, PutBack>();
 
 export function putBackOf(message: Message): PutBack | undefined {
@@ -68,16 +71,17 @@ export function putBackStep(
   const call = messages.at(-1);
   let next = 0;
   for (const message of messages) {
-    const spans = read?.spans ?? [];
-    const index = spans.findIndex(
-      (span, at) => at >= next && span !== undefined && isSameMessage(span.message, message),
+    const spans = read?.spans.slice(next, next + MAX_SKIPPED) ?? [];
+    const found = spans.findIndex(
+      (span) => span !== undefined && isSameMessage(span.message, message),
     );
     const own = message === call ? { step: read?.step, hasForm } : {};
-    if (index === -1) {
+    if (found === -1) {
       notes.set(message, { because: whyNot(message, stored, next), ...own });
       continue;
     }
-    const { pieces } = spans[index] ?? {};
+    const index = next + found;
+    const { pieces } = spans[found] ?? {};
     const { at } = read?.step.spans[index] ?? {};
     notes.set(message, { ...(pieces && { pieces }), ...(at !== undefined && { at }), ...own });
     next = index + 1;
@@ -91,7 +95,7 @@ function whyNot(
 ): RenderedBecause {
   if (stored === undefined) return "not-found";
   if (stored === "damaged") return "damaged";
-  const rest = stored.spans.slice(from);
+  const rest = stored.spans.slice(from, from + MAX_SKIPPED);
   const { recipient, channel } = message;
   const isChanged = rest.some((span) => {
     if (span === undefined) return false;
