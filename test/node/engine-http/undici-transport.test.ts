@@ -105,7 +105,7 @@ describe("a connection", () => {
 
   test("that the server closes when the request arrives is unreachable: nothing is sent twice", async () => {
     await ask();
-    onData = ({ socket }) => socket.destroy();
+    onData = ({ socket }) => void socket.destroy();
     await expect(ask()).rejects.toMatchObject({ kind: "unreachable" });
     expect(accepted.map(({ received }) => received.split("POST").length - 1)).toEqual([2]);
   });
