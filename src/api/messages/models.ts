@@ -97,7 +97,12 @@ const CAPABILITIES = {
   batch: NO,
   citations: NO,
   code_execution: NO,
-  context_management: NO,
+  context_management: {
+    supported: true,
+    clear_thinking_20251015: YES,
+    clear_tool_uses_20250919: YES,
+    compact_20260112: NO,
+  },
   effort: { supported: true, low: YES, medium: YES, high: YES, xhigh: NO, max: NO },
   image_input: NO,
   pdf_input: NO,

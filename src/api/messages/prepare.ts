@@ -11,6 +11,7 @@ import { usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
+import { type AppliedEdits, skippedEdits, toEditedTurn } from "./context-management.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { unknownModel } from "./find-model.ts";
 import { toHistory } from "./history.ts";
@@ -34,6 +35,9 @@ export interface PreparedTurn {
   /** As the client named it. */
   readonly name: string;
   readonly turn: Turn;
+  /** Edits of the prompt that the request asked for. */
+  readonly applied: AppliedEdits | undefined;
+  readonly clearedTokens: number;
   readonly headers: ResponseHeaders;
 }
 
@@ -65,6 +69,7 @@ export async function prepareMessage(
       model: prepared.name,
       requestId: c.get("requestId"),
       thinking: toShownThinking(request, client.reasoningPolicy),
+      contextManagement: prepared.applied,
       returnsProgress: request.return_progress ?? false,
       containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     },
@@ -117,27 +122,39 @@ async function prepareTurn(
   });
   const entries = isSummary ? toSummaryEntries(history.entries, request) : history.entries;
   const restored = await restoreThinking(entries, tenant, deps);
-  const steps = toTurnInSteps(request, {
+  const context = {
     turnId: requestId,
     tenant,
     system: deps.system(deps.now()),
     bodyText,
     namedEffort,
     preset,
-    history: restored.entries,
-    sampled: restored.sampled,
     offered,
     hosted,
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
+  };
+  const { turn, applied, clearedTokens } = await toEditedTurn(restored.entries, request, {
+    model,
+    turnOf: (edited, emptied) => {
+      const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
+      return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
+    },
+    signal: c.req.raw.signal,
   });
-  const turn = await stages.run(steps);
   const plugins = skippedPlugins(request.plugins, found.suffixes, turn);
-  const skipped = toSkippedKinds([...offered.skipped, ...plugins, ...history.skipped]);
+  const skipped = toSkippedKinds([
+    ...offered.skipped,
+    ...plugins,
+    ...history.skipped,
+    ...skippedEdits(sent, name),
+  ]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {
     model,
     name,
     turn,
+    applied,
+    clearedTokens,
     headers: {
       "request-id": requestId,
       "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),

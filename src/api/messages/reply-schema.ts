@@ -159,9 +159,22 @@ const usage = lazy(() =>
     .meta({ id: "MessageUsage" }),
 );
 
+const appliedEdits = lazy(() =>
+  z.object({
+    applied_edits: z.array(
+      z.object({
+        type: z.literal("clear_tool_uses_20250919"),
+        cleared_tool_uses: z.int(),
+        cleared_input_tokens: z.int(),
+      }),
+    ),
+  }),
+);
+
 const head = lazy(() => ({
   id: z.string(),
   diagnostics: z.null(),
+  context_management: appliedEdits().nullable(),
   type: z.literal("message"),
   role: z.literal("assistant"),
   model: z.string(),
@@ -217,7 +230,12 @@ export const messageEvent = lazy(() => {
         ]),
       }),
       z.object({ type: z.literal("content_block_stop"), index }),
-      z.object({ type: z.literal("message_delta"), delta: z.object(stop()), usage: usage() }),
+      z.object({
+        type: z.literal("message_delta"),
+        delta: z.object(stop()),
+        usage: usage(),
+        context_management: appliedEdits().nullable().optional(),
+      }),
       z.object({ type: z.literal("message_stop") }),
       z.object({ type: z.literal("ping") }),
       z.object({ type: z.literal("error"), error: error(), request_id: z.string() }),
@@ -226,7 +244,12 @@ export const messageEvent = lazy(() => {
 });
 
 export const tokenCount = lazy(() =>
-  z.object({ input_tokens: z.int() }).meta({ id: "TokenCount" }),
+  z
+    .object({
+      input_tokens: z.int(),
+      context_management: z.object({ original_input_tokens: z.int() }).optional(),
+    })
+    .meta({ id: "TokenCount" }),
 );
 
 /** Sent to requests with the header `anthropic-version`. */

@@ -1,6 +1,7 @@
 /** Shared by plain and streamed messages: ids, how thinking is shown, and mapped values. */
 import type { ShownCall } from "../../tools/builtin-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
+import type { AppliedEdits } from "./context-management.ts";
 import type { ShownThinking } from "./thinking.ts";
 
 export interface ReplyOptions {
@@ -13,6 +14,8 @@ export interface ReplyOptions {
   readonly requestId: string;
   /** The time until which the interpreter of this message is kept at least, in RFC 3339. */
   readonly containerExpiresAt: string;
+  /** Of the prompt. Undefined: the request has none. */
+  readonly contextManagement?: AppliedEdits | undefined;
   /** The client asked for pings that say how far the prompt has been processed. */
   readonly returnsProgress?: boolean;
 }

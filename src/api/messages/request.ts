@@ -232,6 +232,54 @@ const MAX_STOP_LENGTH = 1_000;
 /** Anthropic documents no limit. Matching this many still takes one step per character. */
 const MAX_STOP_SEQUENCES = 256;
 
+const amount = <T extends string>(types: readonly [T, ...T[]]) =>
+  z.object({ type: z.enum(types), value: z.int().min(0) });
+
+/** More of a list have no use: a request has at most as many tools. */
+const MAX_TOOL_NAMES = 512;
+
+const clearToolUses = lazy(() =>
+  z.object({
+    type: z.literal("clear_tool_uses_20250919"),
+    trigger: amount(["input_tokens", "tool_uses"]).nullish(),
+    keep: amount(["tool_uses"]).nullish(),
+    clear_at_least: amount(["input_tokens"]).nullish(),
+    exclude_tools: z.array(z.string()).max(MAX_TOOL_NAMES).nullish(),
+    clear_tool_inputs: z.union([z.boolean(), z.array(z.string()).max(MAX_TOOL_NAMES)]).nullish(),
+  }),
+);
+
+const clearThinking = lazy(() =>
+  z.object({
+    type: z.literal("clear_thinking_20251015"),
+    keep: z
+      .union([z.literal("all"), z.object({ type: z.literal("all") }), amount(["thinking_turns"])])
+      .nullish(),
+  }),
+);
+
+const unknownEdit = lazy(() =>
+  z
+    .looseObject({ type: z.string().max(128) })
+    .refine(
+      ({ type }) => !/^clear_(tool_uses_20250919|thinking_20251015)$/.test(type),
+      "is not complete",
+    )
+    .transform(({ type }) => ({ type: "unknown" as const, kind: type })),
+);
+
+/** Each edit may make the prompt once more. */
+const MAX_EDITS = 8;
+
+const contextManagement = lazy(() =>
+  z.object({
+    edits: z
+      .array(z.union([clearToolUses(), clearThinking(), unknownEdit()]))
+      .max(MAX_EDITS)
+      .nullish(),
+  }),
+);
+
 const promptFields = {
   /** Absent: the first one served. */
   model: textLike,
@@ -264,6 +312,8 @@ const promptFields = {
       .nullish(),
   /** The older name of `output_config.format`. */
   output_format: () => outputFormat().nullish(),
+  /** From Anthropic's beta. */
+  context_management: () => contextManagement().nullish(),
   /** From Anthropic's beta: the reply is a summary of the conversation. */
   compaction: () => z.object({ type: z.literal("summarize"), instructions: textLike() }).nullish(),
   /** From Anthropic's beta. */
@@ -295,6 +345,7 @@ export const messagesRequest = new RequestSchema(
 
 export const countRequest = new RequestSchema(promptFields, ["messages"]);
 
+export type ClearToolUses = z.infer<ReturnType<typeof clearToolUses>>;
 export type CountRequest = RequestOf<typeof countRequest>;
 export type MessagesRequest = RequestOf<typeof messagesRequest>;
 export type WireMessage = z.infer<ReturnType<typeof message>>;

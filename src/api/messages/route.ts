@@ -28,9 +28,12 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   });
 
   app.post("/messages/count_tokens", async (c) => {
-    const { model, turn, headers } = await prepareCount(c, deps);
+    const { model, turn, applied, clearedTokens, headers } = await prepareCount(c, deps);
     const tokens = await model.countTurnTokens(turn, c.req.raw.signal);
-    return c.json({ input_tokens: tokens }, 200, headers);
+    const management = applied && {
+      context_management: { original_input_tokens: tokens + clearedTokens },
+    };
+    return c.json({ input_tokens: tokens, ...management }, 200, headers);
   });
 
   return app;

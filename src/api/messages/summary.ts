@@ -60,7 +60,14 @@ export function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOpt
   const content = [toBlock(textOf(finished))];
   const head = { id, type: "message", role: "assistant", model, content };
   const usage = toMessageUsage(finished.end.usage);
-  return JSON.stringify({ ...head, ...STOP, usage, container: null, diagnostics: null });
+  return JSON.stringify({
+    ...head,
+    ...STOP,
+    usage,
+    container: null,
+    context_management: null,
+    diagnostics: null,
+  });
 }
 
 /** Never fails: a failure is the last frame. */

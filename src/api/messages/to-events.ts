@@ -182,10 +182,12 @@ class MessageWriter implements EventWriter {
   #end(turn: TurnEnd): string {
     if (turn.failure) return errorFrame(describeTurnFailure(turn.failure), this.#options);
     const usage = JSON.stringify(toUsage(turn.usage));
+    const { contextManagement: applied } = this.#options;
+    const management = applied ? `,"context_management":${JSON.stringify(applied)}` : "";
     const stop = JSON.stringify({ ...toStop(turn), container: this.#serverTools.container });
     return (
       (this.#hasCall ? this.#heldThinking() : "") +
-      frame("message_delta", `"delta":${stop},"usage":${usage}`) +
+      frame("message_delta", `"delta":${stop},"usage":${usage}${management}`) +
       sseFrame('{"type":"message_stop"}', "message_stop")
     );
   }

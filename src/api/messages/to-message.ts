@@ -28,6 +28,7 @@ export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): 
     ...toStop(end),
     usage: toMessageUsage(end.usage),
     container,
+    ...(options.contextManagement && { context_management: options.contextManagement }),
     diagnostics: null,
   });
   const content = toContent(parts, options).join(",");

@@ -1,0 +1,179 @@
+/**
+ * `context_management` of a request: results of tools that are cleared before the prompt is made. A pure function of the request, so
+ * that the same request has the same prompt on every replica.
+ *
+ * `clear_thinking` clears nothing here: thinking of finished turns is never in the prompt, and a running loop needs its own.
+ */
+import type { Message } from "../../harmony/conversation.ts";
+import type { Model } from "../../models/models.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { TurnError } from "../../turn/turn-error.ts";
+import { RequestError } from "../errors.ts";
+import type { AssistantPart, HistoryEntry } from "./history.ts";
+import type { ClearToolUses, CountRequest } from "./request.ts";
+
+/** As replies have it. */
+export interface AppliedEdits {
+  readonly applied_edits: readonly {
+    readonly type: "clear_tool_uses_20250919";
+    readonly cleared_tool_uses: number;
+    readonly cleared_input_tokens: number;
+  }[];
+}
+
+export interface EditedTurn {
+  readonly turn: Turn;
+  /** Undefined: the request has no `context_management`. */
+  readonly applied: AppliedEdits | undefined;
+  /** Tokens that were cleared. */
+  readonly clearedTokens: number;
+}
+
+interface EditDeps {
+  readonly model: Model;
+  /**
+   * Makes the turn of a history.
+   *
+   * @param emptied ids of calls whose arguments were cleared: they are not put back as they were sampled.
+   */
+  readonly turnOf: (
+    entries: readonly HistoryEntry[],
+    emptied: ReadonlySet<string>,
+  ) => Turn | Promise<Turn>;
+  readonly signal: AbortSignal;
+}
+
+/** The name of a compaction by the API itself, which is not done here. The prompt is the whole one then, and the reply says so. */
+const COMPACT = "compact_20260112";
+
+/** Edits that have no effect here, to be named in the reply. Throws a {@link RequestError} for those that nobody knows. */
+export function skippedEdits(
+  { context_management: management, compaction }: CountRequest,
+  model: string,
+): string[] {
+  if (management && compaction) {
+    throw new RequestError("compaction: cannot be combined with context_management", {
+      param: "compaction",
+    });
+  }
+  return (management?.edits ?? []).flatMap((edit, index) => {
+    if (edit.type !== "unknown") return [];
+    if (edit.kind === COMPACT) return [COMPACT];
+    // Claude Code reads the beginning of this sentence, and sends the edit no more.
+    throw new RequestError(
+      `${model} does not support the ${JSON.stringify(edit.kind)} context management strategy`,
+      { param: `context_management.edits[${index}].type` },
+    );
+  });
+}
+
+/** The turn with the edits of the request applied to its history. */
+export async function toEditedTurn(
+  entries: readonly HistoryEntry[],
+  { context_management: management }: CountRequest,
+  deps: EditDeps,
+): Promise<EditedTurn> {
+  let edited = entries;
+  let emptied: ReadonlySet<string> = new Set();
+  let turn = await deps.turnOf(entries, emptied);
+  if (!management) return { turn, applied: undefined, clearedTokens: 0 };
+  const applied: AppliedEdits["applied_edits"][number][] = [];
+  let clearedTokens = 0;
+  for (const edit of management.edits ?? []) {
+    if (edit.type !== CLEAR || !(await isTriggered(edit, edited, turn, deps))) continue;
+    const { entries: cleared, count, emptied: calls } = clearToolUses(edited, edit);
+    if (count === 0) continue;
+    const allEmptied = emptied.union(calls);
+    const shorter = await deps.turnOf(cleared, allEmptied);
+    const tokens = await countRemoved(turn.messages, shorter.messages, turn.tenant, deps);
+    if (tokens < Math.max(1, edit.clear_at_least?.value ?? 0)) continue;
+    applied.push({ type: CLEAR, cleared_tool_uses: count, cleared_input_tokens: tokens });
+    clearedTokens += tokens;
+    edited = cleared;
+    emptied = allEmptied;
+    turn = shorter;
+  }
+  return { turn, applied: { applied_edits: applied }, clearedTokens };
+}
+
+const CLEAR = "clear_tool_uses_20250919";
+const DEFAULT_TRIGGER_TOKENS = 100_000;
+const DEFAULT_KEEP = 3;
+
+async function isTriggered(
+  { trigger }: ClearToolUses,
+  entries: readonly HistoryEntry[],
+  turn: Turn,
+  { model, signal }: EditDeps,
+): Promise<boolean> {
+  const limit = trigger?.value ?? DEFAULT_TRIGGER_TOKENS;
+  if (trigger?.type === "tool_uses") return toCalls(entries).size > limit;
+  try {
+    return (await model.countTurnTokens(turn, signal)) > limit;
+  } catch (error) {
+    // Longer than the context: whether that is enough is found out when the prompt is made.
+    if (error instanceof TurnError && error.kind === "context-length") return true;
+    throw error;
+  }
+}
+
+/** Names of the tools that were called, by the id of the call. */
+function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> {
+  const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
+  return new Map(parts.flatMap((part) => (part.type === "call" ? [[part.id, part.name]] : [])));
+}
+
+const CLEARED = "[This result was removed to save space. Call the tool again if you need it.]";
+
+/** The calls stay, so that the model knows that it has made them. Results that it has not read yet are never cleared. */
+function clearToolUses(
+  entries: readonly HistoryEntry[],
+  { keep, exclude_tools: excluded, clear_tool_inputs: inputs }: ClearToolUses,
+): {
+  readonly entries: readonly HistoryEntry[];
+  readonly count: number;
+  readonly emptied: ReadonlySet<string>;
+} {
+  const calls = toCalls(entries);
+  const unread = entries.findLastIndex(({ type }) => type === "assistant");
+  const results = entries.flatMap((entry, at) =>
+    entry.type === "result" ? [{ id: entry.toolUseId, at }] : [],
+  );
+  const old = results.slice(0, Math.max(0, results.length - (keep?.value ?? DEFAULT_KEEP)));
+  const spared = new Set(excluded);
+  const cleared = new Set(
+    old.flatMap(({ id, at }) => (at < unread && !spared.has(calls.get(id) ?? "") ? [id] : [])),
+  );
+  const isEmptied = (id: string): boolean =>
+    Array.isArray(inputs) ? inputs.includes(calls.get(id) ?? "") : inputs === true;
+  const emptied = new Set([...cleared].filter(isEmptied));
+  const toPart = (part: AssistantPart): AssistantPart =>
+    part.type === "call" && emptied.has(part.id) ? { ...part, args: "{}" } : part;
+  return {
+    count: cleared.size,
+    emptied,
+    entries: entries.map((entry): HistoryEntry => {
+      if (entry.type === "assistant") return { ...entry, parts: entry.parts.map(toPart) };
+      const isCleared = entry.type === "result" && cleared.has(entry.toolUseId);
+      return isCleared ? { ...entry, text: CLEARED } : entry;
+    }),
+  };
+}
+
+/** The difference of two prompts that differ in the texts of some messages. Each of these is counted, so that a long prompt can be. */
+async function countRemoved(
+  before: readonly Message[],
+  after: readonly Message[],
+  tenant: string,
+  { model, signal }: EditDeps,
+): Promise<number> {
+  let tokens = 0;
+  for (const [index, message] of before.entries()) {
+    const other = after[index];
+    // Of other messages, such as the one with the tools, nothing was changed.
+    if (typeof other?.content !== "string" || other.content === message.content) continue;
+    tokens += await model.countPromptTokens([message], tenant, signal);
+    tokens -= await model.countPromptTokens([other], tenant, signal);
+  }
+  return tokens;
+}
