@@ -174,7 +174,7 @@ const appliedEdits = lazy(() =>
 const head = lazy(() => ({
   id: z.string(),
   diagnostics: z.null(),
-  context_management: appliedEdits().nullable(),
+  context_management: appliedEdits().optional(),
   type: z.literal("message"),
   role: z.literal("assistant"),
   model: z.string(),
@@ -234,7 +234,7 @@ export const messageEvent = lazy(() => {
         type: z.literal("message_delta"),
         delta: z.object(stop()),
         usage: usage(),
-        context_management: appliedEdits().nullable().optional(),
+        context_management: appliedEdits().optional(),
       }),
       z.object({ type: z.literal("message_stop") }),
       z.object({ type: z.literal("ping") }),

@@ -65,7 +65,6 @@ export function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOpt
     ...STOP,
     usage,
     container: null,
-    context_management: null,
     diagnostics: null,
   });
 }
