@@ -94,7 +94,7 @@ describe("results of tools", () => {
     });
   });
 
-  test("keep their calls, whose arguments go only if that is asked for", async () => {
+  test("keep their calls, whose arguments are cleared with clear_tool_inputs only", async () => {
     const edit = { trigger: USES, keep: USES };
     expect((await run(loop(4), edit)).prompt).toContain('{"path":"file-0"}');
     const emptied = await run(loop(4), { ...edit, clear_tool_inputs: true });
