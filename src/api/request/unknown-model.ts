@@ -13,7 +13,7 @@ export function listAvailable(models: Models): string {
 }
 
 /** Models first, then presets. */
-export function listedNames({ all, presets }: Models): readonly string[] {
+function listedNames({ all, presets }: Models): readonly string[] {
   const listed = presets.flatMap(({ preset }) => (preset.unlisted ? [] : [preset.name]));
   return [...all.map(({ id }) => id), ...listed];
 }
