@@ -3,7 +3,7 @@
  * Vercel's edge runtime. That takes the network and a minute, so it is no test.
  *
  *     npm run smoke            # on all of them
- *     npm run smoke -- bun     # on one: node, bun, deno or edge-runtime
+ *     npm run smoke -- bun     # on one: node, bun, deno, edge-runtime, or embed: the examples of embedding
  *
  * On each, with an engine in this process that speaks vLLM's wire format, it checks that the gateway becomes ready, that it
  * answers a Responses request, that the reasoning of a streamed tool loop is restored for a client that drops it, that a
@@ -28,7 +28,7 @@ import {
 
 const ROOT = join(import.meta.dirname, "..");
 const MODEL = "openai/gpt-oss-20b";
-const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2"];
+const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2", "express@5"];
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
@@ -40,6 +40,11 @@ const smokes: Readonly<Record<string, () => Promise<void>>> = {
   deno: () => smoke(`Deno ${versionOf("deno")}`, [bin("deno"), "run", "--allow-all", nodeEntry]),
   "edge-runtime": () =>
     smoke(`edge-runtime ${versionOf("edge-runtime")}`, [process.execPath, writeEdgeServer()]),
+  embed: async () => {
+    await embed("express", [process.execPath]);
+    await embed("bun", [bin("bun")]);
+    await embed("deno", [bin("deno"), "run", "--allow-all"]);
+  },
 };
 
 const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(smokes);
@@ -69,6 +74,31 @@ function run(command: string, args: readonly string[], cwd: string): void {
 function versionOf(name: string): string {
   const manifest = readFileSync(join(folder, "node_modules", name, "package.json"), "utf8");
   return String(JSON.parse(manifest).version);
+}
+
+/** Runs `examples/embed/<name>.mjs`, whose demo engine must answer below `/llm`. */
+async function embed(name: string, [command = "", ...args]: readonly string[]): Promise<void> {
+  const file = join(folder, `${name}.mjs`);
+  writeFileSync(file, readFileSync(join(ROOT, "examples/embed", `${name}.mjs`)));
+  const port = await freePort();
+  const child = spawn(command, [...args, file], {
+    cwd: folder,
+    env: { ...process.env, PORT: String(port) },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
+  const url = `http://127.0.0.1:${port}/llm/v1/chat/completions`;
+  try {
+    for (let attempts = 0; ; attempts += 1) {
+      const response = await fetch(url, { method: "POST", body }).catch(() => undefined);
+      if (response?.status === 200 && (await response.text()).includes("demo engine")) break;
+      if (attempts === 100) throw new Error(`examples/embed/${name}.mjs does not answer.`);
+      await setTimeout(200);
+    }
+  } finally {
+    child.kill("SIGKILL");
+  }
+  console.log(`ok: examples/embed/${name}.mjs answers`);
 }
 
 async function smoke(runtime: string, [command = "", ...args]: readonly string[]): Promise<void> {
