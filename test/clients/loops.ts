@@ -20,6 +20,7 @@ import {
   FUNCTIONS,
   LANGCHAIN_TOOLS,
   langchainLoop,
+  MAX_STEPS,
   MODEL,
   NAMES,
   openai,
@@ -42,20 +43,23 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
     const client = openai(baseURL);
     let messages: OpenAI.ChatCompletionMessageParam[] = [];
     return async (text) => {
-      const runner = client.chat.completions.runTools({
-        model: MODEL,
-        messages: [...messages, { role: "user", content: text }],
-        tools: NAMES.map((name) => ({
-          type: "function" as const,
-          function: {
-            name,
-            description: "",
-            parse: (args: string) => schema.parse(JSON.parse(args)),
-            function: FUNCTIONS[name],
-            parameters: CITY_SCHEMA,
-          },
-        })),
-      });
+      const runner = client.chat.completions.runTools(
+        {
+          model: MODEL,
+          messages: [...messages, { role: "user", content: text }],
+          tools: NAMES.map((name) => ({
+            type: "function" as const,
+            function: {
+              name,
+              description: "",
+              parse: (args: string) => schema.parse(JSON.parse(args)),
+              function: FUNCTIONS[name],
+              parameters: CITY_SCHEMA,
+            },
+          })),
+        },
+        { maxChatCompletions: MAX_STEPS },
+      );
       const content = await runner.finalContent();
       ({ messages } = runner);
       return content ?? "";
@@ -101,7 +105,7 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
     });
     let history: AgentInputItem[] = [];
     return async (text) => {
-      const result = await run(agent, [...history, user(text)]);
+      const result = await run(agent, [...history, user(text)], { maxTurns: MAX_STEPS });
       ({ history } = result);
       return result.finalOutput ?? "";
     };

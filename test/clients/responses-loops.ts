@@ -19,6 +19,7 @@ import {
   CITY_SCHEMA,
   LANGCHAIN_TOOLS,
   langchainLoop,
+  MAX_STEPS,
   MODEL,
   NAMES,
   openai,
@@ -55,7 +56,7 @@ export const RESPONSES_CLIENTS: Readonly<Record<string, (baseURL: string) => Say
     const agent = agentOf(baseURL);
     let history: AgentInputItem[] = [];
     return async (text) => {
-      const result = await run(agent, [...history, user(text)]);
+      const result = await run(agent, [...history, user(text)], { maxTurns: MAX_STEPS });
       ({ history } = result);
       return result.finalOutput ?? "";
     };
@@ -64,7 +65,10 @@ export const RESPONSES_CLIENTS: Readonly<Record<string, (baseURL: string) => Say
     const agent = agentOf(baseURL);
     let history: AgentInputItem[] = [];
     return async (text) => {
-      const result = await run(agent, [...history, user(text)], { stream: true });
+      const result = await run(agent, [...history, user(text)], {
+        stream: true,
+        maxTurns: MAX_STEPS,
+      });
       await result.completed;
       ({ history } = result);
       return result.finalOutput ?? "";

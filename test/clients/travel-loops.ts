@@ -19,6 +19,7 @@ setTracingDisabled(true);
 export type Say = (text: string) => Promise<string>;
 
 export const MODEL = "openai/gpt-oss-20b";
+export const MAX_STEPS = 16;
 export const schema = z.object({ city: z.string() });
 
 export const FUNCTIONS = {
@@ -67,7 +68,7 @@ export function aiSdkLoop(model: LanguageModel, openaiOptions = {}): Say {
     const result = await generateText({
       model,
       tools: AI_SDK_TOOLS,
-      stopWhen: isStepCount(8),
+      stopWhen: isStepCount(MAX_STEPS),
       messages,
       providerOptions: { openai: openaiOptions },
     });
@@ -83,7 +84,7 @@ export function aiSdkStreamedLoop(model: LanguageModel, openaiOptions = {}): Say
     const result = streamText({
       model,
       tools: AI_SDK_TOOLS,
-      stopWhen: isStepCount(8),
+      stopWhen: isStepCount(MAX_STEPS),
       messages,
       providerOptions: { openai: openaiOptions },
     });
