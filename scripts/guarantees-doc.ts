@@ -159,7 +159,8 @@ model writes Harmony as gpt-oss does, with malformed headers, broken messages, c
 reasoning. A simulated engine returns exact ids, control tokens by id plus text, text with the markers, or text without
 them. Requests with random demands go through each API, streamed and plain, and clients continue tool loops with or without
 the reasoning. Since the search knows what the model wrote, it checks that every token of the answer is returned once and
-in order, that reasoning and answer are never confused, and every guarantee above. A failure does not end the run: for
+in order, that reasoning and answer are never confused, that a loop's next prompt begins with what was sent and sampled exactly when
+\`x-harmony-exact\` says so, and every guarantee above. A failure does not end the run: for
 each broken rule, a failing case is reduced to its smallest form and printed with the command that reproduces it.
 \`--wire ids,pieces,markers,text\` and \`--api chat,responses,messages\` select combinations. A small search is part of
 the tests.

@@ -4,7 +4,7 @@
  */
 import type { CompletionRequest, Engine } from "../../../src/engines/engine.ts";
 import { createPushStream, consume } from "../../../src/streams/push-stream.ts";
-import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 import type { Models } from "../../../src/models/models.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
 import { spelledIds, spelledPrompt } from "../../../test/helpers/spelled.ts";
@@ -182,6 +182,15 @@ export const FAULTS: readonly Fault[] = [
     request: (request) => {
       const spelled = o200kHarmony().decode(request.prompt.ids);
       return { ...request, prompt: toPrompt(spelledIds(spelled)) };
+    },
+  },
+  {
+    name: "a call that is put back loses its last token",
+    rules: ["prompt-extends"],
+    request: (request, call) => {
+      const end = request.prompt.ids.lastIndexOf(SPECIAL_TOKENS["<|call|>"]);
+      if (call > 0 || end === -1) return request;
+      return { ...request, prompt: toPrompt(request.prompt.ids.toSpliced(end - 1, 1)) };
     },
   },
 ];

@@ -4,6 +4,7 @@ import { type Api, APIS } from "./apis.ts";
 import type { Case } from "./case.ts";
 import { checkFollowUp, checkRuns, isFailedTurn, type Run, type Violation } from "./check.ts";
 import { createSession } from "./engine.ts";
+import { checkExtension } from "./extension.ts";
 import type { Fault } from "./faults.ts";
 import { type World, worldFor } from "./world.ts";
 
@@ -12,10 +13,7 @@ export async function runCase(given: Case, fault?: Fault): Promise<Violation[]> 
   const world = worldFor(given, fault);
   const plain = await ask(world, given, false);
   const streamed = await ask(world, given, true);
-  return [
-    ...checkRuns(given, plain, streamed),
-    ...(fault === undefined ? await goOn(world, given, plain) : []),
-  ];
+  return [...checkRuns(given, plain, streamed), ...(await goOn(world, given, plain))];
 }
 
 /** The next turn of a tool loop, by a client that may have dropped the reasoning. */
@@ -35,7 +33,10 @@ async function goOn(world: World, given: Case, plain: Run): Promise<Violation[]>
   if (!isAnswered || call === undefined) {
     return [{ rule: "loop-goes-on", detail: `${answer.status} ${answer.text.slice(0, 300)}` }];
   }
-  return checkFollowUp(given, plain, call, keepsReasoning);
+  return [
+    ...checkFollowUp(given, plain, call, keepsReasoning),
+    ...(answer.status === 200 ? checkExtension(given, plain, { call, exact: answer.exact }) : []),
+  ];
 }
 
 const ANSWER_PLAN: Case["choices"][number] = [

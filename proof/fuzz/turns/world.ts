@@ -16,6 +16,8 @@ export interface World {
 export interface WorldAnswer {
   readonly status: number;
   readonly text: string;
+  /** The header `x-harmony-exact`. */
+  readonly exact: string | null;
   /** Defects that the application logged. */
   readonly faults: readonly string[];
 }
@@ -78,7 +80,7 @@ function createWorld(options: WorldOptions): World {
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
       },
     ],
-    { steering: settings, newCallId: () => `call_${++ids}` },
+    { steering: settings, newCallId: () => `call_${String(++ids).padStart(16, "0")}` },
   );
   const app = createApp({
     settings,
@@ -99,7 +101,8 @@ function createWorld(options: WorldOptions): World {
           body: JSON.stringify(body),
         });
         const text = await response.text();
-        return { status: response.status, text, faults };
+        const exact = response.headers.get("x-harmony-exact");
+        return { status: response.status, text, exact, faults };
       } finally {
         sessions.delete(id);
       }

@@ -1,0 +1,89 @@
+/**
+ * The rule `prompt-extends`: the next prompt of a tool loop begins with the prompt before and what was sampled if and only if
+ * `x-harmony-exact` says so, and it does after a turn in which the gateway had nothing to mend.
+ */
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../../src/tokenizer/index.ts";
+import type { Case, PlannedMessage } from "./case.ts";
+import type { Run, Violation } from "./check.ts";
+import type { CallRecord } from "./engine.ts";
+import { callableNames } from "./model.ts";
+
+export interface NextStep {
+  /** Its first engine call. */
+  readonly call: CallRecord;
+  /** The header `x-harmony-exact` of its answer. */
+  readonly exact: string | null;
+}
+
+const CLAIM = /^(\d+)(;message=\d+;because=[a-z-]+)?$/;
+
+export function checkExtension(given: Case, { session }: Run, next: NextStep): Violation[] {
+  // The gateway writes another token behind a call after which it samples further ones: the prompts behind it do not hold what was sampled.
+  const known = session.calls.map(({ prompt, completion, read }) => [
+    ...prompt,
+    ...completion.ids.slice(0, read),
+  ]);
+  const sampled = known.at(-1) ?? [];
+  const [, length, departure] = CLAIM.exec(next.exact ?? "") ?? [];
+  const claimed = Number(length ?? 0);
+  const fail = (problem: string): Violation[] => [
+    {
+      rule: "prompt-extends",
+      detail: JSON.stringify({ problem, exact: next.exact, of: sampled.length }),
+    },
+  ];
+  const { prompt } = next.call;
+  const beginning = prompt.slice(0, claimed);
+  if (!known.some((ids) => isBeginning(beginning, ids, given))) return fail("the claim is false");
+  // Otherwise the last call ends before the output does, or the engine's ids are unknown.
+  if (given.wire !== "ids" || sampled.at(-1) !== SPECIAL_TOKENS["<|call|>"]) return [];
+  const isWhole = isBeginning(sampled, prompt, given);
+  const saysWhole = length !== undefined && departure === undefined && claimed === sampled.length;
+  if (isWhole !== saysWhole) return fail(isWhole ? "the claim is missing" : "the claim is false");
+  return !isWhole && isClean(given, session.calls) ? fail("a clean turn is not extended") : [];
+}
+
+/** Where ids are not exact, the texts are compared. */
+function isBeginning(
+  start: readonly TokenId[],
+  whole: readonly TokenId[],
+  { wire }: Case,
+): boolean {
+  if (wire === "ids") return start.every((id, at) => whole[at] === id);
+  const spell = (ids: readonly TokenId[]) =>
+    o200kHarmony()
+      .decode(ids)
+      .replace(/\uFFFD+$/, "");
+  return spell(whole).startsWith(spell(start));
+}
+
+const CLEAN_HEADER =
+  /^(?:<\|channel\|>analysis<\|message\|>| to=functions\.\w+<\|channel\|>commentary <\|constrain\|>json<\|message\|>|<\|channel\|>commentary to=functions\.\w+ <\|constrain\|>json<\|message\|>)$/;
+
+/** One sample, of reasoning and one call of an offered function, with headers that need no repair. */
+function isClean(given: Case, calls: readonly CallRecord[]): boolean {
+  const { choices, demands } = given;
+  const [plan = []] = choices;
+  const [last] = plan.slice(-1);
+  const isPlain = ({ header, isMalformed }: PlannedMessage) =>
+    isMalformed !== true && CLEAN_HEADER.test(header);
+  return (
+    calls.length === 1 &&
+    demands.prefill === undefined &&
+    plan.every((message) => isPlain(message)) &&
+    plan.every(({ role }, at) => role === (at === plan.length - 1 ? "call" : "analysis")) &&
+    last?.end === "<|call|>" &&
+    isObject(last.body) &&
+    callableNames(given).includes(last.name ?? "")
+  );
+}
+
+/** The Messages API cannot represent other arguments, and gives out others in the place of broken ones. */
+function isObject(args: string): boolean {
+  try {
+    const value: unknown = JSON.parse(args);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
