@@ -13,7 +13,8 @@ export function toSessionPage(recordings: readonly Recording[], { date, node }: 
 
 Sessions at a terminal, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}. Ports were made the usual
 ones, and long lines were shortened. Commands behind the first of a block were typed in another terminal. The server at port
-8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, at port 8002 something else, and at ports 8003 and 8004 a scripted vLLM.
+8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, at port 8002 something else,
+at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 
 ${recordings.map((each) => toSection(each)).join("\n")}
 ## Seconds and megabytes

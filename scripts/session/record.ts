@@ -30,6 +30,10 @@ export async function recordAll(
   const folder = mkdtempSync(join(tmpdir(), "session-"));
   const engine = await startEngineServer(createDemoEngine());
   const other = await startFakeUpstream((exchange) => exchange.reply(404, "<h1>Not here</h1>"));
+  const secured = await startFakeUpstream((exchange) => exchange.destroy());
+  const locked = await startFakeUpstream((exchange) =>
+    exchange.reply(401, '{"error":"Unauthorized"}'),
+  );
   const vllms = await Promise.all([startScriptedVllm(false), startScriptedVllm(true)]);
   try {
     if (scenarios.some((each) => each.folder !== undefined)) prepareFolders(root, folder);
@@ -42,12 +46,14 @@ export async function recordAll(
         "8002": portOf(other.url),
         "8003": portOf(vllms[0].url),
         "8004": portOf(vllms[1].url),
+        "8005": portOf(secured.url),
+        "8006": portOf(locked.url),
       };
       recordings.push(await record(root, folder, scenario, ports));
     }
     return recordings;
   } finally {
-    await Promise.all([engine, other, ...vllms].map((server) => server.close()));
+    await Promise.all([engine, other, secured, locked, ...vllms].map((server) => server.close()));
     rmSync(folder, { recursive: true });
   }
 }

@@ -110,6 +110,22 @@ export const SCENARIOS: readonly Scenario[] = [
     asked: [ASK],
   },
   {
+    title: "https, and the server speaks plain HTTP",
+    serve: "harmony-gateway --url https://127.0.0.1:8002",
+    until: WAITING,
+  },
+  {
+    title: "http, and the server speaks TLS",
+    text: "Some servers close such a connection, some say what is wrong.",
+    serve: "harmony-gateway --url http://127.0.0.1:8005",
+    until: WAITING,
+  },
+  {
+    title: "A key that the server refuses",
+    serve: "harmony-gateway --url http://127.0.0.1:8006 --engine-key wrong",
+    until: WAITING,
+  },
+  {
     title: "A wrong engine",
     text: "vLLM answers there, not Ollama. Without `--engine` the kind is found out.",
     serve: "harmony-gateway --engine ollama --url http://127.0.0.1:8000",

@@ -55,6 +55,10 @@ export function toEngineError(
   retryAfter?: number,
 ): EngineError {
   const kind = mapKind(serverError, status);
+  if (status === 400 && PLAIN_HTTP_REFUSALS.has(serverError.message)) {
+    const message = `${server} speaks TLS (400). Begin its URL with https, not http.`;
+    return new EngineError(kind, message, { status, serverMessage: serverError.message });
+  }
   const detail = serverError.isOurs === true ? `: ${withStop(serverError.message)}` : ".";
   const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}${detail}${ADVICE[kind] ?? ""}`;
   return new EngineError(kind, message, {
@@ -100,9 +104,15 @@ const VERBS: Readonly<Record<EngineErrorKind, string>> = {
 };
 
 const ADVICE: Partial<Readonly<Record<EngineErrorKind, string>>> = {
-  auth: " Set the engine's API key.",
+  auth: " Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.",
   "not-found": " Check the engine's URL and its model name.",
 };
+
+/** The answers of nginx and of servers in Go (Ollama's proxies among them) to plain HTTP on a port of TLS: the whole text. */
+const PLAIN_HTTP_REFUSALS: ReadonlySet<string> = new Set([
+  "400 The plain HTTP request was sent to HTTPS port",
+  "Client sent an HTTP request to an HTTPS server.",
+]);
 
 /**
  * vLLM says `param: "input_tokens"`, llama-server `type: "exceed_context_size_error"`; the others only say

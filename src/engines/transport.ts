@@ -58,20 +58,13 @@ export function toTransportError(
   request: Pick<TransportRequest, "url">,
 ): EngineError {
   const url = toPublicUrl(request.url);
+  if (stage === "head") {
+    const { why, advice } = describeHeadFailure(cause, url);
+    return new EngineError("unreachable", `Cannot reach ${url} (${why}). ${advice}`, { cause });
+  }
   const why = describeConnectionFailure(cause);
-  return stage === "head"
-    ? new EngineError(
-        "unreachable",
-        `Cannot reach ${url} (${why}). Check that the server is running and that its URL is right.`,
-        { cause },
-      )
-    : new EngineError(
-        "closed",
-        `${url} closed the connection in the middle of an answer (${why}).`,
-        {
-          cause,
-        },
-      );
+  const message = `${url} closed the connection in the middle of an answer (${why}).`;
+  return new EngineError("closed", message, { cause });
 }
 
 export function toConnectTimeoutError({
@@ -83,6 +76,46 @@ export function toConnectTimeoutError({
     `Cannot reach ${toPublicUrl(url)} (no connection within ${connectTimeoutMs} ms). Check the URL and the network.`,
   );
 }
+
+/** Says what to do, too. A URL that is right but for its scheme is a common mistake. */
+function describeHeadFailure(cause: unknown, url: string): { why: string; advice: string } {
+  const { host, protocol } = new URL(url);
+  const codes = toChain(cause).map(({ code }) => code);
+  const hasOneOf = (known: ReadonlySet<unknown>) => codes.some((code) => known.has(code));
+  if (protocol === "https:" && hasOneOf(NOT_TLS)) {
+    return {
+      why: "it does not speak TLS",
+      advice: `Begin its URL with http, not https: --url http://${host}.`,
+    };
+  }
+  if (hasOneOf(UNKNOWN_ISSUER)) {
+    return {
+      why: "the issuer of its certificate is unknown",
+      advice: "Name a file with the issuer's certificate: NODE_EXTRA_CA_CERTS=ca.pem.",
+    };
+  }
+  const check = "Check that the server is running and that its URL is right";
+  const hint = `, and if it speaks TLS, begin its URL with https: --url https://${host}`;
+  const mayBeTls = protocol === "http:" && hasOneOf(CLOSED);
+  return { why: describeConnectionFailure(cause), advice: `${check}${mayBeTls ? hint : ""}.` };
+}
+
+/** An answer to the first bytes of TLS that is none: a server of plain HTTP answers 400. */
+const NOT_TLS: ReadonlySet<unknown> = new Set([
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+]);
+
+const UNKNOWN_ISSUER: ReadonlySet<unknown> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** Servers of TLS close a connection of plain HTTP, if they do not answer 400. */
+const CLOSED: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET"]);
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
@@ -98,16 +131,21 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** `fetch` only says "fetch failed": the reason is in its cause, or in the first of several (`AggregateError`). */
 export function describeConnectionFailure(error: unknown): string {
-  const chain: { message?: unknown; code?: unknown }[] = [];
-  for (let link = error; typeof link === "object" && link !== null && chain.length < 5;) {
-    chain.push(link);
-    if ("errors" in link && Array.isArray(link.errors)) link = link.errors[0];
-    else link = "cause" in link ? link.cause : undefined;
-  }
+  const chain = toChain(error);
   for (const { code } of chain) {
     const reason = typeof code === "string" ? REASONS[code] : undefined;
     if (reason !== undefined) return reason;
   }
   const message = chain.at(-1)?.message;
   return typeof message === "string" && message !== "" ? message : String(error);
+}
+
+function toChain(error: unknown): readonly { message?: unknown; code?: unknown }[] {
+  const chain: { message?: unknown; code?: unknown }[] = [];
+  for (let link = error; typeof link === "object" && link !== null && chain.length < 5;) {
+    chain.push(link);
+    if ("errors" in link && Array.isArray(link.errors)) link = link.errors[0];
+    else link = "cause" in link ? link.cause : undefined;
+  }
+  return chain;
 }

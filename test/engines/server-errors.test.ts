@@ -119,9 +119,33 @@ describe("the kind of a server's error", () => {
 test("the server's text is never in our message", () => {
   const words = { message: "Incorrect API key provided: sk-secret" };
   expect(toEngineError("e", words, 401).message).toBe(
-    "e refused our key (401). Set the engine's API key.",
+    "e refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.",
   );
   expect(toEngineError("e", { message: "it ended", isOurs: true }, 500).message).toBe(
     "e failed (500): it ended.",
   );
+});
+
+describe("plain HTTP to a port of TLS", () => {
+  const NGINX =
+    "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n<body></body></html>";
+
+  test.each([NGINX, "Client sent an HTTP request to an HTTPS server.\n"])(
+    "is named where the server says so: %j",
+    (body) => {
+      const error = toEngineError("vllm at http://e", readServerError(body, 400), 400);
+      expect([error.kind, error.message]).toEqual([
+        "bad-request",
+        "vllm at http://e speaks TLS (400). Begin its URL with https, not http.",
+      ]);
+    },
+  );
+
+  test("is not read from a message that quotes a prompt", () => {
+    const body = JSON.stringify({
+      error: { message: "not a grammar: Client sent an HTTP request to an HTTPS server." },
+    });
+    const { message } = toEngineError("vllm at http://e", readServerError(body, 400), 400);
+    expect(message).toBe("vllm at http://e refused the request (400).");
+  });
 });

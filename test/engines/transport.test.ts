@@ -2,8 +2,9 @@
 import { createPushStream, type PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { createServer as createTlsServer } from "node:tls";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
@@ -18,6 +19,7 @@ import {
   type FakeUpstream,
   startFakeUpstream,
 } from "../helpers/fake-upstream.ts";
+import { HAS_OPENSSL, makeCertificate } from "../helpers/certificate.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 
@@ -298,6 +300,37 @@ describe.each([
       });
       upstream = await startFakeUpstream();
     });
+
+    test("https to a server of plain HTTP names the scheme to use", async () => {
+      const { host } = new URL(upstream.url);
+      expect(await failure(send({ url: `https://${host}/v1/models` }))).toEqual({
+        kind: "unreachable",
+        message: `Cannot reach https://${host}/v1/models (it does not speak TLS). Begin its URL with http, not https: --url http://${host}.`,
+      });
+    });
+
+    test("http to a server of TLS, which closes the connection, names https as well", async () => {
+      const server = createServer((socket) => socket.once("data", () => socket.destroy()));
+      const url = `http://127.0.0.1:${await listenAnywhere(server)}`;
+      onTestFinished(() => void server.close());
+      expect(await failure(send({ url: `${url}/v1/models` }))).toEqual({
+        kind: "unreachable",
+        message: `Cannot reach ${url}/v1/models (other side closed). Check that the server is running and that its URL is right, and if it speaks TLS, begin its URL with https: --url ${url.replace("http", "https")}.`,
+      });
+    });
+
+    test.skipIf(!HAS_OPENSSL)(
+      "a certificate of an unknown issuer names the variable for the issuer's (skipped where openssl is not installed)",
+      async () => {
+        const server = createTlsServer(makeCertificate());
+        const url = `https://127.0.0.1:${await listenAnywhere(server)}`;
+        onTestFinished(() => void server.close());
+        expect(await failure(send({ url: `${url}/v1/models` }))).toEqual({
+          kind: "unreachable",
+          message: `Cannot reach ${url}/v1/models (the issuer of its certificate is unknown). Name a file with the issuer's certificate: NODE_EXTRA_CA_CERTS=ca.pem.`,
+        });
+      },
+    );
 
     test("an unknown host is unreachable", async () => {
       // Longer than DNS allows: no server is asked, which could take its time.

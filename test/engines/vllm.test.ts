@@ -476,7 +476,7 @@ describe("refusals", () => {
       401,
       { error: "Unauthorized" },
       "auth",
-      `${NAME} refused our key (401). Set the engine's API key.`,
+      `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
     ],
     [
       404,
@@ -601,7 +601,7 @@ describe("the URL", () => {
   test("never appears with its credentials", async () => {
     const { engine } = engineOf(jsonAnswer({}, 401), { url: "http://user:secret@engine:8000" });
     expect((await complete(engine)).error?.message).toBe(
-      `${NAME} refused our key (401). Set the engine's API key.`,
+      `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
     );
   });
 
@@ -787,7 +787,7 @@ describe("probe", () => {
     const { probe } = probeWith({ "/v1/models": jsonAnswer({ error: "Unauthorized" }, 401) });
     await expect(probe()).rejects.toMatchObject({
       kind: "auth",
-      message: `${NAME} refused our key (401). Set the engine's API key.`,
+      message: `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
     });
   });
 });

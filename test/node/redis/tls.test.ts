@@ -1,16 +1,12 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRedisStore } from "../../../src/node/redis/redis-store.ts";
+import { HAS_OPENSSL, makeCertificate } from "../../helpers/certificate.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 import { type ScriptedRedis, startScriptedRedis } from "../../helpers/scripted-redis.ts";
 
 const OPTIONS = { timeoutMs: 20_000, maxValueBytes: 1000 };
-const HAS_OPENSSL = spawnSync("openssl", ["version"]).status === 0;
 
 describe.skipIf(!HAS_OPENSSL)("Redis over TLS (skipped where openssl is not installed)", () => {
   const trusted = tls.getCACertificates();
@@ -20,17 +16,10 @@ describe.skipIf(!HAS_OPENSSL)("Redis over TLS (skipped where openssl is not inst
   let port: number;
 
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), "redis-tls-"));
-    const [keyFile, certificateFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-    const make =
-      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost " +
-      "-addext subjectAltName=DNS:localhost -days 2";
-    spawnSync("openssl", [...make.split(" "), "-keyout", keyFile, "-out", certificateFile]);
-    certificate = readFileSync(certificateFile, "utf8");
-    const key = readFileSync(keyFile);
-    rmSync(folder, { recursive: true });
+    const { key, cert } = makeCertificate("DNS:localhost");
+    certificate = cert;
     redis = await startScriptedRedis();
-    server = tls.createServer({ key, cert: certificate }, (socket) => {
+    server = tls.createServer({ key, cert }, (socket) => {
       const plain = connect(Number(new URL(redis.url).port), "127.0.0.1");
       socket.on("error", () => plain.destroy());
       socket.pipe(plain).pipe(socket);
