@@ -21,7 +21,7 @@ import { requestByFetch } from "./tools/browser/fetch-page.ts";
 import { openBrowser } from "./tools/browser/open-browser.ts";
 import { createHttpPython } from "./tools/python/http-runtime.ts";
 import { createPythonTool } from "./tools/python/tool.ts";
-import type { Toolbox } from "./tools/toolbox.ts";
+import type { TrainedToolbox } from "./tools/toolbox.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
 
@@ -93,7 +93,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
 }
 
 /** Pages are fetched by the platform, whose network holds nothing of the operator's. Python runs elsewhere or not at all. */
-function openToolbox(settings: Settings): Toolbox {
+function openToolbox(settings: Settings): TrainedToolbox {
   const { builtinTools, pythonRuntime, pythonUrl: url, pythonKey: key } = settings;
   const hasSandbox = builtinTools.includes("python") && pythonRuntime === "http";
   const python =
@@ -107,10 +107,10 @@ function openToolbox(settings: Settings): Toolbox {
         })
       : undefined;
   return {
-    ...(builtinTools.includes("browser") && {
-      browser: openBrowser(settings, { requestPage: requestByFetch }),
-    }),
-    ...(python && { python: (options) => createPythonTool(python, options) }),
+    browser: builtinTools.includes("browser")
+      ? openBrowser(settings, { requestPage: requestByFetch })
+      : undefined,
+    python: python && ((options) => createPythonTool(python, options)),
   };
 }
 

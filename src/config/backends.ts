@@ -1,6 +1,6 @@
 /** The engines to serve, from the settings. */
 import type * as z from "zod";
-import { isServerKind } from "../engines/find-kind.ts";
+import { isHostedKind, isServerKind } from "../engines/find-kind.ts";
 import type { backendEntry } from "./backend-entry.ts";
 import type { Settings } from "./settings.ts";
 
@@ -70,7 +70,7 @@ export function toEntries(settings: Settings): readonly BackendEntry[] {
 
 /** The list of a hosted provider is not the operator's choice of models. */
 function hasModelList(engine: Settings["engine"]): boolean {
-  return engine === "auto" || (isServerKind(engine) && engine !== "fireworks");
+  return engine === "auto" || (isServerKind(engine) && !isHostedKind(engine));
 }
 
 /** Every spelling of a name that finds it without a suffix. */

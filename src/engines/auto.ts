@@ -4,7 +4,7 @@
 import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Engine, EngineEvent } from "./engine.ts";
-import { findServer, type FoundServer, type ServerKind } from "./find-kind.ts";
+import { findServer, type FoundServer, isHostedKind, type ServerKind } from "./find-kind.ts";
 import { listModels } from "./models-probe.ts";
 import type { ServerOptions } from "./server.ts";
 import { toPublicUrl } from "./server-url.ts";
@@ -110,7 +110,7 @@ export function servableModels({ kind, models }: FoundServer): readonly string[]
 
 /** The default name stays for a provider whose list is not the operator's choice. */
 function findModel(server: FoundServer, { url, model }: AutoOptions): string {
-  if (server.kind === "fireworks" || server.models.includes(model)) return model;
+  if (isHostedKind(server.kind) || server.models.includes(model)) return model;
   const [first] = servableModels(server);
   if (first !== undefined) return first;
   const name = `${server.kind} at ${toPublicUrl(url)}`;

@@ -21,6 +21,11 @@ export function isServerKind(kind: string): kind is ServerKind {
   return SERVER_KINDS.some((each) => each === kind);
 }
 
+/** Whether it is a hosted service: what it lists, if anything, is not the operator's choice of models. */
+export function isHostedKind(kind: ServerKind): boolean {
+  return SIGNS[kind].host !== undefined;
+}
+
 export interface FoundServer {
   readonly kind: ServerKind;
   /** The models it offers; empty if it has no list. */

@@ -7,6 +7,7 @@
  */
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
 import { FUNCTIONS, functionRecipient } from "./messages.ts";
+import { TRAINED_TOOLS } from "./trained-tools.ts";
 
 /** How the model is shown tools with a namespace: as one of its own, or as functions. */
 export type NamespaceStyle = "own" | "flat";
@@ -66,16 +67,15 @@ export function isLabel(text: string): boolean {
 }
 
 const RESERVED: ReadonlySet<string> = new Set([
+  ...TRAINED_TOOLS,
   FUNCTIONS,
   "all",
   "analysis",
   "assistant",
-  "browser",
   "commentary",
   "container",
   "developer",
   "final",
-  "python",
   "repo_browser",
   "system",
   "tool",

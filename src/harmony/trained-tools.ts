@@ -2,7 +2,6 @@
  * The tools that gpt-oss was trained with, `browser` and `python`: what the system message says of them, word for word
  * (openai/harmony, `ToolNamespaceConfig`), and how calls and results are written.
  */
-import type { CallHeader } from "./call-form.ts";
 import type { Message, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson } from "./json.ts";
 import { toHeaderName } from "./messages.ts";
@@ -11,6 +10,11 @@ import { toHeaderName } from "./messages.ts";
 export const TRAINED_TOOLS = ["browser", "python"] as const;
 
 export type TrainedTool = (typeof TRAINED_TOOLS)[number];
+
+/** The tool that a recipient belongs to: `browser` for `browser.open`. Undefined: none of them. */
+export function trainedToolOf(recipient: string): TrainedTool | undefined {
+  return TRAINED_TOOLS.find((name) => recipient === name || recipient.startsWith(`${name}.`));
+}
 
 const unset = { type: "number", default: -1 };
 
@@ -122,8 +126,7 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
 };
 
 /**
- * A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments. `header`:
- * how the model wrote this one, if that is known.
+ * A call as the model writes it. `recipient`: `python` or `browser.search`; `body`: bare code, or JSON arguments.
  *
  * @example
  * ```ts
@@ -132,15 +135,15 @@ export const PYTHON_NAMESPACE: ToolNamespace = {
  * createRenderer().renderMessage(trainedCallMessage("python", "1 + 1")).text(); // => "<|start|>assistant to=python<|channel|>analysis code<|message|>1 + 1<|call|>"
  * ```
  */
-export function trainedCallMessage(
-  recipient: string,
-  body: string,
-  header: CallHeader = TRAINED_HEADER,
-): Message {
-  return { role: "assistant", recipient: toHeaderName(recipient), ...header, content: body };
+export function trainedCallMessage(recipient: string, body: string): Message {
+  return {
+    role: "assistant",
+    recipient: toHeaderName(recipient),
+    channel: "analysis",
+    contentType: "code",
+    content: body,
+  };
 }
-
-const TRAINED_HEADER: CallHeader = { channel: "analysis", contentType: "code" };
 
 /**
  * The result of a call to this recipient.

@@ -10,7 +10,7 @@ import {
 import type { Settings } from "../config/settings.ts";
 import { servableModels } from "../engines/auto.ts";
 import { ENGINES } from "../engines/create-engine.ts";
-import { findServer, type ServerKind } from "../engines/find-kind.ts";
+import { findServer, isHostedKind, type ServerKind } from "../engines/find-kind.ts";
 import type { Transport } from "../engines/transport.ts";
 
 export interface FoundSettings {
@@ -53,7 +53,7 @@ export function createModelFinder(transport: Transport): ModelFinder {
       );
       const models = servableModels(found).slice(0, MAX_MODELS);
       if (models.length > 0) known.set(url, { kind: found.kind, models });
-      else if (found.kind === "fireworks") return { kind: found.kind, models: [DEFAULT_MODEL] };
+      else if (isHostedKind(found.kind)) return { kind: found.kind, models: [DEFAULT_MODEL] };
     } catch {
       // The probe of its engine reports the reason.
     }

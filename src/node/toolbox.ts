@@ -6,12 +6,12 @@ import type { Settings } from "../config/settings.ts";
 import type { LocalDocument } from "../tools/browser/local-search.ts";
 import { openBrowser } from "../tools/browser/open-browser.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
+import type { TrainedToolbox } from "../tools/toolbox.ts";
 import { openPython } from "./python/open-python.ts";
 import { createSafeRequest } from "./safe-fetch.ts";
 
 export interface OpenToolbox {
-  readonly toolbox: Toolbox;
+  readonly toolbox: TrainedToolbox;
   close(): Promise<void>;
 }
 
@@ -21,10 +21,7 @@ export async function openToolbox(settings: Settings, log: Log): Promise<OpenToo
   const browser = builtinTools.includes("browser") ? await openBrowserTool(settings) : undefined;
   const python = builtinTools.includes("python") ? openPython(settings, log) : undefined;
   return {
-    toolbox: {
-      ...(browser && { browser: browser.tool }),
-      ...(python?.python && { python: python.python }),
-    },
+    toolbox: { browser: browser?.tool, python: python?.python },
     async close() {
       await Promise.all([browser?.close(), python?.close()]);
     },

@@ -3,7 +3,7 @@
  * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
 import type { BuiltinCall, BuiltinResult, BuiltinRun, BuiltinTool } from "./builtin-tool.ts";
-import type { Toolbox } from "./toolbox.ts";
+import type { Toolbox, TrainedToolbox } from "./toolbox.ts";
 
 export interface CallQuotaOptions {
   /** Calls in an hour. Undefined: no limit. */
@@ -16,11 +16,11 @@ export interface CallQuotaOptions {
 export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox {
   const countCall = createQuota(options);
   const { browser, python } = toolbox;
-  return {
-    ...toolbox,
-    ...(browser && { browser: (given) => limitTool(browser(given), countCall) }),
-    ...(python && { python: (given) => limitTool(python(given), countCall) }),
+  const limited: TrainedToolbox = {
+    browser: browser && ((given) => limitTool(browser(given), countCall)),
+    python: python && ((given) => limitTool(python(given), countCall)),
   };
+  return { ...toolbox, ...limited };
 }
 
 const HOUR_MS = 3_600_000;

@@ -3,15 +3,19 @@
  * different things on different runtimes; the APIs take from it the tools that a request asks for. An absent tool
  * cannot be run here, and requests for it are handled like requests for any other unsupported tool.
  */
+import type { TrainedTool } from "../harmony/trained-tools.ts";
 import type { BuiltinTool } from "./builtin-tool.ts";
 import type { McpServer } from "./mcp/connection.ts";
 import type { McpPolicy } from "./mcp/policy.ts";
 
 export interface Toolbox {
-  readonly browser?: (options: BrowserOptions) => BuiltinTool;
-  readonly python?: (options: PythonOptions) => BuiltinTool;
-  readonly mcp?: McpToolbox;
+  readonly browser?: ((options: BrowserOptions) => BuiltinTool) | undefined;
+  readonly python?: ((options: PythonOptions) => BuiltinTool) | undefined;
+  readonly mcp?: McpToolbox | undefined;
 }
+
+/** Names every tool of training, so that the compiler demands a new one wherever a toolbox is made. */
+export type TrainedToolbox = { readonly [Name in TrainedTool]: Toolbox[Name] };
 
 /** MCP servers. Connections are opened on demand. */
 export interface McpToolbox {

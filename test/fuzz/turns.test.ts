@@ -17,8 +17,14 @@ import {
 import { generateCase } from "../../proof/fuzz/turns/generate.ts";
 import { runCase } from "../../proof/fuzz/turns/search.ts";
 import { smallerCases } from "../../proof/fuzz/turns/smaller-cases.ts";
+import { OPERATIONS } from "../../src/api/pages/operations.ts";
 
 const CASES = 60;
+
+test("the search covers every route that begins a turn", () => {
+  const begun = OPERATIONS.filter(({ method, events }) => method === "post" && events);
+  expect(Object.values(APIS).map(({ path }) => path)).toEqual(begun.map(({ path }) => path));
+});
 
 describe.each(WIRES)("random turns over %s", (wire) => {
   test.each(Object.keys(APIS))("%s: every guarantee holds", async (api) => {

@@ -2,6 +2,7 @@
  * Converts calls that the gateway has run to Groq's format, and citations to OpenAI's in Chat Completions. These calls
  * are never in `tool_calls`, because a client would try to run them.
  */
+import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 
@@ -17,9 +18,7 @@ export function toExecutedTool(
   const output = messages.at(-1)?.content;
   return {
     index,
-    type: toType(part),
-    ...(part.origin && { name: part.origin.tool, server_label: part.origin.server }),
-    arguments: part.name.startsWith("python") ? JSON.stringify({ code: args }) : args,
+    ...toCall(part, args),
     output: typeof output === "string" ? output : "",
     ...(shown.type === "search" && {
       search_results: {
@@ -48,7 +47,17 @@ export function toAnnotation({ start, end, url, title }: Citation, offset: numbe
   };
 }
 
-function toType({ name, origin }: BuiltinPart): string {
-  if (origin !== undefined) return "mcp";
-  return name.startsWith("browser.") ? name.replace(".", "_") : "code_interpreter";
+function toCall({ name, origin }: BuiltinPart, args: string) {
+  if (origin === undefined) return CALLS[trainedToolOf(name) ?? "python"](name, args);
+  return { type: "mcp", name: origin.tool, server_label: origin.server, arguments: args };
 }
+
+type ToCall = (name: string, args: string) => { readonly type: string; readonly arguments: string };
+
+const CALLS: Readonly<Record<TrainedTool, ToCall>> = {
+  browser: (name, args) => ({ type: name.replace(".", "_"), arguments: args }),
+  python: (_name, code) => ({
+    type: "code_interpreter",
+    arguments: JSON.stringify({ code }),
+  }),
+};

@@ -6,6 +6,7 @@
  * search results have a field for it, and other results are followed by a thinking block without text that has it as
  * its signature.
  */
+import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
@@ -25,9 +26,14 @@ type ServerToolName = "web_search" | "web_fetch" | "code_execution";
 export function serverToolName({ name, origin }: BuiltinPart): ServerToolName | undefined {
   if (origin !== undefined) return undefined;
   if (name === "browser.search") return "web_search";
-  if (name.startsWith("browser")) return "web_fetch";
-  return name.startsWith("python") ? "code_execution" : undefined;
+  const tool = trainedToolOf(name);
+  return tool && TOOL_NAMES[tool];
 }
+
+const TOOL_NAMES: Readonly<Record<TrainedTool, ServerToolName>> = {
+  browser: "web_fetch",
+  python: "code_execution",
+};
 
 export function toServerToolUse(
   part: BuiltinPart,

@@ -2,6 +2,7 @@
  * Output items of calls that the gateway runs, and their events, in the order and with the names of OpenAI's SDK: web
  * search, code interpreter, MCP.
  */
+import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { McpError, ShownCall } from "../../tools/builtin-tool.ts";
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 
@@ -177,8 +178,10 @@ type Kind = "web" | "code" | "mcp";
 
 function kindOf({ name, origin }: BuiltinPart): Kind {
   if (origin !== undefined) return "mcp";
-  return name.startsWith("browser") ? "web" : "code";
+  return KINDS[trainedToolOf(name) ?? "python"];
 }
+
+const KINDS: Readonly<Record<TrainedTool, Kind>> = { browser: "web", python: "code" };
 
 function eventPrefix(part: BuiltinPart): string {
   return EVENT_PREFIXES[kindOf(part)];

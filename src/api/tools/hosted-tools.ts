@@ -3,7 +3,7 @@
  * Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
  */
 import * as z from "zod";
-import type { TrainedTool } from "../../harmony/trained-tools.ts";
+import { TRAINED_TOOLS, type TrainedTool } from "../../harmony/trained-tools.ts";
 import { lazy } from "../../lazy.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { NamespacedFunction } from "../../harmony/tool-names.ts";
@@ -68,10 +68,13 @@ export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]
 
 /** Undefined: the gateway has no tool of this name. */
 export function hostedKindOf(type: string): TrainedTool | undefined {
-  if (/^(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?$/.test(type)) return "browser";
-  if (type === "browser_search") return "browser";
-  return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
+  return TRAINED_TOOLS.find((kind) => HOSTED_NAMES[kind].test(type));
 }
+
+const HOSTED_NAMES: Readonly<Record<TrainedTool, RegExp>> = {
+  browser: /^(?:(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?|browser_search)$/,
+  python: /^code_(?:interpreter|execution)(?:_\d+)?$/,
+};
 
 /** Whether tools of this type are always run by a server, never by the client. */
 export function isHostedType(type: string): boolean {
@@ -160,9 +163,10 @@ export function requiredRecipients(tools: readonly BuiltinTool[]): readonly stri
 }
 
 /** The recipients of which a first call must have one, if it must be to this tool. */
-export function firstRecipients({ name, functions }: BuiltinTool): readonly string[] {
+export function firstRecipients({ name, namespace, functions }: BuiltinTool): readonly string[] {
   if (functions !== undefined) return functions.map(({ recipient }) => recipient);
-  return [name === "browser" ? "browser.search" : name];
+  const [first] = namespace?.functions ?? [];
+  return [first === undefined ? name : `${name}.${first.name}`];
 }
 
 interface Wanted {

@@ -3,6 +3,7 @@
  * with the tokens, and `request` with the client.
  */
 import type { LogFields } from "../../telemetry/log.ts";
+import type { RecordedApi } from "../../telemetry/record/exchange.ts";
 import { type Paint, toWord } from "./paint.ts";
 
 /** Turns whose request has not ended yet. */
@@ -12,11 +13,11 @@ const MAX_WAITING = 1_000;
 const ALL_COLUMNS = 100;
 const SPEED_COLUMNS = 80;
 
-const APIS: readonly (readonly [route: RegExp, name: string])[] = [
-  [/\/chat\/completions$/, "chat"],
-  [/\/responses$/, "responses"],
-  [/\/messages$/, "messages"],
-];
+const APIS: Readonly<Record<RecordedApi, { readonly route: RegExp; readonly name: string }>> = {
+  "chat-completions": { route: /\/chat\/completions$/, name: "chat" },
+  responses: { route: /\/responses$/, name: "responses" },
+  messages: { route: /\/messages$/, name: "messages" },
+};
 
 export class AnswerLines {
   readonly #painted: Paint;
@@ -123,7 +124,8 @@ function keep(entries: Map<string, LogFields>, id: string, fields: LogFields): v
 }
 
 function apiOf(route: unknown): string | undefined {
-  return APIS.find(([pattern]) => typeof route === "string" && pattern.test(route))?.[1];
+  if (typeof route !== "string") return undefined;
+  return Object.values(APIS).find((api) => api.route.test(route))?.name;
 }
 
 /** `alice · codex`, without the tenant of a gateway that has no keys. */

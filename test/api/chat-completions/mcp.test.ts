@@ -10,17 +10,17 @@ const call = (recipient: string) =>
 const LOOK = call("words.look_up");
 const FINAL = "<|channel|>final<|message|>It is an animal.<|return|>";
 
-async function start(engine: ScriptedEngine, settings: object = {}) {
+async function start(engine: ScriptedEngine, settings: object = {}, label = "words") {
   const server = await startMcpServer();
   const app = createMcpApp({
     engine,
-    settings: { mcpServers: { words: { url: server.url, ...settings } } },
+    settings: { mcpServers: { [label]: { url: server.url, ...settings } } },
   });
   const ask = async (body: object, tool: object = {}) => {
     const response = await app.post("/v1/chat/completions", {
       model: MODEL,
       messages: [{ role: "user", content: "cat?" }],
-      tools: [{ type: "mcp", server_label: "words", ...tool }],
+      tools: [{ type: "mcp", server_label: label, ...tool }],
       ...body,
     });
     return { status: response.status, text: await response.text() };
@@ -60,6 +60,15 @@ test("streamed: the same", async () => {
   const { text } = await ask({ stream: true });
   expect(text).toContain(`"executed_tools":[${JSON.stringify(EXECUTED)}]`);
   expect(text).not.toContain('tool_calls":[');
+});
+
+test("a server whose label begins like the name of the Python tool keeps its arguments", async () => {
+  const engine = scriptedEngine([call("pythonic.look_up"), FINAL]);
+  const { ask } = await start(engine, {}, "pythonic");
+  const { text } = await ask({});
+  expect(JSON.parse(text).choices[0].message.executed_tools).toEqual([
+    { ...EXECUTED, server_label: "pythonic" },
+  ]);
 });
 
 test("beside a client's function, whose call ends the turn and keeps what was found", async () => {

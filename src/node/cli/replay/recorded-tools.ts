@@ -14,7 +14,7 @@ import {
   type ShownCall,
   type ToolOrigin,
 } from "../../../tools/builtin-tool.ts";
-import type { Toolbox } from "../../../tools/toolbox.ts";
+import type { Toolbox, TrainedToolbox } from "../../../tools/toolbox.ts";
 import type { RecordedPart, TurnRecord } from "../../../telemetry/record/schema.ts";
 import type { TurnBuiltins } from "../../../turn/turn.ts";
 import { countBrowserCall, describeBrowserCall } from "../../../tools/browser/call.ts";
@@ -101,12 +101,11 @@ export function toRecordedToolbox(record: TurnRecord): Toolbox {
   const { tools = [] } = toRecordedTools(record, undefined) ?? {};
   const browser = tools.find(({ name }) => name === "browser");
   const python = tools.find(({ name }) => name === "python");
-  const mcp = toRecordedServers(record);
-  return {
-    ...(browser && { browser: () => browser }),
-    ...(python && { python: () => python }),
-    ...(mcp && { mcp }),
+  const trained: TrainedToolbox = {
+    browser: browser && (() => browser),
+    python: python && (() => python),
   };
+  return { ...trained, mcp: toRecordedServers(record) };
 }
 
 function toResult(
