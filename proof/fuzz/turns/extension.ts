@@ -8,6 +8,8 @@ import type { Run, Violation } from "./check.ts";
 import type { CallRecord } from "./engine.ts";
 import { callableNames } from "./model.ts";
 
+const CALL = SPECIAL_TOKENS["<|call|>"];
+
 export interface NextStep {
   /** Its first engine call. */
   readonly call: CallRecord;
@@ -19,10 +21,7 @@ const CLAIM = /^(\d+)(;message=\d+;because=[a-z-]+)?$/;
 
 export function checkExtension(given: Case, { session }: Run, next: NextStep): Violation[] {
   // The gateway writes another token behind a call after which it samples further ones: the prompts behind it do not hold what was sampled.
-  const known = session.calls.map(({ prompt, completion, read }) => [
-    ...prompt,
-    ...completion.ids.slice(0, read),
-  ]);
+  const known = session.calls.map((call) => toBeginning(given, call));
   const sampled = known.at(-1) ?? [];
   const [, length, departure] = CLAIM.exec(next.exact ?? "") ?? [];
   const claimed = Number(length ?? 0);
@@ -36,11 +35,19 @@ export function checkExtension(given: Case, { session }: Run, next: NextStep): V
   const beginning = prompt.slice(0, claimed);
   if (!known.some((ids) => isBeginning(beginning, ids, given))) return fail("the claim is false");
   // Otherwise the last call ends before the output does, or the engine's ids are unknown.
-  if (given.wire !== "ids" || sampled.at(-1) !== SPECIAL_TOKENS["<|call|>"]) return [];
+  if (given.wire !== "ids" || sampled.at(-1) !== CALL) return [];
   const isWhole = isBeginning(sampled, prompt, given);
   const saysWhole = length !== undefined && departure === undefined && claimed === sampled.length;
   if (isWhole !== saysWhole) return fail(isWhole ? "the claim is missing" : "the claim is false");
   return !isWhole && isClean(given, session.calls) ? fail("a clean turn is not extended") : [];
+}
+
+/** What the engine was sent and has sampled. A token that ends the output unseen can only be taken for the end of a call. */
+function toBeginning({ engine }: Case, { prompt, completion, read }: CallRecord): TokenId[] {
+  const ids = completion.ids.slice(0, read);
+  const isUnseen = !engine.showsStopId && completion.reason === "stop";
+  if (isUnseen && read === completion.ids.length) ids[read - 1] = CALL;
+  return [...prompt, ...ids];
 }
 
 /** Where ids are not exact, the texts are compared. */
@@ -60,13 +67,13 @@ function isBeginning(
 const CLEAN_HEADER =
   /^(?:<\|channel\|>analysis<\|message\|>| to=functions\.\w+<\|channel\|>commentary <\|constrain\|>json<\|message\|>|<\|channel\|>commentary to=functions\.\w+ <\|constrain\|>json<\|message\|>)$/;
 
-/** One sample, of reasoning and one call of an offered function, with headers that need no repair. */
+/** One sample, of reasoning that is not empty and one call of an offered function, with headers that need no repair. */
 function isClean(given: Case, calls: readonly CallRecord[]): boolean {
   const { choices, demands } = given;
   const [plan = []] = choices;
   const [last] = plan.slice(-1);
-  const isPlain = ({ header, isMalformed }: PlannedMessage) =>
-    isMalformed !== true && CLEAN_HEADER.test(header);
+  const isPlain = ({ header, body, isMalformed }: PlannedMessage) =>
+    isMalformed !== true && body !== "" && CLEAN_HEADER.test(header);
   return (
     calls.length === 1 &&
     demands.prefill === undefined &&
