@@ -4,7 +4,7 @@
  */
 
 export interface PageFiles {
-  /** Where the files are: `/inspect/app/VERSION/`. */
+  /** Where the files are: `inspect/app/VERSION/`, relative because a proxy may put the gateway below a path. */
   readonly base: string;
   readonly style: string;
   /** Asks for the first data. It imports little, and runs before the others are there. */

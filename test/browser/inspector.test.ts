@@ -120,7 +120,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(asked.filter((path) => path.startsWith("/inspect/api/turns/"))).toEqual([
         "/inspect/api/turns/newest",
       ]);
-      expect(asked.filter((path) => path === `${script}app.ts`)).toHaveLength(1);
+      expect(asked.filter((path) => path === `/${script}app.ts`)).toHaveLength(1);
     });
 
     test("without the token nothing is shown but a field for it", async () => {

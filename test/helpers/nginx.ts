@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Certificate } from "./certificate.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./listen.ts";
 
@@ -22,14 +23,49 @@ export interface TestNginx {
 }
 
 /** Only the ports of the deployed configuration are replaced. */
-export async function startNginx(gatewayPorts: readonly [number, number]): Promise<TestNginx> {
-  const folder = mkdtempSync(join(tmpdir(), "nginx-"));
-  const port = await freePort();
+export function startNginx(gatewayPorts: readonly [number, number]): Promise<TestNginx> {
   const [first, second] = gatewayPorts;
-  const site = readFileSync(CONFIG, "utf8")
-    .replace("127.0.0.1:8787", `127.0.0.1:${first}`)
-    .replace("127.0.0.1:8788", `127.0.0.1:${second}`)
-    .replace("listen 8080;", `listen 127.0.0.1:${port};`);
+  return runNginx(({ port }) => ({
+    origin: `http://127.0.0.1:${port}`,
+    site: readFileSync(CONFIG, "utf8")
+      .replace("127.0.0.1:8787", `127.0.0.1:${first}`)
+      .replace("127.0.0.1:8788", `127.0.0.1:${second}`)
+      .replace("listen 8080;", `listen 127.0.0.1:${port};`),
+  }));
+}
+
+/** One gateway, over TLS and below the path `/team/`, which is cut off. The certificate has to be trusted by the caller. */
+export function startTlsNginx(gateway: string, { key, cert }: Certificate): Promise<TestNginx> {
+  return runNginx(({ port, folder }) => {
+    writeFileSync(join(folder, "key.pem"), key);
+    writeFileSync(join(folder, "cert.pem"), cert);
+    return {
+      origin: `https://localhost:${port}`,
+      site: `server {
+  listen 127.0.0.1:${port} ssl;
+  ssl_certificate ${join(folder, "cert.pem")};
+  ssl_certificate_key ${join(folder, "key.pem")};
+  location /team/ {
+    proxy_pass ${gateway}/;
+    proxy_http_version 1.1;
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-Proto $scheme;
+  }
+}
+`,
+    };
+  });
+}
+
+interface Site {
+  readonly origin: string;
+  /** Its part of the configuration. */
+  readonly site: string;
+}
+
+async function runNginx(toSite: (at: { port: number; folder: string }) => Site) {
+  const folder = mkdtempSync(join(tmpdir(), "nginx-"));
+  const { origin, site } = toSite({ port: await freePort(), folder });
   const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   const folders = kinds.map((kind) => `${kind}_temp_path ${join(folder, kind)};`);
   const main = join(folder, "nginx.conf");
@@ -42,7 +78,6 @@ export async function startNginx(gatewayPorts: readonly [number, number]): Promi
   let complaints = "";
   child.stderr.on("data", (data) => (complaints += data));
   const ended = once(child, "close");
-  const origin = `http://127.0.0.1:${port}`;
   await eventually(async () => {
     if (child.exitCode !== null) throw new Error(complaints);
     await fetch(`${origin}/metrics`);

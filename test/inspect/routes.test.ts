@@ -150,10 +150,10 @@ test("the file of a long turn is sent in chunks", async () => {
   }
 });
 
-/** The addresses in the page's HTML. */
+/** The paths of the files in the page's HTML, where they are relative. */
 async function namedFiles(get: ReturnType<typeof createInspected>["get"]): Promise<string[]> {
   const html = await (await get("/inspect")).text();
-  return Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, address = ""]) => address);
+  return Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, address = ""]) => `/${address}`);
 }
 
 test("the page names every module that it will import, once, so that all are loaded at the same time", async () => {

@@ -14,10 +14,10 @@ export const apiPage: () => string = lazy(() => {
   });
   return toPage(
     "The APIs of harmony-gateway",
-    `<p><a href="/">harmony-gateway</a></p>
+    `<p><a href="./">harmony-gateway</a></p>
 <h1>APIs</h1>
 <p>${escapeHtml(description)}</p>
-<p><a href="/openapi.json">The same as an OpenAPI document</a></p>
+<p><a href="openapi.json">The same as an OpenAPI document</a></p>
 ${sections.join("\n")}
 <h2>Parts of answers</h2>
 ${Object.entries(replyParts())

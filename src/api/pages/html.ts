@@ -1,4 +1,7 @@
-/** Pages without scripts: text, links and one style sheet of our own. */
+/**
+ * Pages without scripts: text, links and one style sheet of our own. All pages are at the root, and links are relative: a proxy
+ * may put the gateway below a path.
+ */
 
 export const STYLE_PATH = "/style.css";
 
@@ -22,7 +25,7 @@ export function toPage(title: string, body: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<link rel="stylesheet" href="${STYLE_PATH}">
+<link rel="stylesheet" href=".${STYLE_PATH}">
 <main>
 ${body}
 </main>

@@ -31,15 +31,15 @@ model its reasoning back between the calls of a tool loop.</p>
 </table>
 <pre>${escapeHtml(curl)}</pre>
 <ul>${hasInspector ? INSPECTOR : ""}
-<li><a href="/api">The APIs</a>, route by route (<a href="/openapi.json">OpenAPI</a>)
-<li><a href="/v1/models">Models</a>, <a href="/ready">state of the engines</a>, <a href="/metrics">metrics</a>
+<li><a href="api">The APIs</a>, route by route (<a href="openapi.json">OpenAPI</a>)
+<li><a href="v1/models">Models</a>, <a href="ready">state of the engines</a>, <a href="metrics">metrics</a>
 <li>The docs are in the folder <code>docs</code> of the repository; <code>harmony-gateway --help all</code> lists the settings.
 </ul>`,
   );
 }
 
 const INSPECTOR = `
-<li><a href="/inspect">The inspector</a>: every turn as the model saw it. Its token was printed at the start.`;
+<li><a href="inspect">The inspector</a>: every turn as the model saw it. Its token was printed at the start.`;
 
 function toModelList({ all }: Models): string {
   return all.map(({ id, status }) => `<code>${escapeHtml(id)}</code> (${status.state})`).join(", ");

@@ -23,14 +23,18 @@ export function pageRoutes({
   publicUrl,
 }: PageOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
+  const address = publicUrl?.replace(/\/+$/, "");
   routes.get("/", (c) => {
     // Programs get a 404 that names the APIs' paths.
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
-    const origin = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.url).origin;
+    const origin = address ?? new URL(c.req.url).origin;
     return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });
   routes.get("/api", (c) => c.html(apiPage(), 200, PAGE_HEADERS));
-  routes.get("/openapi.json", (c) => c.json(openApiDocument()));
+  routes.get("/openapi.json", (c) =>
+    // Without it, the document's clients send requests to the root of the host that they read it from.
+    c.json({ ...openApiDocument(), ...(address !== undefined && { servers: [{ url: address }] }) }),
+  );
   routes.get(STYLE_PATH, (c) => {
     return c.body(STYLE, 200, { ...PAGE_HEADERS, "content-type": "text/css; charset=utf-8" });
   });

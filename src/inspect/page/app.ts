@@ -5,7 +5,14 @@ import { captureTurn, followChanges, saveTurn } from "./api.ts";
 import { cameBand } from "./request-band.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
-import { type FirstLoad, firstLoad, loadOverview, loadWith, sharedTurn } from "./first-load.ts";
+import {
+  type FirstLoad,
+  firstLoad,
+  loadOverview,
+  loadWith,
+  sharedTurn,
+  toGatewayUrl,
+} from "./first-load.ts";
 import { toCount, toMs, toOutcome } from "./format.ts";
 import { help, onKey } from "./keys.ts";
 import { listPane } from "./list.ts";
@@ -150,7 +157,7 @@ function noTurn(): TemplateResult {
 }
 
 function empty(): TemplateResult {
-  const base = `${location.origin}/v1`;
+  const base = `${toGatewayUrl()}/v1`;
   return html`<section class="empty">
     <h2>No turns yet</h2>
     <p>Point a client at the gateway, and every turn appears here as the model saw it.</p>

@@ -52,12 +52,17 @@ export async function loadOverview(): Promise<Overview> {
 
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { [TOKEN_HEADER]: token };
-  const response = await fetch(`/inspect/api/${path}`, { ...init, headers });
+  const response = await fetch(`${toGatewayUrl()}/inspect/api/${path}`, { ...init, headers });
   if (response.ok) return response;
   const body: unknown = await response.json().catch(() => ({}));
   const reason: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
   const message = typeof reason === "string" ? reason : `The gateway answered ${response.status}.`;
   throw response.status === 401 ? new TokenRefused(message) : new Error(message);
+}
+
+/** Without a slash at its end. With a path where a proxy puts the gateway below one. */
+export function toGatewayUrl(): string {
+  return new URL(".", location.href).href.slice(0, -1);
 }
 
 async function loadNewest(): Promise<LoadedTurn | undefined> {

@@ -1,6 +1,7 @@
 /** The playground: composes a request, sends it as a client would, and shows its turn. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { ask } from "./api.ts";
+import { toGatewayUrl } from "./first-load.ts";
 import { SAMPLES } from "./samples.ts";
 import { SNIPPETS } from "./snippets.ts";
 import { state, update } from "./store.ts";
@@ -79,7 +80,7 @@ async function send(): Promise<void> {
   const id = `inspect-${crypto.randomUUID()}`;
   wanted.add(id);
   try {
-    await ask("/v1/chat/completions", toBody(), draft.key, id);
+    await ask(`${toGatewayUrl()}/v1/chat/completions`, toBody(), draft.key, id);
   } catch (error) {
     change({ problem: error instanceof Error ? error.message : String(error) });
   } finally {
@@ -155,7 +156,7 @@ export function playgroundPane(): TemplateResult {
 
 async function copy(label: string, make: (body: object, origin: string) => string): Promise<void> {
   try {
-    await navigator.clipboard.writeText(make(toBody(), location.origin));
+    await navigator.clipboard.writeText(make(toBody(), toGatewayUrl()));
     change({ copied: label, problem: "" });
   } catch (error) {
     change({ problem: error instanceof Error ? error.message : String(error) });

@@ -42,7 +42,7 @@ export function createAssets(): Assets {
     async page() {
       const { version, scripts } = await files();
       const modules = [...scripts.keys()].filter((name) => name !== ENTRY && name !== EARLY);
-      const base = `/inspect/app/${version}/`;
+      const base = `inspect/app/${version}/`;
       return toPageHtml({ base, style: STYLE, early: EARLY, entry: ENTRY, modules });
     },
     async file(asked, name) {
