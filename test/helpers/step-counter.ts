@@ -14,6 +14,8 @@ let given = 0;
 /** Patterns that ran over long texts: what they do inside cannot be counted. */
 const patterns = new Set<string>();
 const LONG = 4096;
+/** Elements of a list that fill 128 KiB. */
+const MOVED = 16_384;
 
 const session = new Session();
 session.connect();
@@ -63,7 +65,9 @@ function count(
 function countBuiltins(): void {
   const whole = ({ length }: { length: number }) => length;
   const lengthOf = (value: unknown) =>
-    typeof value === "string" || Array.isArray(value) ? value.length : 1;
+    typeof value === "string" || Array.isArray(value) || value instanceof Uint8Array
+      ? value.length
+      : 1;
   const text = String.prototype;
   // `endsWith` and `at` look at a few characters, but make one flat string of a text that was concatenated.
   for (const name of ["replaceAll", "split", "toLowerCase", "toUpperCase", "trim", "trimEnd"]) {
@@ -86,10 +90,15 @@ function countBuiltins(): void {
   for (const name of ["indexOf", "lastIndexOf", "includes", "unshift", "splice", "reverse"]) {
     count(list, name, whole);
   }
+  // V8 moves the elements of a long list, and the start of a short one.
+  count(list, "shift", ({ length }) => (length > MOVED ? length : 1));
   count(list, "slice", (_, result) => lengthOf(result));
   count(list, "concat", (_, result) => lengthOf(result));
   count(list, "join", ({ length }, result) => length + lengthOf(result));
   count(TextDecoder.prototype, "decode", (_, result) => lengthOf(result));
+  count(Buffer.prototype, "indexOf", searched);
+  count(Buffer.prototype, "toString", (_, result) => lengthOf(result));
+  count(Buffer, "concat", (_, result) => lengthOf(result));
   countPatterns();
 }
 

@@ -8,6 +8,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
+import { weigh } from "../../tools/read-bounded.ts";
 import { Allowance } from "./allowance.ts";
 import { stopTree } from "./process-tree.ts";
 
@@ -114,7 +115,7 @@ export class StdioTransport implements Transport {
       rest = rest.subarray(at + 1);
     }
     if (this.#isClosed) return;
-    this.#length += rest.length;
+    this.#length += weigh(rest);
     this.#line.push(rest);
     if (this.#length > MAX_MESSAGE_BYTES) this.#fail("It sent a message of more than 4 MB.");
   }

@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { MAX_OUTPUT } from "../../tools/bounded-text.ts";
+import { weigh } from "../../tools/read-bounded.ts";
 import { FILE_LIMITS } from "../../tools/python/runtime.ts";
 import { hostReply, type HostReply } from "./protocol.ts";
 
@@ -65,7 +66,7 @@ export class Replies {
       this.#length = 0;
       rest = rest.subarray(at + 1);
     }
-    this.#length += rest.length;
+    if (rest.length > 0) this.#length += weigh(rest);
     // Nothing is written between two calls.
     if (this.#length > (this.#expected === undefined ? 0 : MAX_LINE)) this.stop();
     else this.#line.push(rest);

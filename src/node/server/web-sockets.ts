@@ -20,6 +20,13 @@ const CLOSE_TIMEOUT_MS = 10_000;
 const MAX_FRAGMENTS = 4096;
 
 /**
+ * Reads that an unfinished frame may arrive in: at least so many, and one for each kilobyte of the longest message. `ws` removes the
+ * first of its list of reads one by one, and V8 moves the rest of a long list each time.
+ */
+const MIN_READS = 4096;
+const BYTES_PER_READ = 1024;
+
+/**
  * Undefined when `ws` is not installed.
  * @param maxMessageBytes A longer message ends its connection.
  */
@@ -30,6 +37,7 @@ export async function openWebSockets(maxMessageBytes: number): Promise<WebSocket
     noServer: true,
     maxPayload: maxMessageBytes,
     maxFragments: MAX_FRAGMENTS,
+    maxBufferedChunks: Math.max(MIN_READS, Math.ceil(maxMessageBytes / BYTES_PER_READ)),
     closeTimeout: CLOSE_TIMEOUT_MS,
     // One read may hold 9,000 messages: each gets a turn of the event loop.
     allowSynchronousEvents: false,
