@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFakeUpstream } from "./helpers/fake-upstream.ts";
+import { spelledIds } from "./helpers/spelled.ts";
+import { toFrame } from "./helpers/vllm-server.ts";
 
 const context = { waitUntil: () => {} };
 
@@ -95,17 +97,28 @@ test("the application is made once for each isolate", async () => {
 });
 
 test("engines are probed alongside the first request", async () => {
+  const answered = Promise.withResolvers<void>();
+  const models = { data: [{ id: "openai/gpt-oss-20b", max_model_len: 131_072 }] };
+  // It answers no query before the first request is answered.
+  const engine = await startFakeUpstream(async (exchange) => {
+    await answered.promise;
+    if (exchange.path === "/v1/models") return exchange.reply(200, JSON.stringify(models));
+    exchange.begin();
+    exchange.end(`${toFrame(spelledIds("<|return|>"), "stop")}data: [DONE]\n\n`);
+  });
+  onTestFinished(() => engine.close());
+  const env = {
+    HARMONY_GATEWAY_ENGINE: "completions",
+    HARMONY_GATEWAY_URL: engine.url,
+    HARMONY_GATEWAY_OPEN: "true",
+  };
   const worker = await startIsolate();
   const promises: Promise<unknown>[] = [];
+  const waitUntil = (promise: Promise<unknown>) => promises.push(promise);
   const fetchStates = async () =>
-    (
-      await worker.fetch(
-        new Request("https://gateway.example/ready"),
-        {},
-        { waitUntil: (promise) => promises.push(promise) },
-      )
-    ).json();
+    (await worker.fetch(new Request("https://gateway.example/ready"), env, { waitUntil })).json();
   expect(await fetchStates()).toMatchObject({ models: [{ state: "unknown" }] });
+  answered.resolve();
   await Promise.all(promises);
   expect(await fetchStates()).toMatchObject({ models: [{ state: "ready" }] });
 });

@@ -119,4 +119,22 @@ describe("a gateway", () => {
       new TypeError(message),
     );
   });
+
+  test("that sends a list without an end is left after a megabyte", async () => {
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 100_000;
+        controller.enqueue(new Uint8Array(100_000).fill(0x20));
+      },
+    });
+    await expect(
+      askTarget(origin, undefined, () => Promise.resolve(new Response(endless))),
+    ).rejects.toThrow(
+      new TypeError(
+        `What answers at ${origin} is no gateway: ${origin}/v1/models has no list of models.`,
+      ),
+    );
+    expect(sent).toBeLessThan(1_500_000);
+  });
 });

@@ -1,5 +1,6 @@
 /** A running gateway, as a client has to know it: address, models with their context lengths, key. */
 import * as z from "zod";
+import { readBounded } from "../../../tools/read-bounded.ts";
 
 export interface ConnectedModel {
   readonly id: string;
@@ -23,7 +24,7 @@ const modelList = z.object({
 /** The context length of gpt-oss. */
 const LONGEST_CONTEXT = 131_072;
 const TIMEOUT_MS = 5_000;
-const MAX_CHARS = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 /** Throws an error with one sentence and what to type. */
 export async function askTarget(
@@ -63,10 +64,9 @@ export async function askTarget(
 }
 
 async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text.length > MAX_CHARS) return undefined;
   try {
-    return JSON.parse(text);
+    const bytes = await readBounded(response.body, MAX_BYTES);
+    return bytes && JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }
