@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { Asking, ClientKind, Outcome } from "./clients.ts";
-import { ask, CLIENT_KINDS } from "./clients.ts";
+import { ask, CLIENT_KINDS, MODEL } from "./clients.ts";
 import { type ChaosEngine, startChaosEngine } from "./engine.ts";
 import { type ChaosGateway, type Occupied, startChaosGateway } from "./gateway.ts";
 
@@ -83,6 +83,8 @@ export async function onStage(
         backends: engines.map(({ url }) => ({
           engine: "vllm",
           url,
+          // Named: a gateway that finds it later, on a busy machine, would replace its settings and close its sockets.
+          model: MODEL,
           ...(options.maxConcurrent !== undefined && { maxConcurrent: options.maxConcurrent }),
         })),
         keys: KEYS,

@@ -15,6 +15,7 @@ import {
   expectEnd,
   KINDS,
 } from "./acknowledged.ts";
+import { MODEL } from "./clients.ts";
 import { type ChaosGateway, startChaosGateway } from "./gateway.ts";
 import { onStage, type Phase, type Stage } from "./phase.ts";
 
@@ -115,7 +116,7 @@ async function withGateway(
 ): Promise<void> {
   const gateway = await startChaosGateway(
     {
-      backends: stage.engines.map(({ url }) => ({ engine: "vllm", url })),
+      backends: stage.engines.map(({ url }) => ({ engine: "vllm", url, model: MODEL })),
       keys: stage.keys,
       store,
       // No entry has to go for another.
