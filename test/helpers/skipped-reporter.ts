@@ -1,8 +1,16 @@
 /** Prints at the end of a run why tests were skipped: titles say it, `(skipped where redis-server is not installed)`. */
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 export default class SkippedReporter implements Reporter {
+  /** Tests were chosen by name with `-t`: the others count as skipped. */
+  #isFiltered = false;
+
+  onInit({ config }: Vitest): void {
+    this.#isFiltered = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
+    if (this.#isFiltered) return;
     const names = modules.flatMap((module) =>
       Array.from(module.children.allTests("skipped"), ({ fullName }) => fullName),
     );

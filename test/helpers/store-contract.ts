@@ -77,17 +77,20 @@ export function testStoreContract({ open, pass }: StoreUnderTest): void {
     );
   });
 
-  test.skipIf(pass === undefined)("an entry expires, unless it is written again", async () => {
-    const [store, one, other] = [await open(), newKey(), newKey()];
-    await store.set(one, "x", 100, "alice");
-    await store.set(other, "x", 100, "alice");
-    await pass?.(90_000);
-    await store.set(other, "y", 100, "alice");
-    expect([await store.get(one), await store.get(other)]).toEqual(["x", "y"]);
-    // Longer than a location of KV remembers what it has read.
-    await pass?.(75_000);
-    expect([await store.get(one), await store.get(other)]).toEqual([undefined, "y"]);
-    await pass?.(100_000);
-    expect(await store.get(other)).toBe(undefined);
-  });
+  test.skipIf(pass === undefined)(
+    "an entry expires, unless it is written again (skipped where the store has a clock of its own)",
+    async () => {
+      const [store, one, other] = [await open(), newKey(), newKey()];
+      await store.set(one, "x", 100, "alice");
+      await store.set(other, "x", 100, "alice");
+      await pass?.(90_000);
+      await store.set(other, "y", 100, "alice");
+      expect([await store.get(one), await store.get(other)]).toEqual(["x", "y"]);
+      // Longer than a location of KV remembers what it has read.
+      await pass?.(75_000);
+      expect([await store.get(one), await store.get(other)]).toEqual([undefined, "y"]);
+      await pass?.(100_000);
+      expect(await store.get(other)).toBe(undefined);
+    },
+  );
 }
