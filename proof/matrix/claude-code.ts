@@ -76,7 +76,12 @@ async function run(folder: string): Promise<ClientResult> {
     await tap.close();
     await agent.close();
   }
-  return { checks, analysis: agent.analysis(), tools: tap.tools(agent.prompts) };
+  return {
+    checks,
+    analysis: agent.analysis(),
+    tools: tap.tools(agent.prompts),
+    exact: tap.exact(),
+  };
 }
 
 function toTasks(project: string) {

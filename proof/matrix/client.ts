@@ -13,6 +13,7 @@ export interface ClientResult {
   readonly checks: readonly Check[];
   readonly analysis: AnalysisCount;
   readonly tools: OfferedTools;
+  readonly exact: ExactSteps;
   /** What could not be tested, and why. */
   readonly notes?: readonly string[];
 }
@@ -24,6 +25,12 @@ export interface OfferedTools {
   readonly skipped: readonly string[];
   /** Tools that reached no prompt and were not reported. */
   readonly dropped: readonly string[];
+}
+
+export interface ExactSteps {
+  readonly steps: number;
+  /** Of each step that was not exact. */
+  readonly because: readonly string[];
 }
 
 export interface Check {

@@ -315,7 +315,12 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
     webSocket ? "all of it went over WebSocket" : "all of it went over HTTP",
     (webSocket ? tap.counts.http : tap.counts.webSocket) === 0,
   );
-  return { checks, analysis: agent.analysis(), tools: tap.tools(agent.prompts) };
+  return {
+    checks,
+    analysis: agent.analysis(),
+    tools: tap.tools(agent.prompts),
+    exact: tap.exact(),
+  };
 }
 
 interface Surroundings {

@@ -94,6 +94,7 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
     checks,
     analysis: agent.analysis(),
     tools: tap.tools(agent.prompts),
+    exact: tap.exact(),
     ...(client.notes && { notes: client.notes }),
   };
 }

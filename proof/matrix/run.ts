@@ -70,18 +70,25 @@ function succeeded({ checks, analysis, tools }: ClientResult): boolean {
 }
 
 function toSection(client: MatrixClient, result: ClientResult): string {
-  const { checks, analysis, tools, notes = [] } = result;
+  const { checks, analysis, tools, exact, notes = [] } = result;
   const date = new Date().toISOString().slice(0, 10);
   return [
     `## ${client.name} ${versions[client.package] ?? ""}`,
     "",
-    `Run on ${date}. Reasoning kept: ${analysis.kept} of ${analysis.had}. Tools offered: ${tools.count};` +
+    `Run on ${date}. Reasoning kept: ${analysis.kept} of ${analysis.had}.${toExactSteps(exact)} Tools offered: ${tools.count};` +
       ` named as skipped: ${tools.skipped.length === 0 ? "none" : list(tools.skipped)};` +
       ` dropped silently: ${tools.dropped.length === 0 ? "none" : `**${list(tools.dropped)}**`}.`,
     "",
     ...checks.map(({ name, passed }) => `- ${passed ? "passed" : "**failed**"}: ${name}`),
     ...notes.map((note) => `- not run: ${note}`),
   ].join("\n");
+}
+
+/** Empty: no reply had the header. */
+function toExactSteps({ steps, because }: ClientResult["exact"]): string {
+  if (steps === 0) return "";
+  const others = because.length === 0 ? "" : `; the others: ${list(because.toSorted())}`;
+  return ` Steps exact: ${steps - because.length} of ${steps}${others}.`;
 }
 
 function list(names: readonly string[]): string {
@@ -104,7 +111,8 @@ front of a scripted model. The files, commands and MCP servers are real. What th
 about how well gpt-oss does the work.
 
 "Reasoning kept: 9 of 9" means: over all prompts that reached the engine, the model had written nine analysis messages before
-calls of the current task, and the prompts contained all nine. "Dropped silently" are tools that a client offered, that are in no
+calls of the current task, and the prompts contained all nine. "Steps exact" counts what \`x-harmony-exact\` said of the steps of
+tool loops ([reasoning.md](../reasoning.md#what-the-model-said-as-it-said-it)). "Dropped silently" are tools that a client offered, that are in no
 prompt, and that the gateway did not name either: in \`x-harmony-skipped-tools\`, or over WebSocket in its metrics.
 
 ${all.join("\n\n")}

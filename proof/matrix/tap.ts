@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { listenAnywhere } from "../../test/helpers/listen.ts";
-import type { OfferedTools } from "./client.ts";
+import type { ExactSteps, OfferedTools } from "./client.ts";
 
 export interface Tap {
   /** The gateway's URL for the client. */
@@ -20,6 +20,8 @@ export interface Tap {
   readMetrics(): Promise<void>;
   /** What happened to the tools, judged by the prompts. */
   tools(prompts: readonly string[]): OfferedTools;
+  /** What `x-harmony-exact` said. WebSocket frames have no headers. */
+  exact(): ExactSteps;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export async function startTap(): Promise<Tap> {
   const offered = new Set<string>();
   const skipped = new Set<string>();
   const counts = { http: 0, webSocket: 0 };
+  const claims: string[] = [];
   const note = (text: string) => {
     for (const name of offeredIn(toJson(text))) offered.add(name);
   };
@@ -52,6 +55,7 @@ export async function startTap(): Promise<Tap> {
       for (const header of SKIPPED) {
         for (const name of answer.headers.get(header)?.split(/, */) ?? []) skipped.add(name);
       }
+      claims.push(answer.headers.get("x-harmony-exact") ?? "");
       const headers = Object.fromEntries(answer.headers);
       delete headers["content-encoding"];
       delete headers["content-length"];
@@ -95,6 +99,11 @@ export async function startTap(): Promise<Tap> {
         skipped: missing.filter((name) => skipped.has(name)),
         dropped: missing.filter((name) => !skipped.has(name)),
       };
+    },
+    exact() {
+      const steps = claims.filter((claim) => claim !== "");
+      const because = steps.flatMap((claim) => /because=(.*)$/.exec(claim)?.[1] ?? []);
+      return { steps: steps.length, because };
     },
     close: () =>
       new Promise((resolve) => {
