@@ -1,6 +1,6 @@
 /**
  * A digest of a sequence of ids that can be computed piece by piece: the digest of two sequences joined follows from theirs.
- * 64 bits, not cryptographic: whoever can choose the ids deceives only himself.
+ * 64 bits, not cryptographic: a client that constructs a collision affects only its own prompts.
  */
 import type { TokenId } from "../tokenizer/index.ts";
 

@@ -12,7 +12,11 @@ import {
 import type { Message } from "./conversation.ts";
 import { Piece, specialPiece } from "./pieces.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, START } from "./tokens.ts";
-import { readWrittenHeader, type TranscriptSection } from "./transcript-header.ts";
+import {
+  readWrittenHeader,
+  type TranscriptHeader,
+  type TranscriptSection,
+} from "./transcript-header.ts";
 
 export interface ReadSpan {
   readonly message: Message;
@@ -20,6 +24,7 @@ export interface ReadSpan {
 }
 
 const ASSISTANT = "assistant";
+
 /**
  * Undefined: it is anything else, such as a message of another role, two messages, a control token within the body, or an id
  * that gpt-oss does not have.
@@ -28,12 +33,37 @@ export function readSpan(
   ids: readonly TokenId[],
   tokenizer: Tokenizer = o200kHarmony(),
 ): ReadSpan | undefined {
+  const head = readHead(ids, tokenizer);
+  if (head === undefined) return undefined;
+  const run = ids.slice(head.body, -1);
+  const content = tokenizer.decode(run);
+  const pieces = [...head.pieces];
+  if (content !== "") pieces.push(new Piece(content, run, false));
+  pieces.push(specialPiece(head.closer));
+  return { message: { ...head.header, content }, pieces };
+}
+
+/** Whether {@link readSpan} reads these ids. The body is not decoded. */
+export function isSpan(ids: readonly TokenId[], tokenizer: Tokenizer): boolean {
+  return readHead(ids, tokenizer) !== undefined;
+}
+
+interface SpanHead {
+  readonly header: TranscriptHeader;
+  readonly pieces: readonly Piece[];
+  /** Index of the first id behind `<|message|>`. */
+  readonly body: number;
+  readonly closer: TokenId;
+}
+
+function readHead(ids: readonly TokenId[], tokenizer: Tokenizer): SpanHead | undefined {
   const end = ids.length - 1;
   const body = ids.indexOf(MESSAGE) + 1;
   const closer = ids[end];
   if (ids[0] !== START || body === 0 || end < body) return undefined;
   if (decode(ids.slice(1, 2), tokenizer) !== ASSISTANT) return undefined;
   if (closer !== END && closer !== CALL) return undefined;
+  for (let at = body; at < end; at++) if (!isOrdinary(ids[at])) return undefined;
 
   const pieces: Piece[] = [specialPiece(START)];
   const sections: TranscriptSection[] = [];
@@ -51,24 +81,22 @@ export function readSpan(
     after = id === CHANNEL ? "channel" : "constrain";
     from = at + 1;
   }
-  const run = ids.slice(body, end);
-  const content = decode(run, tokenizer);
   const [author] = sections;
-  if (content === undefined || author === undefined) return undefined;
+  if (author === undefined) return undefined;
   if (author.text !== ASSISTANT && !author.text.startsWith(`${ASSISTANT} to=`)) return undefined;
   const header = readWrittenHeader(sections, undefined);
   if (header.role !== ASSISTANT || header.name !== undefined) return undefined;
   if ((closer === CALL) !== (header.recipient !== undefined)) return undefined;
-  if (content !== "") pieces.push(new Piece(content, run, false));
-  pieces.push(specialPiece(closer));
-  return { message: { ...header, content }, pieces };
+  return { header, pieces, body, closer };
 }
 
 /** Undefined: an id is special, or none of the vocabulary's. */
 function decode(ids: readonly TokenId[], tokenizer: Tokenizer): string | undefined {
-  return ids.every((id) => Number.isInteger(id) && id >= 0 && id < FIRST_SPECIAL_ID)
-    ? tokenizer.decode(ids)
-    : undefined;
+  return ids.every(isOrdinary) ? tokenizer.decode(ids) : undefined;
+}
+
+function isOrdinary(id: TokenId | undefined): boolean {
+  return id !== undefined && Number.isInteger(id) && id >= 0 && id < FIRST_SPECIAL_ID;
 }
 
 /** The author is a piece of its own, as the renderer writes it. */

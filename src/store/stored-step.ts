@@ -2,31 +2,43 @@
  * The stored form of a sampled step: a version, then numbers of seven bits a byte, in base64url. About three bytes for a
  * token. What is read is not trusted: each message is checked alone before it is put back.
  */
+import { fromBase64Url, toBase64Url } from "./base64url.ts";
 import type { SampledSpan, SampledStep } from "../turn/sampled/sampled-step.ts";
 
 const VERSION = "1";
+/** Numbers before the spans. */
+const HEAD = 7;
+/** At most, with seven bits of 32 in each. */
+const BYTES_OF_NUMBER = 5;
 
 export function toStoredStep({ start, end, spans, isText }: SampledStep): string {
-  const bytes: number[] = [];
+  const count = spans.reduce((sum, { ids }) => sum + 2 + ids.length, HEAD);
+  const bytes = new Uint8Array(count * BYTES_OF_NUMBER);
+  let to = 0;
   const write = (value: number) => {
     let rest = value >>> 0;
-    for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-    bytes.push(rest);
+    for (; rest > 0x7f; rest >>>= 7) bytes[to++] = (rest & 0x7f) | 0x80;
+    bytes[to++] = rest;
   };
   for (const { length, low, high } of [start, end]) [length, low, high].forEach(write);
   write(isText ? 1 : 0);
-  for (const { at, ids } of spans) [at, ids.length, ...ids].forEach(write);
-  return VERSION + toBase64(Uint8Array.from(bytes));
+  for (const { at, ids } of spans) {
+    write(at);
+    write(ids.length);
+    for (const id of ids) write(id);
+  }
+  return VERSION + toBase64Url(bytes.subarray(0, to));
 }
 
 /** Undefined: damaged, or of another version. */
 export function readStoredStep(stored: string): SampledStep | undefined {
   if (!stored.startsWith(VERSION)) return undefined;
-  const numbers = readNumbers(stored.slice(VERSION.length));
-  if (numbers === undefined || numbers.length < 7) return undefined;
+  const bytes = fromBase64Url(stored.slice(VERSION.length));
+  const numbers = bytes && readNumbers(bytes);
+  if (numbers === undefined || numbers.length < HEAD) return undefined;
   const [length = 0, low = 0, high = 0, endLength = 0, endLow = 0, endHigh = 0, text = 0] = numbers;
   const spans: SampledSpan[] = [];
-  for (let next = 7; next < numbers.length;) {
+  for (let next = HEAD; next < numbers.length;) {
     const [at, count] = [numbers[next], numbers[next + 1]];
     if (at === undefined || count === undefined || count > numbers.length - next - 2) {
       return undefined;
@@ -42,19 +54,12 @@ export function readStoredStep(stored: string): SampledStep | undefined {
   };
 }
 
-/** Undefined: no base64url, or the last number is not complete or has more than 32 bits. */
-function readNumbers(encoded: string): number[] | undefined {
-  let binary: string;
-  try {
-    binary = atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));
-  } catch {
-    return undefined;
-  }
+/** Undefined: the last number is not complete, or one has more than 32 bits. */
+function readNumbers(bytes: Uint8Array): number[] | undefined {
   const numbers: number[] = [];
   let value = 0;
   let shift = 0;
-  for (let at = 0; at < binary.length; at++) {
-    const byte = binary.charCodeAt(at);
+  for (const byte of bytes) {
     if (shift > 28) return undefined;
     value = (value | ((byte & 0x7f) << shift)) >>> 0;
     if (byte > 0x7f) {
@@ -66,15 +71,4 @@ function readNumbers(encoded: string): number[] | undefined {
     }
   }
   return shift === 0 ? numbers : undefined;
-}
-
-/** Of few bytes at a time: arguments of a call are limited in number. */
-const CHUNK = 8192;
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += CHUNK) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
-  }
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -5,11 +5,16 @@
  */
 import { formOf } from "../../harmony/call-form.ts";
 import { digestOf, type IdsDigest, joinDigests } from "../../harmony/ids-digest.ts";
-import { createParser, type Parser, type ParserOptions } from "../../harmony/parse.ts";
+import {
+  createParser,
+  type ParseEvent,
+  type Parser,
+  type ParserOptions,
+} from "../../harmony/parse.ts";
 import type { MessagePrefixes } from "../../harmony/message-prefixes.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
-import { readSpan } from "../../harmony/read-span.ts";
-import { CALL, START } from "../../harmony/tokens.ts";
+import { isSpan } from "../../harmony/read-span.ts";
+import { CALL, MESSAGE, START } from "../../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
 import { BEGINNING, type Transcript, type TranscriptPosition } from "../prompt/transcript.ts";
 import { digestOfMessages, type SampledSpan, type SampledStep } from "./sampled-step.ts";
@@ -68,7 +73,8 @@ class Cutter implements StepCutter {
 }
 
 function splitAtStarts(ids: readonly TokenId[]): SampledSpan[] {
-  const starts = [...ids.keys()].filter((at) => ids[at] === START);
+  const starts: number[] = [];
+  for (let at = ids.indexOf(START); at >= 0; at = ids.indexOf(START, at + 1)) starts.push(at);
   return starts.map((at, index) => ({ at, ids: ids.slice(at, starts[index + 1]) }));
 }
 
@@ -83,20 +89,21 @@ class CleanReader {
 
   isClean(ids: readonly TokenId[], call: { name: string; text: string } | undefined): boolean {
     const { tokenizer, parsing } = this.#deps;
-    if (readSpan(ids, tokenizer) === undefined) {
+    if (!isSpan(ids, tokenizer)) {
       this.#parser = undefined;
       return false;
     }
-    // A parser begins behind `<|start|>assistant`.
-    const isFirst = this.#parser === undefined || this.#parser.done;
-    const parser = isFirst ? createParser(tokenizer, parsing) : this.#parser;
+    const open = this.#parser;
+    const isOpen = open !== undefined && !open.done;
+    const parser = isOpen ? open : createParser(tokenizer, parsing);
     this.#parser = parser;
-    const events = parser?.pushIds(isFirst ? ids.slice(2) : ids) ?? [];
+    // A parser begins behind `<|start|>assistant`.
+    const events = read(ids, isOpen ? 0 : 2, parser, call !== undefined);
     if (ids.at(-1) === CALL) {
-      events.push(...(parser?.end("stop") ?? []));
+      events.push(...parser.end("stop"));
       this.#parser = undefined;
     }
-    if ((parser?.recoveries.size ?? 0) > 0) {
+    if (parser.recoveries.size > 0) {
       this.#parser = undefined;
       return false;
     }
@@ -110,4 +117,24 @@ class CleanReader {
     const text = events.flatMap((event) => (event.type === "part-delta" ? [event.text] : []));
     return start.part === "tool-call" && start.name === call.name && text.join("") === call.text;
   }
+}
+
+/** Ids of a body after which the parser has begun its part. */
+const FIRST_IDS = 16;
+
+/** Only the text of a call is compared: that of a long thought is not worth its decoding at the end of a step. */
+function read(
+  ids: readonly TokenId[],
+  from: number,
+  parser: Parser,
+  needsText: boolean,
+): ParseEvent[] {
+  const end = ids.length - 1;
+  const begun = Math.min(ids.indexOf(MESSAGE) + 1 + FIRST_IDS, end);
+  const events = parser.pushIds(ids.slice(from, begun));
+  const rest = ids.slice(begun, end);
+  if (!needsText && parser.canContinueBody(rest)) parser.countBody(rest.length);
+  else events.push(...parser.pushIds(rest));
+  events.push(...parser.pushIds(ids.slice(end)));
+  return events;
 }
