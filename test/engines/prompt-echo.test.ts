@@ -49,6 +49,17 @@ describe.each<[EngineKind, string, string, number]>([
   });
 });
 
+test.each([-5, 0, null])("%s tokens in a prompt are no other prompt", async (count) => {
+  const transport = scriptTransport(() =>
+    streamOf(
+      `data: {"choices":[{"index":0,"text":"","finish_reason":"stop","token_ids":[200005]}]}\n\n`,
+      `data: {"choices":[],"usage":{"prompt_tokens":${count},"completion_tokens":1e18}}\n\ndata: [DONE]\n\n`,
+    ),
+  );
+  const engine = createVllmEngine({ url, model: "m", transport });
+  expect(await complete(engine)).toMatchObject({ finish: { reason: "stop" } });
+});
+
 describe("vLLM repeats the ids of a prompt", () => {
   const frame = (ids: string) =>
     `data: {"choices":[{"index":0,"text":"","finish_reason":null,"prompt_token_ids":${ids},"token_ids":[200005]}]}\n\n`;
