@@ -31,6 +31,7 @@ const Manifest = z.object({
 });
 
 let folder: string;
+let checkout: string;
 let installed: string;
 let manifest: z.infer<typeof Manifest>;
 
@@ -39,7 +40,7 @@ beforeAll(async () => {
   const modules = join(folder, "node_modules");
   installed = join(modules, "harmony-gateway");
   await mkdir(modules);
-  const checkout = await copyCheckout(join(folder, "checkout"));
+  checkout = await copyCheckout(join(folder, "checkout"));
   await run("npm", ["pack", "--offline", "--pack-destination", folder], { cwd: checkout });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
   await run("tar", ["-xzf", tarball], { cwd: folder });
@@ -275,4 +276,34 @@ test("its command serves", async () => {
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+describe("gpt-oss-harmony, Harmony alone", () => {
+  let alone: string;
+  beforeAll(async () => {
+    alone = join(folder, "alone/node_modules/gpt-oss-harmony");
+    for (const name of ["scripts/pack-harmony.ts", "scripts/harmony-package"]) {
+      await cp(join(ROOT, name), join(checkout, name), { recursive: true });
+    }
+    await run(process.execPath, ["scripts/pack-harmony.ts"], { cwd: checkout });
+    await cp(join(checkout, "dist-harmony"), alone, { recursive: true });
+  });
+
+  test("has the gateway's version and no dependencies", async () => {
+    const own: unknown = JSON.parse(await readFile(join(alone, "package.json"), "utf8"));
+    expect(own).toMatchObject({ name: "gpt-oss-harmony", version: manifest.version });
+    expect(own).not.toHaveProperty("dependencies");
+    expect(await readdir(alone)).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+  });
+
+  test.each(["render", "parse", "tokenizer"])("runs examples/%s.ts", async (name) => {
+    const source = join(ROOT, `examples/${name}.ts`);
+    const code = (await readFile(source, "utf8"))
+      .replaceAll('"../src/harmony/index.ts"', '"gpt-oss-harmony"')
+      .replaceAll(/"\.\.\/src\/(\w+)\/index\.ts"/g, '"gpt-oss-harmony/$1"');
+    expect(code).not.toContain("../src");
+    await writeFile(join(folder, `alone/${name}.ts`), code);
+    const { stdout } = await run(process.execPath, [`${name}.ts`], { cwd: join(folder, "alone") });
+    expect(stdout).toBe((await run(process.execPath, [source])).stdout);
+  });
 });

@@ -33,7 +33,9 @@ export function findPages(root: string): string[] {
   const pages = [
     ...readdirSync(root),
     ...docs.map((name) => join("docs", name)),
-    ...readdirSync(join(root, "proof/real")).map((name) => join("proof/real", name)),
+    ...["proof/real", "scripts/harmony-package"].flatMap((folder) =>
+      readdirSync(join(root, folder)).map((name) => join(folder, name)),
+    ),
   ];
   return pages.filter((name) => name.endsWith(".md") && !name.endsWith("CHANGELOG.md"));
 }

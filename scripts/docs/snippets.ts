@@ -80,6 +80,8 @@ function toConfig(root: string) {
       noUnusedParameters: false,
       typeRoots: [join(root, "node_modules/@types")],
       paths: {
+        "gpt-oss-harmony": source("harmony/index.ts"),
+        "gpt-oss-harmony/*": source("*/index.ts"),
         "harmony-gateway": source("index.ts"),
         "harmony-gateway/worker": source("worker.ts"),
         "harmony-gateway/*": source("*/index.ts"),
