@@ -18,7 +18,7 @@ import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
 import { UploadBudget } from "./api/request/upload-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
-import { isLoopback } from "./config/resolve.ts";
+import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Models } from "./models/models.ts";
@@ -37,12 +37,9 @@ import { type Audit, createAudit } from "./telemetry/audit.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
-import {
-  createMeters,
-  describeForLog,
-  observeModels,
-  withoutOtherKeys,
-} from "./telemetry/observe-models.ts";
+import { observeModels } from "./telemetry/observe-models.ts";
+import { describeForLog } from "./telemetry/describe-for-log.ts";
+import { createMeters, withoutOtherKeys } from "./telemetry/meters.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";

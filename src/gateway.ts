@@ -9,10 +9,13 @@ import { type AppDeps, createApp } from "./app.ts";
 import { DEFAULT_MODEL } from "./config/backends.ts";
 import { describedSettings } from "./config/describe.ts";
 import { toPresets } from "./config/presets.ts";
-import { type SettingInput, resolveSettings, SettingsError, suggest } from "./config/resolve.ts";
+import { resolveSettings, SettingsError } from "./config/resolve.ts";
+import { suggest } from "./config/suggest.ts";
+import type { SettingInput } from "./config/setting-input.ts";
 import type { SettingName, Settings, settingsSchema } from "./config/settings.ts";
 import type { ConfiguredKind } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
+import { isObject } from "./engines/untyped-json.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { type BackendDeps, toModelOptions } from "./models/backends.ts";
 import { createModels, type ModelOptions, type Models, type ModelStatus } from "./models/models.ts";
@@ -218,9 +221,5 @@ function newRandomId(): string {
 }
 
 function isContext(value: unknown): value is ExecutionContext {
-  return isObject(value) && "waitUntil" in value && typeof value.waitUntil === "function";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return isObject(value) && typeof value["waitUntil"] === "function";
 }

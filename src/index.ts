@@ -19,7 +19,8 @@ export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
 // Settings.
 export { type Settings, settingsSchema } from "./config/settings.ts";
-export { type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
+export { resolveSettings, SettingsError } from "./config/resolve.ts";
+export type { SettingInput } from "./config/setting-input.ts";
 
 // Models.
 export { toModelOptions, type BackendDeps } from "./models/backends.ts";

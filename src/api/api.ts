@@ -13,7 +13,7 @@ import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RecordedApi } from "../telemetry/record/exchange.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
-import type { Meters } from "../telemetry/observe-models.ts";
+import type { Meters } from "../telemetry/meters.ts";
 import type { ResponseHeaders } from "../telemetry/response-headers.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";

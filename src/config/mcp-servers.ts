@@ -47,22 +47,3 @@ const WRONG_LABEL =
   "expected up to 64 letters, digits, dashes or _, and no name of the model's own tools and roles";
 
 export type McpServerSettings = z.output<ReturnType<typeof mcpServer>>;
-
-/** Removes credentials for printing: headers, variables, arguments and a URL's query can contain them. */
-export function withoutCredentials(
-  servers: Readonly<Record<string, McpServerSettings>>,
-  hidden: string,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(servers).map(([label, { url, headers, args, env, ...server }]) => [
-      label,
-      {
-        ...server,
-        ...(url !== undefined && { url: new URL(url).origin }),
-        ...(headers !== undefined && { headers: hidden }),
-        ...(args !== undefined && { args: hidden }),
-        ...(env !== undefined && { env: hidden }),
-      },
-    ]),
-  );
-}

@@ -2,12 +2,10 @@
 import { servedNames, spellings, toBackends } from "./backends.ts";
 import { toPresets } from "./presets.ts";
 import type { Settings } from "./settings.ts";
-
-/** ` Did you mean …?`, or nothing. */
-type Suggest = (name: string, known: readonly string[]) => string;
+import { suggest } from "./suggest.ts";
 
 /** Why presets cannot work with the models that are served. */
-export function presetProblems(settings: Settings, suggest: Suggest): string[] {
+export function presetProblems(settings: Settings): string[] {
   const served = servedNames(settings);
   const taken = new Set(served.keys());
   // Models that a server offers are known once it has been asked.
@@ -35,7 +33,7 @@ export function presetProblems(settings: Settings, suggest: Suggest): string[] {
 }
 
 /** Why keys cannot use the models that they name. */
-export function keyModelProblems(settings: Settings, suggest: Suggest): string[] {
+export function keyModelProblems(settings: Settings): string[] {
   if (toBackends(settings).some(({ findsModel }) => findsModel)) return [];
   const presets = Object.keys(settings.presets);
   const known = new Set([...servedNames(settings).keys(), ...presets.flatMap(spellings)]);

@@ -6,17 +6,6 @@
  * brackets after a complete object.
  */
 
-export interface ArgumentsFilter {
-  /** Adds text. Returns the arguments that are certain. */
-  push(text: string): string;
-  /** Whether a complete object has been read. */
-  isComplete(): boolean;
-  /** Whether brackets were removed. Known once the message has ended. */
-  hasExtraBrackets(): boolean;
-  /** Whether only white space has been read. */
-  isEmpty(): boolean;
-}
-
 /** Limit for held-back white space or brackets, in characters. Beyond it they are passed on. */
 const MAX_HELD_BACK = 4096;
 /** The end of objects nested deeper is not tracked. */
@@ -31,97 +20,107 @@ const MAX_DEPTH = 1000;
  */
 type Shape = "blank" | "object" | "closed" | "free";
 
-export function createArgumentsFilter(): ArgumentsFilter {
-  let shape: Shape = "blank";
-  let heldBack = "";
+export class ArgumentsFilter {
+  #shape: Shape = "blank";
+  #heldBack = "";
   /** Inside white space over the limit, which is passed on. */
-  let isRunaway = false;
-  /** Closing brackets the open object still needs, innermost last. */
-  const closers: string[] = [];
-  let inString = false;
-  let escaped = false;
+  #isRunaway = false;
+  readonly #object = new ObjectEnd();
 
-  /** Reads on in the object. Returns the index after its end, or the length of the text. */
-  function readObject(text: string): number {
-    for (let i = 0; i < text.length; i++) {
-      const character = text[i];
-      if (inString) {
-        if (escaped) escaped = false;
-        else if (character === "\\") escaped = true;
-        else if (character === '"') inString = false;
-      } else if (character === '"') {
-        inString = true;
-      } else if (character === "{" || character === "[") {
-        closers.push(character === "{" ? "}" : "]");
-        if (closers.length > MAX_DEPTH) {
-          shape = "free";
-          return text.length;
-        }
-      } else if (character === "}" || character === "]") {
-        if (closers.pop() !== character) {
-          shape = "free";
-          return text.length;
-        }
-        if (closers.length === 0) {
-          shape = "closed";
-          return i + 1;
-        }
-      }
+  /** Adds text. Returns the arguments that are certain. */
+  push(text: string): string {
+    let rest = text;
+    let proven = "";
+    if (this.#shape === "blank") {
+      rest = rest.trimStart();
+      if (rest === "") return "";
+      this.#shape = rest.startsWith("{") ? "object" : "free";
     }
-    return text.length;
+    if (this.#shape === "object") {
+      const end = this.#object.find(rest);
+      if (end !== undefined) this.#shape = end.isClosed ? "closed" : "free";
+      const at = end?.at ?? rest.length;
+      proven = this.#releaseTrimmed(rest.slice(0, at));
+      rest = rest.slice(at);
+    }
+    if (rest === "") return proven;
+    return proven + (this.isComplete ? this.#pushAfterObject(rest) : this.#releaseTrimmed(rest));
+  }
+
+  /** A complete object has been read. */
+  get isComplete(): boolean {
+    return this.#shape === "closed";
+  }
+
+  /** Brackets were removed. Known once the message has ended. */
+  get hasExtraBrackets(): boolean {
+    return this.isComplete && this.#heldBack.trim() !== "";
+  }
+
+  /** Only white space has been read. */
+  get isEmpty(): boolean {
+    return this.#shape === "blank";
   }
 
   /** Returns everything except trailing white space, which is held back. */
-  function releaseTrimmed(text: string): string {
+  #releaseTrimmed(text: string): string {
     const trimmed = text.trimEnd();
     let proven = "";
     if (trimmed !== "") {
-      proven = heldBack + trimmed;
-      heldBack = "";
-      isRunaway = false;
+      proven = this.#heldBack + trimmed;
+      this.#heldBack = "";
+      this.#isRunaway = false;
     }
-    heldBack += text.slice(trimmed.length);
-    if (heldBack.length > MAX_HELD_BACK) isRunaway = true;
-    if (isRunaway) {
-      proven += heldBack;
-      heldBack = "";
+    this.#heldBack += text.slice(trimmed.length);
+    if (this.#heldBack.length > MAX_HELD_BACK) this.#isRunaway = true;
+    if (this.#isRunaway) {
+      proven += this.#heldBack;
+      this.#heldBack = "";
     }
     return proven;
   }
 
   /** Reads text after a complete object. Brackets are held back, since there may be nothing else. */
-  function pushAfterObject(text: string): string {
-    const tail = heldBack + text;
+  #pushAfterObject(text: string): string {
+    const tail = this.#heldBack + text;
     if (/^[\s}\]]*$/.test(text) && tail.length <= MAX_HELD_BACK) {
-      heldBack = tail;
+      this.#heldBack = tail;
       return "";
     }
-    shape = "free";
-    heldBack = "";
-    return releaseTrimmed(tail);
+    this.#shape = "free";
+    this.#heldBack = "";
+    return this.#releaseTrimmed(tail);
   }
+}
 
-  function push(text: string): string {
-    let rest = text;
-    let proven = "";
-    if (shape === "blank") {
-      rest = rest.trimStart();
-      if (rest === "") return "";
-      shape = rest.startsWith("{") ? "object" : "free";
+/** Finds where a JSON object ends that comes in pieces. */
+class ObjectEnd {
+  /** Closing brackets the open object still needs, innermost last. */
+  readonly #closers: string[] = [];
+  #inString = false;
+  #escaped = false;
+
+  /**
+   * Reads on. Undefined: the object has not ended. Closed: the index after its end. Otherwise it is no JSON object, or one nested
+   * too deep, and the index is the end of the text.
+   */
+  find(text: string): { readonly at: number; readonly isClosed: boolean } | undefined {
+    for (let at = 0; at < text.length; at++) {
+      const character = text[at];
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (character === "\\") this.#escaped = true;
+        else if (character === '"') this.#inString = false;
+      } else if (character === '"') {
+        this.#inString = true;
+      } else if (character === "{" || character === "[") {
+        this.#closers.push(character === "{" ? "}" : "]");
+        if (this.#closers.length > MAX_DEPTH) return { at: text.length, isClosed: false };
+      } else if (character === "}" || character === "]") {
+        if (this.#closers.pop() !== character) return { at: text.length, isClosed: false };
+        if (this.#closers.length === 0) return { at: at + 1, isClosed: true };
+      }
     }
-    if (shape === "object") {
-      const end = readObject(rest);
-      proven = releaseTrimmed(rest.slice(0, end));
-      rest = rest.slice(end);
-    }
-    if (rest === "") return proven;
-    return proven + (shape === "closed" ? pushAfterObject(rest) : releaseTrimmed(rest));
+    return undefined;
   }
-
-  return {
-    push,
-    isComplete: () => shape === "closed",
-    hasExtraBrackets: () => shape === "closed" && heldBack.trim() !== "",
-    isEmpty: () => shape === "blank",
-  };
 }

@@ -38,7 +38,8 @@ export type { DroppedMessage, DropResult } from "./analysis.ts";
 
 // Rendering: conversation to ids
 export { createRenderer } from "./render.ts";
-export type { Layout, Opening, Renderer, RendererOptions } from "./render.ts";
+export type { Renderer, RendererOptions } from "./render.ts";
+export type { Layout, Opening } from "./message-layout.ts";
 export { HarmonyRenderError } from "./render-error.ts";
 export type { RenderErrorCode } from "./render-error.ts";
 export type { AppendedSegment, RenderedPrompt, RenderedSegment, Segment } from "./prompt.ts";

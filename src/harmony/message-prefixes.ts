@@ -6,7 +6,8 @@
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import { isBuiltInTool } from "./recipient.ts";
-import type { Layout, Opening, Renderer } from "./render.ts";
+import type { Renderer } from "./render.ts";
+import type { Layout, Opening } from "./message-layout.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
 export interface MessagePrefixes {

@@ -4,8 +4,7 @@
  * Three things are held back: text outside messages, because only what follows shows whether it is reasoning or the
  * answer (rule S4); a call after a call, until it is complete (S6); and the end of arguments (R5).
  */
-import { createArgumentsFilter } from "./arguments.ts";
-import type { ArgumentsFilter } from "./arguments.ts";
+import { ArgumentsFilter } from "./arguments.ts";
 import { CallDoubt, type CallProof } from "./call-doubt.ts";
 import type { CallHeader } from "./call-form.ts";
 import type { Message } from "./conversation.ts";
@@ -126,7 +125,7 @@ export class Parts {
    */
   start(start: PartStart, isTentative: boolean, isText = false): void {
     if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
-    const filter = !isText && hasArguments(start) ? createArgumentsFilter() : undefined;
+    const filter = !isText && hasArguments(start) ? new ArgumentsFilter() : undefined;
     this.#open = { start, filter, isVisible: false, withheld: isTentative ? "" : undefined };
     if (!isTentative) this.#emit(start);
   }
@@ -175,7 +174,7 @@ export class Parts {
     if (open === undefined) return false;
     const { filter } = open;
     if (open.withheld !== undefined) {
-      if (isCut && filter?.isComplete() !== true) {
+      if (isCut && filter?.isComplete !== true) {
         this.#open = undefined;
         this.#recover("after-call");
         return false;
@@ -183,8 +182,8 @@ export class Parts {
       this.#release(open);
     }
     // Arguments that were cut off are not known to be empty.
-    if (filter?.isEmpty() === true && !isCut) this.#delta += "{}";
-    if (filter?.hasExtraBrackets() === true) this.#recover("extra-brackets");
+    if (filter?.isEmpty === true && !isCut) this.#delta += "{}";
+    if (filter?.hasExtraBrackets === true) this.#recover("extra-brackets");
     this.#emit({ type: "part-end" });
     this.#open = undefined;
     const { part } = open.start;

@@ -1,37 +1,28 @@
 /**
  * Renders a conversation to ids, identical to those of openai/harmony 0.0.8.
  *
- *     <|start|>{author}{ to=recipient}{<|channel|>channel}{ content-type}<|message|>{body}<|end|>
- *
- * Each part in braces is encoded separately, as in the reference: encoding the whole prompt at once can give other
- * ids. Special ids are written only here. Names, schemas, tool results and user text are encoded as ordinary text.
+ * Each part of a message is encoded separately, as in the reference: encoding the whole prompt at once can give other
+ * ids.
  */
-
 import { o200kHarmony } from "../tokenizer/index.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 import { dropAnalysisLikeReference } from "./analysis.ts";
-import { contentParts, offersFunctions, partText } from "./body.ts";
+import { offersFunctions } from "./body.ts";
 import type { Conversation, Message, Role } from "./conversation.ts";
-import { HarmonyRenderError } from "./render-error.ts";
+import {
+  type Draft,
+  type Layout,
+  layOutMessage,
+  layOutOpening,
+  layOutStart,
+  type Opening,
+} from "./message-layout.ts";
 import { createPieceEncoder, specialPiece } from "./pieces.ts";
 import type { Piece, PieceEncoder } from "./pieces.ts";
 import { createPrompt } from "./prompt.ts";
 import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
 import { MemoryBudget } from "./text-memory.ts";
-import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
-
-export { HarmonyRenderError } from "./render-error.ts";
-
-/**
- * Where recipients stand, and how content types are written.
- *
- * - `reference`: before the channel, as openai/harmony writes them: ` to=functions.f<|channel|>commentary json`.
- * - `guide`: of the assistant's messages behind the channel, `<|channel|>commentary to=functions.f json`, as the model itself
- *   nearly always writes calls; of results before it. So has OpenAI's guide to Harmony its examples.
- * - `channel-first`: on `commentary` behind the channel, and every content type with a marker, as oss-harmony 0.0.11 writes
- *   them: `<|channel|>commentary to=functions.f <|constrain|>json`.
- */
-export type Layout = "guide" | "reference" | "channel-first";
+import { RETURN } from "./tokens.ts";
 
 export interface RendererOptions {
   /** Default: the shared `o200k_harmony`. */
@@ -84,26 +75,9 @@ export interface Renderer {
   readonly renderOpening: (opening: Opening) => RenderedPrompt;
 }
 
-/** A message that the model continues. */
-export interface Opening extends Pick<
-  Message,
-  "recipient" | "channel" | "contentType" | "order" | "isJoined"
-> {
-  /** The beginning of the body. */
-  readonly text?: string;
-}
-
 const DEFAULT_CACHE_BYTES = 16 * 1024 * 1024;
 
-const PIECES = {
-  start: specialPiece(START),
-  channel: specialPiece(CHANNEL),
-  constrain: specialPiece(CONSTRAIN),
-  message: specialPiece(MESSAGE),
-  end: specialPiece(END),
-  call: specialPiece(CALL),
-  return: specialPiece(RETURN),
-};
+const RETURN_PIECE = specialPiece(RETURN);
 
 /**
  * Renders the same conversation to the same ids, with or without its cache.
@@ -126,24 +100,6 @@ export function createRenderer({
 }: RendererOptions = {}): Renderer {
   const encoder = createPieceEncoder(tokenizer, budget);
 
-  function layOutMessage(
-    message: Message,
-    hasFunctions: boolean,
-    sampled?: RenderStepsOptions["sampled"],
-  ): Draft {
-    const parts = sampled?.(message);
-    if (parts !== undefined) return { parts, message };
-    const out = new Writer();
-    out.special(PIECES.start);
-    writeAuthor(out, message);
-    writeHeader(out, message, toOrder(message, layout));
-    for (const part of contentParts(message)) {
-      out.text(partText(part, message.role, hasFunctions));
-    }
-    out.special(terminator(message));
-    return { parts: out.parts, message };
-  }
-
   /** Each message is laid out on demand. */
   function* layOut(
     { messages }: Conversation,
@@ -152,7 +108,10 @@ export function createRenderer({
     // Before anything is dropped: functions in dropped messages count, too.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
-    for (const message of kept) yield layOutMessage(message, hasFunctions, sampled);
+    for (const message of kept) {
+      const parts = sampled?.(message);
+      yield parts === undefined ? layOutMessage(message, layout, hasFunctions) : { parts, message };
+    }
   }
 
   function messageSegments(conversation: Conversation): RenderedSegment[] {
@@ -179,28 +138,18 @@ export function createRenderer({
       const last = segments.pop();
       if (last === undefined) return createPrompt([], tokenizer);
       const answered = last.message?.role === "assistant" && last.message.channel === "final";
-      const closed = { ...last, pieces: [...last.pieces.slice(0, -1), PIECES.return] };
+      const closed = { ...last, pieces: [...last.pieces.slice(0, -1), RETURN_PIECE] };
       return createPrompt([...segments, answered ? closed : last], tokenizer);
     },
 
     renderMessage: (message) =>
-      createPrompt([encodeDraft(layOutMessage(message, false), encoder)], tokenizer),
+      createPrompt([encodeDraft(layOutMessage(message, layout, false), encoder)], tokenizer),
 
     renderStart: (role) => createPrompt([encodeDraft(layOutStart(role), encoder)], tokenizer),
 
-    renderOpening(opening) {
-      const out = new Writer();
-      writeHeader(out, opening, toOrder({ role: "assistant", ...opening }, layout));
-      out.text(opening.text ?? "");
-      return createPrompt([encodeDraft(out, encoder)], tokenizer);
-    },
+    renderOpening: (opening) =>
+      createPrompt([encodeDraft(layOutOpening(opening, layout), encoder)], tokenizer),
   };
-}
-
-/** A segment before it is encoded: text, and special tokens. */
-interface Draft {
-  readonly parts: readonly (string | Piece)[];
-  readonly message?: Message;
 }
 
 /** The scope if none is given: callers of the library, and the gateway's own texts. */
@@ -262,96 +211,4 @@ function* countedFrom<T>(start: number, steps: Generator<number, T>): Generator<
     step = steps.next();
   }
   return step.value;
-}
-
-function layOutStart(role: Role): Draft {
-  return { parts: [PIECES.start, role] };
-}
-
-class Writer {
-  readonly parts: (string | Piece)[] = [];
-
-  special(piece: Piece): void {
-    this.parts.push(piece);
-  }
-
-  text(text: string): void {
-    if (text !== "") this.parts.push(text);
-  }
-}
-
-/** The role and a name; for a tool only the name. */
-function writeAuthor(out: Writer, { role, name }: Message): void {
-  if (role !== "tool") {
-    out.text(role);
-    if (name !== undefined) out.text(`:${name}`);
-  } else if (name === undefined) {
-    throw new HarmonyRenderError("tool-without-name", "A tool message needs the name of its tool");
-  } else {
-    out.text(name);
-  }
-}
-
-/** A header as it is written: each field of the message has its place. */
-interface Order {
-  readonly isChannelFirst: boolean;
-  /** Every content type has a marker. */
-  readonly isMarked: boolean;
-}
-
-function toOrder(
-  { role, channel, order }: Pick<Message, "role" | "channel" | "order">,
-  layout: Layout,
-): Order {
-  if (order !== undefined) return { isChannelFirst: order === "channel-first", isMarked: false };
-  switch (layout) {
-    case "reference":
-      return { isChannelFirst: false, isMarked: false };
-    case "guide":
-      return { isChannelFirst: role === "assistant", isMarked: false };
-    case "channel-first":
-      return { isChannelFirst: channel === "commentary", isMarked: true };
-    default:
-      return layout satisfies never;
-  }
-}
-
-/** From after the author to `<|message|>`. */
-function writeHeader(out: Writer, header: Opening, { isChannelFirst, isMarked }: Order): void {
-  const { recipient, channel, contentType, order, isJoined } = header;
-  const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
-  if (!isChannelFirst) out.text(to);
-  if (channel !== undefined) {
-    out.special(PIECES.channel);
-    out.text(channel);
-  }
-  if (isChannelFirst) out.text(to);
-  const space = order !== undefined && isJoined ? "" : " ";
-  if (contentType !== undefined) writeContentType(out, contentType, { isMarked, space });
-  out.special(PIECES.message);
-}
-
-/**
- * The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. `isMarked`: the id
- * is written in any case.
- */
-function writeContentType(
-  out: Writer,
-  contentType: string,
-  { isMarked, space }: { readonly isMarked: boolean; readonly space: string },
-): void {
-  const marker = PIECES.constrain.text;
-  const marked = contentType.startsWith(marker);
-  if (marked || isMarked) {
-    out.text(space);
-    out.special(PIECES.constrain);
-    out.text(marked ? contentType.slice(marker.length) : contentType);
-  } else {
-    out.text(` ${contentType}`);
-  }
-}
-
-/** Any recipient makes an assistant message a call, even `all`, which is not written, and the empty one. */
-function terminator({ role, recipient }: Message): Piece {
-  return role === "assistant" && recipient !== undefined ? PIECES.call : PIECES.end;
 }

@@ -8,7 +8,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { sha256Hex } from "../api/auth.ts";
 import type { ApiEnv } from "../api/request/client.ts";
-import { isLoopback } from "../config/resolve.ts";
+import { isLoopback } from "../config/loopback.ts";
 
 export interface AccessOptions {
   readonly token: string;

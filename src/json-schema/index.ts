@@ -10,6 +10,7 @@ import { printProblem } from "./problem.ts";
 import { type Sliced, TooMuchWork, Work } from "./work.ts";
 
 export { CompileBudget } from "./compile-budget.ts";
+export { isObject } from "./resources.ts";
 export { SchemaError } from "./schema-error.ts";
 
 export interface SchemaChecker {

@@ -1,4 +1,5 @@
 /** Rules for messages, both when reading and when writing. */
+import { isObject } from "../json-schema/index.ts";
 import { isBuiltIn, isCall } from "./document.ts";
 import type { Message, Terminator } from "./document.ts";
 import type { WarningCode } from "./errors.ts";
@@ -46,8 +47,7 @@ export function checkBody(
   const calls = isCall(message);
   if (meansJson(constrain)) {
     const value = readJson(content);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    if (calls && !isObject)
+    if (calls && !isObject(value))
       throw new FrameError("the arguments are not an object", "E-CALL-SCHEMA");
   } else if (calls && content.trim() === "") {
     throw new FrameError("the arguments are missing", "E-CALL-SCHEMA");

@@ -1,5 +1,5 @@
 /** Checks the arguments of calls against the JSON Schemas of their tools, which the caller supplies. */
-import { compileSchema, type SchemaChecker, SchemaError } from "../json-schema/index.ts";
+import { compileSchema, isObject, type SchemaChecker, SchemaError } from "../json-schema/index.ts";
 
 /** A JSON Schema by recipient: `{"functions.get_weather": {…}}`. */
 export type ToolSchemas = Readonly<Record<string, unknown>>;
@@ -31,10 +31,6 @@ function tryParse(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function compile(recipient: string, schema: unknown): SchemaChecker {
   try {
     return compileSchema(schema);
@@ -54,6 +50,6 @@ function withoutDeadline(args: object, schema: unknown): object {
 }
 
 function declaresDeadline(schema: unknown): boolean {
-  if (!isObject(schema) || !("properties" in schema)) return false;
-  return isObject(schema.properties) && "deadline_ms" in schema.properties;
+  const properties = isObject(schema) ? schema["properties"] : undefined;
+  return isObject(properties) && "deadline_ms" in properties;
 }

@@ -2,7 +2,7 @@
 import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Meters } from "../telemetry/observe-models.ts";
+import type { Meters } from "../telemetry/meters.ts";
 import type { EntryDeps } from "./entries.ts";
 import type { StoreLimits, StoreQuota } from "./fair-share.ts";
 import { createForgivingStore } from "./forgiving-store.ts";

@@ -1,123 +1,13 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
-import { EngineError } from "../engines/engine-error.ts";
 import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
-import {
-  createGenAiMeters,
-  type GenAiMeters,
-  observeGenAi,
-  observeTool,
-} from "./gen-ai-metrics.ts";
-import { hashWords } from "./hash-words.ts";
-import type { Log, LogFields } from "./log.ts";
-import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
-import { currentTraceId } from "./tracing/tracer.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import type { ShownCall } from "../tools/builtin-tool.ts";
 import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
-
-/** The gateway's meters. Names begin with `harmony_gateway_`, except those of the conventions. */
-export interface Meters {
-  /** By route and status. */
-  readonly requests: Counter;
-  /** By model and finish reason. */
-  readonly turns: Counter;
-  readonly turnsInFlight: Gauge;
-  /** By model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
-  readonly tokens: Counter;
-  readonly keyTokens: Counter;
-  /** Repairs the parser made, by kind. */
-  readonly recoveries: Counter;
-  /** Calls by the form in which the model wrote their headers. */
-  readonly callHeaders: Counter;
-  /** Steps of running tool loops in prompts, by how they were written: `ids`, `text`, `form`, `layout`; and why not by ids. */
-  readonly stepsRendered: Counter;
-  /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
-  readonly builtinCalls: Counter;
-  /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
-  readonly reasoningReturned: Counter;
-  /** Tools left out of a request's prompt, by kind. */
-  readonly toolsSkipped: Counter;
-  /** Encrypted reasoning that could not be decrypted, by reason. */
-  readonly sealsRefused: Counter;
-  /** By operation and failure. */
-  readonly storeFailures: Counter;
-  /** Stored entries that could not be read, by kind. */
-  readonly corruptEntries: Counter;
-  readonly firstTokenSeconds: Histogram;
-  readonly turnSeconds: Histogram;
-  /** The same under the names of OpenTelemetry's conventions. */
-  readonly genAi: GenAiMeters;
-}
-
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250];
-
-export function createMeters(registry: Registry): Meters {
-  return {
-    requests: registry.counter("harmony_gateway_requests_total", "HTTP requests answered."),
-    turns: registry.counter("harmony_gateway_turns_total", "Turns ended, by finish reason."),
-    turnsInFlight: registry.gauge("harmony_gateway_turns_in_flight", "Turns in flight."),
-    tokens: registry.counter("harmony_gateway_tokens_total", "Tokens, as reported to clients."),
-    keyTokens: registry.counter(KEY_TOKENS, "The same by key, where there are keys."),
-    recoveries: registry.counter(
-      "harmony_gateway_recoveries_total",
-      "Repairs of what the model wrote, by kind.",
-    ),
-    callHeaders: registry.counter(
-      "harmony_gateway_call_headers_total",
-      "Calls by the form in which the model wrote their headers. Headers that the gateway or a constraint wrote are not counted.",
-    ),
-    stepsRendered: registry.counter(
-      "harmony_gateway_steps_rendered_total",
-      "Steps of running tool loops in prompts, by how they were written, and why not as they were sampled.",
-    ),
-    builtinCalls: registry.counter(
-      "harmony_gateway_builtin_calls_total",
-      "Calls the gateway ran for the model, by tool and outcome.",
-    ),
-    reasoningReturned: registry.counter(
-      "harmony_gateway_reasoning_returned_total",
-      "Steps of running tool loops in requests, by where their reasoning was found.",
-    ),
-    toolsSkipped: registry.counter(
-      "harmony_gateway_tools_skipped_total",
-      "Tools of requests that were left out because they cannot be served, by kind.",
-    ),
-    sealsRefused: registry.counter(
-      "harmony_gateway_seals_refused_total",
-      "Encrypted reasoning that could not be decrypted, by reason.",
-    ),
-    storeFailures: registry.counter(
-      "harmony_gateway_store_failures_total",
-      "Failed operations of the store, by operation and failure.",
-    ),
-    corruptEntries: registry.counter(
-      "harmony_gateway_store_corrupt_entries_total",
-      "Stored entries that could not be read and were treated as missing, by kind.",
-    ),
-    firstTokenSeconds: registry.histogram(
-      "harmony_gateway_first_token_seconds",
-      "From a turn's start to its first output.",
-      SECONDS,
-    ),
-    turnSeconds: registry.histogram(
-      "harmony_gateway_turn_seconds",
-      "From a turn's start to its end.",
-      SECONDS,
-    ),
-    genAi: createGenAiMeters(registry),
-  };
-}
-
-const KEY_TOKENS = "harmony_gateway_key_tokens_total";
-
-/** The text of metrics for one key: without the counts of others. */
-export function withoutOtherKeys(metrics: string, name: string): string {
-  const lines = metrics.split("\n");
-  const own = `${KEY_TOKENS}{key="${name}",`;
-  return lines
-    .filter((line) => !line.startsWith(`${KEY_TOKENS}{`) || line.startsWith(own))
-    .join("\n");
-}
+import { describeForLog } from "./describe-for-log.ts";
+import { observeGenAi, observeTool } from "./gen-ai-metrics.ts";
+import type { Log, LogFields } from "./log.ts";
+import type { Meters } from "./meters.ts";
+import { currentTraceId } from "./tracing/tracer.ts";
 
 export interface ObserveDeps {
   readonly meters: Meters;
@@ -315,30 +205,4 @@ function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
     ...usage,
     ...(recoveries.size > 0 && { recoveries: Object.fromEntries(recoveries) }),
   };
-}
-
-/**
- * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise
- * its length and a hash show whether it is always the same. An unexpected error is logged as its stack without its message.
- */
-export function describeForLog(error: unknown, { logContent = false } = {}): LogFields {
-  if (error instanceof EngineError) {
-    const { kind, backend, status, message, serverMessage } = error;
-    const mayQuote = kind === "bad-request" || kind === "context-length";
-    return {
-      error: kind,
-      ...(backend !== undefined && { backend }),
-      ...(status !== undefined && { status }),
-      ...((logContent || !mayQuote) && { message }),
-      ...(serverMessage !== undefined && describeWords(serverMessage, logContent)),
-    };
-  }
-  if (!(error instanceof Error)) return { error: typeof error };
-  const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];
-  return { error: error.name, stack: frames.map((line) => line.trim()) };
-}
-
-function describeWords(serverMessage: string, logContent: boolean): LogFields {
-  if (logContent) return { serverMessage };
-  return { serverMessageLength: serverMessage.length, serverMessageHash: hashWords(serverMessage) };
 }

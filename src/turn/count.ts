@@ -1,7 +1,8 @@
 /** Counts the prompt tokens of a turn, including headers the gateway appends before the first engine call. */
 import type { Engine, EngineEvent } from "../engines/engine.ts";
 import { consume } from "../streams/push-stream.ts";
-import { type RunDeps, runTurn } from "./run.ts";
+import { runTurn } from "./run.ts";
+import type { RunDeps } from "./create-turn-state.ts";
 import type { Turn } from "./turn.ts";
 
 /**

@@ -8,7 +8,7 @@ import type {
 } from "../engines/engine.ts";
 import type { BuiltinName, InputEnd } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
-import type { Layout } from "../harmony/render.ts";
+import type { Layout } from "../harmony/message-layout.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./steering/next-step.ts";

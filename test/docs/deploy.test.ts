@@ -10,7 +10,7 @@ import { checkTypes } from "../../scripts/docs/snippets.ts";
 import { OPERATIONS } from "../../src/api/pages/operations.ts";
 import { loadSettings } from "../../src/node/cli/settings.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
-import { createMeters } from "../../src/telemetry/observe-models.ts";
+import { createMeters } from "../../src/telemetry/meters.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { CALL_FORMS, type CallForm, formOf } from "../../src/harmony/call-form.ts";
 import { createParser } from "../../src/harmony/parse.ts";
-import { createRenderer, type Layout } from "../../src/harmony/render.ts";
+import { createRenderer } from "../../src/harmony/render.ts";
+import type { Layout } from "../../src/harmony/message-layout.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
 const LAYOUTS: readonly Layout[] = ["reference", "guide", "channel-first"];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createArgumentsFilter } from "../../src/harmony/arguments.ts";
+import { ArgumentsFilter } from "../../src/harmony/arguments.ts";
 
 function filtered(pushes: readonly string[]): string[] {
-  const filter = createArgumentsFilter();
+  const filter = new ArgumentsFilter();
   return pushes.map((text) => filter.push(text));
 }
 
@@ -26,10 +26,10 @@ describe("text that is emitted at once", () => {
 });
 
 test("reports whether the object is complete", () => {
-  const filter = createArgumentsFilter();
+  const filter = new ArgumentsFilter();
   const states = ["", ' {"a":', "[]", "}", "]", "x"].map((text) => {
     filter.push(text);
-    return [filter.isEmpty(), filter.isComplete(), filter.hasExtraBrackets()];
+    return [filter.isEmpty, filter.isComplete, filter.hasExtraBrackets];
   });
   expect(states).toEqual([
     [true, false, false],
@@ -43,7 +43,7 @@ test("reports whether the object is complete", () => {
 
 describe("limits of what is held back", () => {
   test("a long run of white space is emitted", () => {
-    const filter = createArgumentsFilter();
+    const filter = new ArgumentsFilter();
     filter.push("x");
     const given = Array.from({ length: 5000 }, () => filter.push(" ")).join("");
     expect(given).toBe(" ".repeat(5000));
@@ -51,10 +51,10 @@ describe("limits of what is held back", () => {
   });
 
   test("many brackets after an object are emitted, and the object is incomplete", () => {
-    const filter = createArgumentsFilter();
+    const filter = new ArgumentsFilter();
     filter.push("{}");
     const given = Array.from({ length: 5000 }, () => filter.push("}")).join("");
-    expect([given, filter.isComplete()]).toEqual(["}".repeat(5000), false]);
+    expect([given, filter.isComplete]).toEqual(["}".repeat(5000), false]);
   });
 
   test("nesting is followed to a thousand levels, and ignored beyond", () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { JsonSyntaxError } from "../../src/harmony/json.ts";
-import { createRenderer, HarmonyRenderError } from "../../src/harmony/render.ts";
-import type { Layout, Renderer } from "../../src/harmony/render.ts";
+import { createRenderer } from "../../src/harmony/render.ts";
+import { HarmonyRenderError } from "../../src/harmony/render-error.ts";
+import type { Renderer } from "../../src/harmony/render.ts";
+import type { Layout } from "../../src/harmony/message-layout.ts";
 import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";

@@ -16,7 +16,7 @@ import { developerText } from "../../src/harmony/developer-message.ts";
 import { fromPlainJson } from "../../src/harmony/json.ts";
 import type { Json } from "../../src/harmony/json.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
-import type { Layout } from "../../src/harmony/render.ts";
+import type { Layout } from "../../src/harmony/message-layout.ts";
 import { systemText } from "../../src/harmony/system-message.ts";
 import { isSpecial, o200kHarmony } from "../../src/tokenizer/index.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
-import { createMeters } from "../../src/telemetry/observe-models.ts";
+import { createMeters } from "../../src/telemetry/meters.ts";
 import { openReasoningStore, createCipher, watchStore } from "../../src/store/reasoning.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { StoreError } from "../../src/store/store-error.ts";

@@ -1,6 +1,6 @@
 /** Text that replaces a content block in the prompt, since gpt-oss reads text only. */
 import { type MediaInput, mediaNote, noteOrRefuse } from "../request/media.ts";
-import type { Block, ResultBlock } from "./request.ts";
+import type { Block, ResultBlock } from "./block-schema.ts";
 
 type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" }>;
 
@@ -59,4 +59,9 @@ function readableText(block: MediaBlock): string | undefined {
 function textMember(block: Readonly<Record<string, unknown>>): string | undefined {
   const text = block["text"];
   return block["type"] === "text" && typeof text === "string" ? text : undefined;
+}
+
+/** The kind of a block as the client wrote it. */
+export function kindOf(block: Block): string {
+  return block.type === "unsupported" ? block.kind : block.type;
 }

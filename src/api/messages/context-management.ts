@@ -9,7 +9,7 @@ import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import { RequestError } from "../errors.ts";
-import type { AssistantPart, HistoryEntry } from "./history.ts";
+import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
 import type { ClearToolUses, CountRequest } from "./request.ts";
 
 /** As replies have it. */

@@ -20,7 +20,7 @@ import {
   type AssistantPart,
   type HistoryEntry,
   type ThinkingPart,
-} from "./history.ts";
+} from "./history-entry.ts";
 
 export interface RestoredHistory {
   /** Entries with their thinking restored. Thinking of finished turns has been removed. */

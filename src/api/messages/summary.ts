@@ -9,7 +9,7 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
 import { frame } from "./content-blocks.ts";
-import type { HistoryEntry } from "./history.ts";
+import type { HistoryEntry } from "./history-entry.ts";
 import { type ReplyOptions, toMessageUsage, toUsage } from "./reply.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { errorFrame, messageStart } from "./to-events.ts";

@@ -33,13 +33,13 @@ import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import { PromptHistory } from "../request/prompt-history.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
+import { systemText } from "./history.ts";
 import {
   answerFrom,
   type AssistantEntry,
   type AssistantPart,
   type HistoryEntry,
-  systemText,
-} from "./history.ts";
+} from "./history-entry.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";

@@ -4,7 +4,7 @@
  * the page's own server, and only the `Host` header still has the page's name.
  */
 import type { MiddlewareHandler } from "hono";
-import { isLoopback } from "../../config/resolve.ts";
+import { isLoopback } from "../../config/loopback.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";

@@ -4,7 +4,7 @@ import { routePath } from "hono/route";
 import { toClientName } from "../../telemetry/client-name.ts";
 import type { Audit, AuditedRequest } from "../../telemetry/audit.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { Meters } from "../../telemetry/observe-models.ts";
+import type { Meters } from "../../telemetry/meters.ts";
 import type { ApiEnv, SentResponse } from "../request/client.ts";
 import { describeError, RequestError } from "../errors.ts";
 

@@ -3,6 +3,7 @@
  * many, and all of them are a tenth of what the first answer of a Worker costs.
  */
 import * as z from "zod";
+import { isObject } from "../../engines/untyped-json.ts";
 import { lazy } from "../../lazy.ts";
 import type { Parsed, Parser, ParserOptions } from "./parse-request.ts";
 
@@ -56,8 +57,4 @@ interface Field {
 function toObject<F extends Fields>(fields: readonly Field[]): Whole<F>;
 function toObject(fields: readonly Field[]): z.ZodObject {
   return z.object(Object.fromEntries(fields.map(({ name, schema }) => [name, schema()])));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

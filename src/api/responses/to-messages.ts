@@ -1,5 +1,5 @@
 /** Converts the items of a history to Harmony messages. */
-import type { ToolNamespace } from "../../harmony/conversation.ts";
+import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   callMessage,
@@ -35,6 +35,8 @@ export interface HistoryOptions {
   readonly sampled?: SampledSteps | undefined;
 }
 
+type Item<T extends HistoryItem["type"]> = Extract<HistoryItem, { type: T }>;
+
 /** The tools that an item of the history adds. */
 export type LaterTools = ReadonlyMap<HistoryItem, readonly OfferedFunction[]>;
 
@@ -59,11 +61,7 @@ export function toHistory(
   for (const item of items) {
     switch (item.type) {
       case "message": {
-        const text = contentText(
-          item.content,
-          `${item.param}.content`,
-          unsupported.media.inMessages,
-        );
+        const text = messageText(item, unsupported);
         if (item.role === "user") history.add(userMessage(text));
         else if (text === "") break;
         else if (history.isEmpty) leading.push(text);
@@ -71,11 +69,7 @@ export function toHistory(
         break;
       }
       case "assistant": {
-        const text = contentText(
-          item.content,
-          `${item.param}.content`,
-          unsupported.media.inMessages,
-        );
+        const text = messageText(item, unsupported);
         if (text !== "") history.add(item.isAnswer ? finalMessage(text) : preambleMessage(text));
         break;
       }
@@ -85,23 +79,12 @@ export function toHistory(
       case "summary":
         history.add(userMessage(item.text));
         break;
-      case "call": {
-        const called = qualifiedName(item.namespace, item.name);
-        const isTrained = isTrainedCall(trained, called);
-        history.addCall(
-          item.callId,
-          isTrained
-            ? trainedCallMessage(called, item.body)
-            : callMessage(toolRecipient(item.namespace, item.name, style), item.body, item.form),
-        );
+      case "call":
+        history.addCall(item.callId, toCallMessage(item, trained, style));
         break;
-      }
       case "output": {
-        const output = contentText(
-          item.content,
-          `${item.param}.output`,
-          unsupported.media.inResults,
-        );
+        const { inResults } = unsupported.media;
+        const output = contentText(item.content, `${item.param}.output`, inResults);
         if (!history.addResult(item.callId, output)) throw unknownCall(item.callId, item.param);
         break;
       }
@@ -137,6 +120,24 @@ export function toHistory(
     }
   }
   return { leading, tools, history: history.collect() };
+}
+
+function messageText(
+  { content, param }: Item<"message" | "assistant">,
+  { media }: Unsupported,
+): string {
+  return contentText(content, `${param}.content`, media.inMessages);
+}
+
+function toCallMessage(
+  { namespace, name, body, form }: Item<"call">,
+  trained: readonly ToolNamespace[],
+  style: NamespaceStyle,
+): Message {
+  const called = qualifiedName(namespace, name);
+  return isTrainedCall(trained, called)
+    ? trainedCallMessage(called, body)
+    : callMessage(toolRecipient(namespace, name, style), body, form);
 }
 
 /** The result of a tool search. The definitions follow in a developer message. */

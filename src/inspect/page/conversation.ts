@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedMessage } from "../../telemetry/record/schema.ts";
 import {
-  bytesOf,
+  brokenBytes,
   hueOfMessage,
   idsOf,
   isSpecial,
@@ -157,7 +157,7 @@ function promptFlow({ record, tokens, row }: LoadedTurn): TemplateResult {
         at: units.length,
         id,
         text: tokenText(id, tokens),
-        bytes: bytesOf(id, tokens),
+        bytes: brokenBytes(id, tokens),
         isSpecial: isSpecial(id),
         ms: 0,
         part: undefined,

@@ -40,7 +40,7 @@ export function tokenText(id: number, tokens: Tokens): string {
 }
 
 /** Undefined for a token that is text by itself. */
-export function bytesOf(id: number, tokens: Tokens): readonly number[] | undefined {
+export function brokenBytes(id: number, tokens: Tokens): readonly number[] | undefined {
   const text = tokens[id];
   return typeof text === "object" ? text : undefined;
 }

@@ -1,6 +1,6 @@
 /** The output of an engine call, unit by unit, with the part each was read as. */
 import type { RecordedCall, TurnRecord } from "../../telemetry/record/schema.ts";
-import { bytesOf, hueOfPart, type Hue, isSpecial, tokenText } from "./format.ts";
+import { brokenBytes, hueOfPart, type Hue, isSpecial, tokenText } from "./format.ts";
 import type { Tokens } from "./types.ts";
 
 /** A token, or the text of one read where the engine gives no ids. */
@@ -42,7 +42,7 @@ export function unitsOfCall(
       at,
       id,
       text,
-      bytes: id === undefined ? undefined : bytesOf(id, tokens),
+      bytes: id === undefined ? undefined : brokenBytes(id, tokens),
       isSpecial: special,
       ms,
       part: isIn ? own.part : undefined,

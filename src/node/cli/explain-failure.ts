@@ -1,5 +1,6 @@
 /** Failures of a command in one sentence for whoever typed it: files that cannot be read, flags that do not exist. */
-import { SettingsError, suggest } from "../../config/resolve.ts";
+import { SettingsError } from "../../config/resolve.ts";
+import { suggest } from "../../config/suggest.ts";
 import { explainFile } from "./explain-file.ts";
 
 /** What a flag of a subcommand looks like, in its usage. */

@@ -1,6 +1,8 @@
 /** The command line: which command, and how the process ends. */
 import { toBackends } from "../../config/backends.ts";
-import { SettingsError, suggest, withoutSecrets } from "../../config/resolve.ts";
+import { SettingsError } from "../../config/resolve.ts";
+import { withoutSecrets } from "../../config/without-secrets.ts";
+import { suggest } from "../../config/suggest.ts";
 import type { Settings } from "../../config/settings.ts";
 import { createFetchTransport } from "../../engines/fetch-transport.ts";
 import { lazy } from "../../lazy.ts";

@@ -11,14 +11,10 @@ import {
   type SettingDescription,
 } from "../../config/describe.ts";
 import { removedSettingWarning } from "../../config/removed-settings.ts";
-import {
-  type Deployment,
-  fromText,
-  type SettingInput,
-  resolveSettings,
-  SettingsError,
-  suggest,
-} from "../../config/resolve.ts";
+import { resolveSettings, SettingsError } from "../../config/resolve.ts";
+import { suggest } from "../../config/suggest.ts";
+import { fromText } from "../../config/from-text.ts";
+import type { Deployment, SettingInput } from "../../config/setting-input.ts";
 
 /** Names the config file. Not a setting, as it cannot be set in that file. */
 export const CONFIG_FLAG = "--config";

@@ -1,5 +1,6 @@
 /** `harmony-gateway store`: counts what the store's file has, removes what has expired, and deletes all of one client key. */
-import { SettingsError, suggest } from "../../config/resolve.ts";
+import { SettingsError } from "../../config/resolve.ts";
+import { suggest } from "../../config/suggest.ts";
 import type { Settings } from "../../config/settings.ts";
 import { toTable } from "../console/table.ts";
 import { openFile, sqlitePath } from "../open-store.ts";

@@ -1,6 +1,6 @@
 /** The screen at the start: addresses of the APIs and pages, and a request to try. */
 import * as z from "zod";
-import { isLoopback } from "../../config/resolve.ts";
+import { isLoopback } from "../../config/loopback.ts";
 import type { Paint } from "./paint.ts";
 import { toTable } from "./table.ts";
 

@@ -1,7 +1,5 @@
 /** Words for a terminal: in colour where it has any, and nothing that it would obey. */
-import { paint, visible } from "../cli/control-signs.ts";
-
-export type Colour = "green" | "yellow" | "red" | "dim" | "bold" | "cyan";
+import { type Colour, paint, visible } from "../cli/control-signs.ts";
 
 /** Paints, or leaves the text alone. */
 export type Paint = (colour: Colour, text: string) => string;

@@ -3,7 +3,8 @@ import type { LogEntry, LogFields, LogLevel } from "../../telemetry/log.ts";
 import { AnswerLines } from "./answer-lines.ts";
 import { EngineLines } from "./engine-lines.ts";
 import { started, toGreeting } from "./greeting.ts";
-import { type Colour, createPaint, type Paint, toWord } from "./paint.ts";
+import type { Colour } from "../cli/control-signs.ts";
+import { createPaint, type Paint, toWord } from "./paint.ts";
 
 export interface ReadableOptions {
   readonly colour: boolean;

@@ -1,5 +1,5 @@
 /** The generation that serves requests, and its replacement when settings are read again or models are found. */
-import { withoutSecrets } from "../../config/resolve.ts";
+import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   createModelFinder,
@@ -7,7 +7,7 @@ import {
   type ModelFinder,
 } from "../../models/find-models.ts";
 import { sleep } from "../../streams/timers.ts";
-import { describeForLog } from "../../telemetry/observe-models.ts";
+import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import { describeBackends } from "./describe-backends.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { createGeneration, type Generation, type Shared } from "./generation.ts";

@@ -1,5 +1,5 @@
 /** Starts the gateway (store, port, engines, application) and shuts it down in reverse order. */
-import { withoutSecrets } from "../../config/resolve.ts";
+import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
 import type { ModelOptions } from "../../models/models.ts";

@@ -1,6 +1,6 @@
 /** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
 import { setImmediate } from "node:timers/promises";
-import { isLoopback } from "../../config/resolve.ts";
+import { isLoopback } from "../../config/loopback.ts";
 import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Log } from "../../telemetry/log.ts";

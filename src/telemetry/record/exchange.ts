@@ -1,7 +1,8 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
+import { textBytes } from "../../harmony/text-memory.ts";
 import { RESPONSE_HEADERS } from "../response-headers.ts";
 import type { Elapsed } from "./elapsed.ts";
-import { bytesOf, type RecordBudget } from "./limits.ts";
+import type { RecordBudget } from "./limits.ts";
 import type { TurnRecord } from "./schema.ts";
 import { withoutToolCredentials } from "./tool-credentials.ts";
 
@@ -95,7 +96,7 @@ export class Exchange {
 
   /** Reserves room first, so that the search for credentials is bounded too. */
   #toKept(body: string): string {
-    if (!this.budget.take(bytesOf(body), "request body", body.length)) return "";
+    if (!this.budget.take(textBytes(body), "request body", body.length)) return "";
     const kept = withoutToolCredentials(body);
     if (kept === undefined) this.budget.leaveOut("request body", body.length);
     return kept ?? "";
@@ -108,12 +109,12 @@ export class Exchange {
   }
 
   respondWith(body: string): void {
-    if (this.budget.take(bytesOf(body), "answer", body.length)) this.answerBody = body;
+    if (this.budget.take(textBytes(body), "answer", body.length)) this.answerBody = body;
   }
 
   /** Notes events that are written together. */
   noteEvents(text: string): void {
-    const bytes = EVENT_BYTES + bytesOf(text);
+    const bytes = EVENT_BYTES + textBytes(text);
     if (this.budget.take(bytes, "events", 1)) this.events.push({ ms: this.#elapsed(), text });
   }
 }

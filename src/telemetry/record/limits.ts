@@ -79,8 +79,3 @@ export class RecordBudget {
     this.#used = 0;
   }
 }
-
-/** The memory that V8 takes for a text: one byte for each character, or two if one of them is not in Latin-1. */
-export function bytesOf(text: string): number {
-  return /[^\0-\xff]/.test(text) ? text.length * 2 : text.length;
-}

@@ -42,7 +42,8 @@ function addCredentials(server: unknown, urlName: string, found: Map<string, str
     addCredential(member(server, name), found);
   }
   const headers = member(server, "headers");
-  for (const value of isObject(headers) ? Object.values(headers) : []) addCredential(value, found);
+  for (const value of hasMembers(headers) ? Object.values(headers) : [])
+    addCredential(value, found);
   const url = member(server, urlName);
   if (typeof url !== "string") return;
   const shown = toShownUrl(url);
@@ -95,9 +96,9 @@ function listIn(value: unknown, name: string): readonly unknown[] {
 }
 
 function member(value: unknown, name: string): unknown {
-  return isObject(value) ? Reflect.get(value, name) : undefined;
+  return hasMembers(value) ? Reflect.get(value, name) : undefined;
 }
 
-function isObject(value: unknown): value is object {
+function hasMembers(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

@@ -5,7 +5,8 @@
 import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import type { ContentPart, Message } from "../../harmony/conversation.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
-import { createRenderer, type Layout, type Renderer } from "../../harmony/render.ts";
+import { createRenderer, type Renderer } from "../../harmony/render.ts";
+import type { Layout } from "../../harmony/message-layout.ts";
 import { type TokenId, o200kHarmony } from "../../tokenizer/index.ts";
 import { type Pause, runInSlices } from "../../streams/slices.ts";
 import { sampledPieces } from "../sampled/put-back.ts";

@@ -1,6 +1,6 @@
 /** Checks model output against the request's schemas. */
 import { yieldToEventLoop } from "../../streams/timers.ts";
-import type { SchemaChecker } from "../../json-schema/index.ts";
+import { isObject, type SchemaChecker } from "../../json-schema/index.ts";
 
 /**
  * Returns undefined if `text` is a document that satisfies the schema, else why not, in words the model can
@@ -18,8 +18,7 @@ export async function whyInvalid(
     return `not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
   if (checker === undefined) {
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? undefined : "not a JSON object";
+    return isObject(value) ? undefined : "not a JSON object";
   }
   const verdict = await checker.check(value, { pause: () => pause(signal) });
   return verdict.valid ? undefined : verdict.problem;

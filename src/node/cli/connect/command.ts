@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { suggest } from "../../../config/resolve.ts";
+import { suggest } from "../../../config/suggest.ts";
 import { CLIENTS, type ClientSettings } from "./clients.ts";
 import { askTarget } from "./target.ts";
 

@@ -4,7 +4,8 @@ import type { Message } from "../../../harmony/conversation.ts";
 import { type LossMask, maskedPieces } from "../../../harmony/loss-mask.ts";
 import type { SystemOptions } from "../../../harmony/messages.ts";
 import { createPrompt, type RenderedPrompt, type Segment } from "../../../harmony/prompt.ts";
-import { HarmonyRenderError, type Renderer } from "../../../harmony/render.ts";
+import { type Renderer } from "../../../harmony/render.ts";
+import { HarmonyRenderError } from "../../../harmony/render-error.ts";
 import {
   type Document,
   fromHarmony,

@@ -1,5 +1,6 @@
 /** The doctor's own flags. What is not among them is a setting of the gateway. */
-import { SettingsError, suggest } from "../../../config/resolve.ts";
+import { SettingsError } from "../../../config/resolve.ts";
+import { suggest } from "../../../config/suggest.ts";
 import { CHECKS } from "../../../doctor/doctor.ts";
 
 export interface DoctorFlags {

@@ -4,7 +4,8 @@
  */
 import { createApp } from "../../../app.ts";
 import { toPresets } from "../../../config/presets.ts";
-import { resolveSettings, type SettingInput } from "../../../config/resolve.ts";
+import { resolveSettings } from "../../../config/resolve.ts";
+import type { SettingInput } from "../../../config/setting-input.ts";
 import type { Settings } from "../../../config/settings.ts";
 import type { Engine } from "../../../engines/engine.ts";
 import type { Message } from "../../../harmony/conversation.ts";

@@ -1,0 +1,70 @@
+/** The effective settings without their secrets, for printing. */
+import { describedSettings } from "./describe.ts";
+import type { McpServerSettings } from "./mcp-servers.ts";
+import type { Settings } from "./settings.ts";
+
+const HIDDEN = "(hidden)";
+
+/** The effective settings for printing: secrets are hidden, unset settings omitted. */
+export function withoutSecrets(settings: Settings): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const { name, secret } of describedSettings()) {
+    const value = settings[name];
+    if (value === undefined || isEmpty(value)) continue;
+    shown[name] = secret ? HIDDEN : value;
+  }
+  return {
+    ...shown,
+    ...(settings.url !== undefined && { url: hidePassword(settings.url) }),
+    store: hidePassword(settings.store),
+    ...(!isEmpty(settings.mcpServers) && {
+      mcpServers: hideServerSecrets(settings.mcpServers),
+    }),
+    // Instructions are content.
+    ...(!isEmpty(settings.presets) && {
+      presets: Object.fromEntries(
+        Object.entries(settings.presets).map(([name, { instructions, ...preset }]) => [
+          name,
+          { ...preset, ...(instructions !== undefined && { instructions: HIDDEN }) },
+        ]),
+      ),
+    }),
+    keys: settings.keys.map((key) => key.name),
+    backends: settings.backends.map((each) => ({
+      ...each,
+      ...(each.url !== undefined && { url: hidePassword(each.url) }),
+      ...(each.engineKey !== undefined && { engineKey: HIDDEN }),
+      // Headers and extra fields may contain other keys.
+      ...(each.headers !== undefined && { headers: HIDDEN }),
+      ...(each.extraBody !== undefined && { extraBody: HIDDEN }),
+    })),
+  };
+}
+
+/** A list or an object of nothing. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** Headers, variables, arguments and a URL's query can contain credentials. */
+function hideServerSecrets(
+  servers: Readonly<Record<string, McpServerSettings>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([label, { url, headers, args, env, ...server }]) => [
+      label,
+      {
+        ...server,
+        ...(url !== undefined && { url: new URL(url).origin }),
+        ...(headers !== undefined && { headers: HIDDEN }),
+        ...(args !== undefined && { args: HIDDEN }),
+        ...(env !== undefined && { env: HIDDEN }),
+      },
+    ]),
+  );
+}
+
+/** `redis://user:password@host` with the credentials hidden. */
+export function hidePassword(url: string): string {
+  return url.replace(/\/\/[^/]*@/, `//${HIDDEN}@`);
+}

@@ -1,0 +1,30 @@
+/** Errors in the log. */
+import { EngineError } from "../engines/engine-error.ts";
+import { hashWords } from "./hash-words.ts";
+import type { LogFields } from "./log.ts";
+
+/**
+ * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise
+ * its length and a hash show whether it is always the same. An unexpected error is logged as its stack without its message.
+ */
+export function describeForLog(error: unknown, { logContent = false } = {}): LogFields {
+  if (error instanceof EngineError) {
+    const { kind, backend, status, message, serverMessage } = error;
+    const mayQuote = kind === "bad-request" || kind === "context-length";
+    return {
+      error: kind,
+      ...(backend !== undefined && { backend }),
+      ...(status !== undefined && { status }),
+      ...((logContent || !mayQuote) && { message }),
+      ...(serverMessage !== undefined && describeWords(serverMessage, logContent)),
+    };
+  }
+  if (!(error instanceof Error)) return { error: typeof error };
+  const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];
+  return { error: error.name, stack: frames.map((line) => line.trim()) };
+}
+
+function describeWords(serverMessage: string, logContent: boolean): LogFields {
+  if (logContent) return { serverMessage };
+  return { serverMessageLength: serverMessage.length, serverMessageHash: hashWords(serverMessage) };
+}

@@ -1,0 +1,106 @@
+/** The gateway's meters. Names begin with `harmony_gateway_`, except those of the conventions. */
+import { createGenAiMeters, type GenAiMeters } from "./gen-ai-metrics.ts";
+import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
+
+export interface Meters {
+  /** By route and status. */
+  readonly requests: Counter;
+  /** By model and finish reason. */
+  readonly turns: Counter;
+  readonly turnsInFlight: Gauge;
+  /** By model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
+  readonly tokens: Counter;
+  readonly keyTokens: Counter;
+  /** Repairs the parser made, by kind. */
+  readonly recoveries: Counter;
+  /** Calls by the form in which the model wrote their headers. */
+  readonly callHeaders: Counter;
+  /** Steps of running tool loops in prompts, by how they were written: `ids`, `text`, `form`, `layout`; and why not by ids. */
+  readonly stepsRendered: Counter;
+  /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
+  readonly builtinCalls: Counter;
+  /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
+  readonly reasoningReturned: Counter;
+  /** Tools left out of a request's prompt, by kind. */
+  readonly toolsSkipped: Counter;
+  /** Encrypted reasoning that could not be decrypted, by reason. */
+  readonly sealsRefused: Counter;
+  /** By operation and failure. */
+  readonly storeFailures: Counter;
+  /** Stored entries that could not be read, by kind. */
+  readonly corruptEntries: Counter;
+  readonly firstTokenSeconds: Histogram;
+  readonly turnSeconds: Histogram;
+  /** The same under the names of OpenTelemetry's conventions. */
+  readonly genAi: GenAiMeters;
+}
+
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250];
+
+export function createMeters(registry: Registry): Meters {
+  return {
+    requests: registry.counter("harmony_gateway_requests_total", "HTTP requests answered."),
+    turns: registry.counter("harmony_gateway_turns_total", "Turns ended, by finish reason."),
+    turnsInFlight: registry.gauge("harmony_gateway_turns_in_flight", "Turns in flight."),
+    tokens: registry.counter("harmony_gateway_tokens_total", "Tokens, as reported to clients."),
+    keyTokens: registry.counter(KEY_TOKENS, "The same by key, where there are keys."),
+    recoveries: registry.counter(
+      "harmony_gateway_recoveries_total",
+      "Repairs of what the model wrote, by kind.",
+    ),
+    callHeaders: registry.counter(
+      "harmony_gateway_call_headers_total",
+      "Calls by the form in which the model wrote their headers. Headers that the gateway or a constraint wrote are not counted.",
+    ),
+    stepsRendered: registry.counter(
+      "harmony_gateway_steps_rendered_total",
+      "Steps of running tool loops in prompts, by how they were written, and why not as they were sampled.",
+    ),
+    builtinCalls: registry.counter(
+      "harmony_gateway_builtin_calls_total",
+      "Calls the gateway ran for the model, by tool and outcome.",
+    ),
+    reasoningReturned: registry.counter(
+      "harmony_gateway_reasoning_returned_total",
+      "Steps of running tool loops in requests, by where their reasoning was found.",
+    ),
+    toolsSkipped: registry.counter(
+      "harmony_gateway_tools_skipped_total",
+      "Tools of requests that were left out because they cannot be served, by kind.",
+    ),
+    sealsRefused: registry.counter(
+      "harmony_gateway_seals_refused_total",
+      "Encrypted reasoning that could not be decrypted, by reason.",
+    ),
+    storeFailures: registry.counter(
+      "harmony_gateway_store_failures_total",
+      "Failed operations of the store, by operation and failure.",
+    ),
+    corruptEntries: registry.counter(
+      "harmony_gateway_store_corrupt_entries_total",
+      "Stored entries that could not be read and were treated as missing, by kind.",
+    ),
+    firstTokenSeconds: registry.histogram(
+      "harmony_gateway_first_token_seconds",
+      "From a turn's start to its first output.",
+      SECONDS,
+    ),
+    turnSeconds: registry.histogram(
+      "harmony_gateway_turn_seconds",
+      "From a turn's start to its end.",
+      SECONDS,
+    ),
+    genAi: createGenAiMeters(registry),
+  };
+}
+
+const KEY_TOKENS = "harmony_gateway_key_tokens_total";
+
+/** The text of metrics for one key: without the counts of others. */
+export function withoutOtherKeys(metrics: string, name: string): string {
+  const lines = metrics.split("\n");
+  const own = `${KEY_TOKENS}{key="${name}",`;
+  return lines
+    .filter((line) => !line.startsWith(`${KEY_TOKENS}{`) || line.startsWith(own))
+    .join("\n");
+}

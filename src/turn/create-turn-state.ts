@@ -1,0 +1,219 @@
+/** The state of a turn before its first engine call. */
+import type { Engine } from "../engines/engine.ts";
+import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
+import type { Layout } from "../harmony/message-layout.ts";
+import type { BuiltinName } from "../harmony/parse.ts";
+import type { RenderedPrompt } from "../harmony/prompt.ts";
+import { isBuiltInTool } from "../harmony/recipient.ts";
+import type { Pause } from "../streams/slices.ts";
+import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
+import { type BuiltinRuns, createBuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import type { OnFact, ParsingOptions } from "./facts.ts";
+import type { EmittedBuiltins } from "./output/open-call.ts";
+import { PartEmitter } from "./output/part-emitter.ts";
+import type { TurnOutput } from "./output/turn-output.ts";
+import { toAffinity } from "./prompt/affinity.ts";
+import type { CacheSalts } from "./prompt/cache-salt.ts";
+import { rendererFor, tooLong } from "./prompt/prompt.ts";
+import { createTranscript, sentLength } from "./prompt/transcript.ts";
+import { createRepetitionGuard } from "./reading/repetition.ts";
+import { toMarkerReading } from "./reading/shown-markers.ts";
+import { createTurnParser } from "./reading/turn-parser.ts";
+import { createUsageCounter } from "./reading/usage-counter.ts";
+import { noteExactness } from "./sampled/exactness.ts";
+import { createStepCutter } from "./sampled/step-cutter.ts";
+import { findCheckedTool } from "./steering/checks.ts";
+import type { Steering } from "./steering/settings.ts";
+import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
+import { TurnError } from "./turn-error.ts";
+import { countRepair, type TurnState } from "./turn-state.ts";
+import type { Part, Turn, TurnBuiltins } from "./turn.ts";
+
+export interface RunDeps {
+  readonly engine: Engine;
+  readonly steering: Steering;
+  /** Context length in tokens, prompt and completion together, if known. */
+  readonly contextLength: number | undefined;
+  readonly layout: Layout;
+  /**
+   * Returns `call_` and an unguessable suffix: the id is the key under which the call's reasoning is stored.
+   */
+  readonly newCallId: () => string;
+  /** Absent: engines share one prefix cache between all tenants. */
+  readonly cacheSalts?: CacheSalts | undefined;
+  /** Called between slices of long work. */
+  readonly pause: Pause;
+  /** Absent: nobody listens. */
+  readonly onFact?: OnFact | undefined;
+  /** Default: false. The events are the same (see `sampling/fast-path.ts`). */
+  readonly disableFastPath?: boolean;
+}
+
+/** What the engine continues. */
+export interface EncodedTurn {
+  readonly prompt: RenderedPrompt;
+  readonly prefillIds: readonly TokenId[];
+}
+
+/** Throws a `TurnError` for a turn that the engine cannot run. */
+export function createTurnState(
+  turn: Turn,
+  { prompt, prefillIds, cacheSalt }: EncodedTurn & Pick<TurnState, "cacheSalt">,
+  deps: RunDeps,
+  output: TurnOutput,
+  signal: AbortSignal,
+): TurnState {
+  const { engine, steering, contextLength } = deps;
+  const tokenizer = o200kHarmony();
+  const renderer = rendererFor(deps.layout);
+  const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
+  if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
+  const reading = toMarkerReading(engine, steering);
+  const parsing = toParsingOptions(turn);
+  if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
+    throw new TurnError(
+      "unsupported",
+      "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
+    );
+  }
+  const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
+  const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
+  const onWrappedCode = () => countRepair(state, "wrapped-code");
+  const { onFact, layout } = deps;
+  if (onFact) {
+    const { name, capabilities } = engine;
+    const shaping = { layout, steering, contextLength, parsing, capabilities };
+    onFact({ type: "rendered", turn, prompt, engine: name, ...shaping });
+    onFact({ type: "read-as", markers: reading.markers });
+  }
+  const prefixes = createMessagePrefixes(renderer, tokenizer, deps.layout);
+  const transcript = createTranscript(prompt, tokenizer);
+  const steps = createStepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
+  const state: TurnState = {
+    turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
+    engine,
+    steering,
+    contextLength,
+    signal,
+    output,
+    disableFastPath: deps.disableFastPath ?? false,
+    tokenizer,
+    renderer,
+    prefixes,
+    transcript,
+    exactness: noteExactness(turn.messages, prompt),
+    prefillIds,
+    cacheSalt,
+    parser,
+    emitter: new PartEmitter({
+      stop: turn.stop,
+      textSeparator: turn.textSeparator,
+      newCallId: deps.newCallId,
+      foldPreambles: turn.answer.type !== "text",
+      omits: toOmittedParts(turn),
+      refuses: refusedCalls(turn, steering),
+      cutStep: (name, text) => steps.cut(name, text),
+      checks: (name) => findCheckedTool(turn, name) !== undefined,
+      ...(turn.builtins && {
+        builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
+      }),
+    }),
+    usage: createUsageCounter(),
+    builtins,
+    pause: deps.pause,
+    onFact,
+    repetition: steering.repetitionGuard
+      ? createRepetitionGuard(engine.capabilities.idsOut)
+      : undefined,
+    singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
+    stage: "free",
+    callsBefore: 0,
+    approvedRun: 0,
+    started: false,
+    nativeReason: null,
+    repairs: NO_REPAIRS,
+  };
+  return state;
+}
+
+const NO_REPAIRS: TurnState["repairs"] = new Map();
+
+function toParsingOptions(turn: Turn): ParsingOptions {
+  return {
+    toolNames: toFunctionNames(turn),
+    textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
+    builtins: toBuiltinNames(turn.builtins),
+  };
+}
+
+function toFunctionNames({ tools, builtins }: Turn): string[] {
+  const own = tools.map(({ name }) => name);
+  if (builtins === undefined) return own;
+  return own.concat(
+    builtins.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
+  );
+}
+
+function toBuiltinNames(builtins: TurnBuiltins | undefined): BuiltinName[] {
+  return (builtins?.tools ?? []).flatMap(({ namespace, rawBody }) =>
+    namespace === undefined
+      ? []
+      : { name: namespace.name, functions: namespace.functions.map(({ name }) => name), rawBody },
+  );
+}
+
+interface EmittedDeps {
+  readonly runs: BuiltinRuns | undefined;
+  /** Code came as a JSON argument. */
+  readonly onWrappedCode: () => void;
+  readonly onFact: OnFact | undefined;
+}
+
+/** How calls to these tools and citations of what they found are given out. */
+function toEmitted(
+  { answer }: Turn,
+  { tools, citations }: TurnBuiltins,
+  { runs, onWrappedCode, onFact }: EmittedDeps,
+): EmittedBuiltins {
+  const recipients = new Map(
+    tools.flatMap(({ functions = [] }) => functions.map((each) => [each.name, each.recipient])),
+  );
+  return {
+    recipientOf: (name) => recipients.get(name),
+    describe: (recipient) => {
+      const tool = runs?.find(recipient);
+      const origin = tool?.origin?.(recipient);
+      const awaitsApproval = tool?.needsApproval?.(recipient) ?? false;
+      return { awaitsApproval, ...(origin && { origin }) };
+    },
+    onWrappedCode,
+    citations: answer.type === "text" ? citations : "cut",
+    cite: (cursor, lines) => {
+      const source = runs?.cite(cursor, lines);
+      if (source !== undefined) onFact?.({ type: "cited", cursor, lines, source });
+      return source;
+    },
+  };
+}
+
+/** Parts the request has no place for, in case the model writes them anyway. */
+function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
+  const omitted: Part["kind"][] = [];
+  if (toolChoice.type === "required") omitted.push("content");
+  if (!reasoning.enabled) omitted.push("reasoning");
+  return omitted;
+}
+
+function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
+  const { toolChoice, builtins } = turn;
+  if (toolChoice.type === "allowed" || toolChoice.type === "required") {
+    return (name) => !toolChoice.names.includes(name);
+  }
+  if (builtins === undefined && !steering.refuseUnofferedTools) return refuseNone;
+  const offered = new Set(turn.tools.map((tool) => tool.name));
+  if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
+  // A client that has left its tools to the gateway cannot run one that the model was trained with.
+  return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
+}
+
+const refuseNone = (): boolean => false;
