@@ -87,7 +87,7 @@ const CASES: readonly Case[] = [
     }),
   },
   {
-    name: "30 MB of numbers in a field nobody reads",
+    name: "30 MB of numbers in an ignored field",
     limitMs: 200,
     body: () => ({ messages: [user("Hi")], strays: Array.from({ length: LARGEST / 2 }, () => 1) }),
   },

@@ -98,7 +98,7 @@ async function run(job: Job): Promise<number> {
   }
   const seconds = Math.round((performance.now() - started) / 1000);
   console.log(`${job.kind}: ${Math.round(seen.inputs / Math.max(1, seconds))}/s. ${seen.note}`);
-  // A row for docs/reliability.md.
+  // A row for proof/fuzz/README.md.
   console.log(`| ${job.kind} | ${seen.inputs} | ${job.seed} | ${seconds} s | ${seen.failures} |`);
   return seen.failures;
 }

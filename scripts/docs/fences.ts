@@ -33,8 +33,8 @@ export function findPages(root: string): string[] {
   const pages = [
     ...readdirSync(root),
     ...docs.map((name) => join("docs", name)),
-    ...["proof/real", "scripts/harmony-package"].flatMap((folder) =>
-      readdirSync(join(root, folder)).map((name) => join(folder, name)),
+    ...["proof/bench", "proof/chaos", "proof/fuzz", "proof/real", "scripts/harmony-package"].map(
+      (folder) => join(folder, "README.md"),
     ),
   ];
   return pages.filter((name) => name.endsWith(".md") && !name.endsWith("CHANGELOG.md"));
