@@ -7,7 +7,13 @@
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Engine, EngineProbe } from "./engine.ts";
+import type {
+  CompletionRequest,
+  Engine,
+  Capabilities,
+  EngineEvent,
+  EngineProbe,
+} from "./engine.ts";
 import {
   Admission,
   type FindPlace,
@@ -18,7 +24,7 @@ import { Backend, type BackendOptions, type BackendState } from "./pool/backend.
 import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
-import { completeWithFailover } from "./pool/failover.ts";
+import { completeWithFailover, type FailoverDeps } from "./pool/failover.ts";
 import {
   createBackendCounts,
   createPoolCounts,
@@ -90,88 +96,118 @@ export function createPool(
   options: readonly BackendOptions[],
   poolOptions: PoolOptions = {},
 ): Pool {
-  const { clock = systemClock, breaker, counts = createPoolCounts() } = poolOptions;
-  const { affinitySlack, maxAttempts, ...limits } = { ...DEFAULTS, ...poolOptions };
-  const backends: readonly Backend[] = options.map((each, at) => {
-    const isLast = () => backends.every((other, index) => index === at || !other.isStanding);
-    const own = getOrCreate(counts.backends, each.id, createBackendCounts);
-    return new Backend(each, clock, breaker, isLast, own);
-  });
-  let turn = 0;
-  const find: FindPlace = ({ affinity, tried }) => {
-    const candidates = findCandidates(backends, tried);
-    if (candidates.length === 0) throw toUnavailable(backends);
-    return chooseBackend(candidates, affinity, { affinitySlack, turn: (turn += 1) });
-  };
-  const admission = new Admission(limits, find, clock, counts.waits);
-  const budget = new RetryBudget({
-    inFlight: () => admission.inFlight,
-    maxWaiting: limits.maxQueued,
-    timeoutMs: limits.queueTimeoutMs,
-    clock,
-  });
-  const failover = {
-    backends,
-    admission,
-    budget,
-    maxAttempts,
-    clock,
-    onRetry: () => {
-      counts.retries += 1;
-    },
-  };
+  return new BackendPool(options, poolOptions);
+}
 
-  const readState = (): PoolState => {
-    const contextLength = shortestContext(backends);
-    return {
-      ready: backends.some((backend) => !backend.isDown),
-      queued: admission.queued + budget.waiting,
-      retries: counts.retries,
-      tenants: admission.tenants,
-      ...(contextLength !== undefined && { contextLength }),
-      backends: backends.map(({ state }) => state),
+class BackendPool implements Pool {
+  readonly backends: readonly Backend[];
+  readonly #clock: Clock;
+  readonly #counts: PoolCounts;
+  readonly #affinitySlack: number;
+  readonly #admission: Admission;
+  readonly #budget: RetryBudget;
+  readonly #failover: FailoverDeps;
+  #turn = 0;
+
+  constructor(options: readonly BackendOptions[], poolOptions: PoolOptions) {
+    const { clock = systemClock, breaker, counts = createPoolCounts() } = poolOptions;
+    const { affinitySlack, maxAttempts, ...limits } = { ...DEFAULTS, ...poolOptions };
+    const backends: readonly Backend[] = options.map((each, at) => {
+      const isLast = () => backends.every((other, index) => index === at || !other.isStanding);
+      const own = getOrCreate(counts.backends, each.id, createBackendCounts);
+      return new Backend(each, clock, breaker, isLast, own);
+    });
+    const admission = new Admission(limits, (wish) => this.#findPlace(wish), clock, counts.waits);
+    this.backends = backends;
+    this.#clock = clock;
+    this.#counts = counts;
+    this.#affinitySlack = affinitySlack;
+    this.#admission = admission;
+    this.#budget = new RetryBudget({
+      inFlight: () => admission.inFlight,
+      maxWaiting: limits.maxQueued,
+      timeoutMs: limits.queueTimeoutMs,
+      clock,
+    });
+    this.#failover = {
+      backends,
+      admission,
+      budget: this.#budget,
+      maxAttempts,
+      clock,
+      onRetry: () => {
+        counts.retries += 1;
+      },
     };
-  };
+  }
 
-  return {
-    backends,
-    get name() {
-      return commonName(backends);
-    },
-    complete: (request, signal) => completeWithFailover(request, signal, failover),
-    get capabilities() {
-      return commonCapabilities(backends);
-    },
-    get state() {
-      return readState();
-    },
-    get contextLength() {
-      return shortestContext(backends);
-    },
-    async probe(signal, onContextLength) {
-      const probe = async (backend: Backend): Promise<EngineProbe> => {
-        const found = await backend.probe(signal);
-        if (backend.contextLength !== undefined) onContextLength?.();
-        return found;
-      };
-      // A backend that hangs must not discard the answers of the others.
-      const results = await Promise.allSettled(backends.map(probe));
-      admission.dispatch();
-      return mergeProbes(backends, results);
-    },
-    async check(signal) {
-      await Promise.all(backends.map((backend) => backend.check(signal)));
-      signal.throwIfAborted();
-      admission.dispatch();
-      if (!readState().ready) throw toUnavailable(backends);
-    },
-    watch: (everyMs, signal, onChange = () => undefined) =>
-      monitorBackends(
-        backends,
-        { everyMs, clock, onChange, onChecked: () => admission.dispatch() },
-        signal,
-      ),
-  };
+  get name(): string {
+    return commonName(this.backends);
+  }
+
+  get capabilities(): Capabilities {
+    return commonCapabilities(this.backends);
+  }
+
+  get contextLength(): number | undefined {
+    return shortestContext(this.backends);
+  }
+
+  get state(): PoolState {
+    const { contextLength } = this;
+    return {
+      ready: this.#isReady,
+      queued: this.#admission.queued + this.#budget.waiting,
+      retries: this.#counts.retries,
+      tenants: this.#admission.tenants,
+      ...(contextLength !== undefined && { contextLength }),
+      backends: this.backends.map(({ state }) => state),
+    };
+  }
+
+  complete(request: CompletionRequest, signal: AbortSignal): AsyncIterable<EngineEvent> {
+    return completeWithFailover(request, signal, this.#failover);
+  }
+
+  async probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe> {
+    const probe = async (backend: Backend): Promise<EngineProbe> => {
+      const found = await backend.probe(signal);
+      if (backend.contextLength !== undefined) onContextLength?.();
+      return found;
+    };
+    // A backend that hangs must not discard the answers of the others.
+    const results = await Promise.allSettled(this.backends.map(probe));
+    this.#admission.dispatch();
+    return mergeProbes(this.backends, results);
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.backends.map((backend) => backend.check(signal)));
+    signal.throwIfAborted();
+    this.#admission.dispatch();
+    if (!this.#isReady) throw toUnavailable(this.backends);
+  }
+
+  watch(
+    everyMs: number,
+    signal: AbortSignal,
+    onChange: OnBackendChange = () => undefined,
+  ): Promise<void> {
+    const onChecked = () => this.#admission.dispatch();
+    const options = { everyMs, clock: this.#clock, onChange, onChecked };
+    return monitorBackends(this.backends, options, signal);
+  }
+
+  get #isReady(): boolean {
+    return this.backends.some((backend) => !backend.isDown);
+  }
+
+  #findPlace({ affinity, tried }: Parameters<FindPlace>[0]): ReturnType<FindPlace> {
+    const candidates = findCandidates(this.backends, tried);
+    if (candidates.length === 0) throw toUnavailable(this.backends);
+    const preference = { affinitySlack: this.#affinitySlack, turn: (this.#turn += 1) };
+    return chooseBackend(candidates, affinity, preference);
+  }
 }
 
 function toUnavailable(backends: readonly Backend[]): EngineError {

@@ -33,8 +33,8 @@ export interface Scanner {
   readonly addUnicode: () => void;
 }
 
+/** A closure with bound functions, for the reasons given at `createRanks`: it runs for each piece of a text. */
 export function createScanner(): Scanner {
-  // Bound here for the reason given at `createRanks`.
   const { codePointAt, widthOf } = utf8;
   const classOfOthers = classBeyond;
   const tableSize = TABLE_SIZE;

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { MAX_JSON_DEPTH } from "../../harmony/json.ts";
 import { bytes, count, milliseconds, setting } from "../setting.ts";
 
+/** Long, because it is data: one entry for each setting, in the order of `docs/settings.md`. */
 export function limitSettings() {
   return {
     maxBodyBytes: setting("limits", bytes, {
@@ -92,7 +93,6 @@ export function limitSettings() {
       default: 15_000,
       description: "Idle time of a stream after which the client is sent a keep-alive.",
     }),
-
     clientIdleTimeoutMs: setting("limits", milliseconds, {
       default: 60_000,
       description:

@@ -30,90 +30,110 @@ export interface Script {
 }
 
 export function writeScript(prompt: DemoPrompt, seed: number): Script {
-  const { question, tools, calls, answerSchema, instructions } = prompt;
-  const planned = remainingCalls(planCalls(question, tools, instructions), calls);
-  const results = calls.flatMap(({ result }) => result ?? []);
-  const everything: Wording = { about: [question], whole: question };
-  const move = chooseMove();
-  return {
-    move,
-    trainedCall: nextTrainedCall(prompt),
-    reasoning: reasoningText(prompt, move),
-    preamble: preambleText(planned.map(({ tool }) => tool.name)),
-    announcesPlan: prompt.effort === "high" && calls.length === 0 && planned.length > 1,
-    answer:
+  return new DemoScript(prompt, seed);
+}
+
+class DemoScript implements Script {
+  readonly move: Move;
+  readonly trainedCall: TrainedCall | undefined;
+  readonly reasoning: string;
+  readonly preamble: string;
+  readonly announcesPlan: boolean;
+  readonly answer: string;
+  readonly answerIsJson: boolean;
+  readonly #prompt: DemoPrompt;
+  readonly #seed: number;
+  readonly #planned: readonly PlannedCall[];
+  readonly #results: readonly string[];
+  readonly #everything: Wording;
+
+  constructor(prompt: DemoPrompt, seed: number) {
+    const { question, tools, calls, answerSchema, instructions } = prompt;
+    this.#prompt = prompt;
+    this.#seed = seed;
+    this.#planned = remainingCalls(planCalls(question, tools, instructions), calls);
+    this.#results = calls.flatMap(({ result }) => result ?? []);
+    this.#everything = { about: [question], whole: question };
+    this.move = this.#chooseMove();
+    this.trainedCall = nextTrainedCall(prompt);
+    this.reasoning = reasoningText(prompt, this.move);
+    this.preamble = preambleText(this.#planned.map(({ tool }) => tool.name));
+    this.announcesPlan = prompt.effort === "high" && calls.length === 0 && this.#planned.length > 1;
+    this.answer =
       answerSchema === undefined
         ? (trainedAnswer(prompt) ?? answerText(prompt, seed))
-        : document(answerSchema, everything),
-    answerIsJson: answerSchema !== undefined,
-    inputFor,
-    completeRecipient(begun) {
-      const untried = tools.filter(isUntried);
-      const names = [...planned.map(({ tool }) => tool), ...untried, ...tools.toReversed()].map(
-        addressOf,
-      );
-      if (names.includes(begun)) return begun;
-      return names.find((name) => name.startsWith(begun)) ?? begun;
-    },
-    textFor(constraint, recipient) {
-      if (constraint.type === "choice") return choose(constraint.options);
-      if (constraint.type === "json-object") {
-        if (recipient !== undefined) return inputFor(recipient);
-        if (answerSchema !== undefined) return document(answerSchema, everything);
-        return JSON.stringify({ answer: answerText(prompt, seed) });
-      }
-      const call = recipient === undefined ? undefined : callTo(recipient);
-      // Other types are not among the engine's capabilities.
-      const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
-      return document(parseSchema(schema), call?.wording ?? everything);
-    },
-  };
+        : this.#document(answerSchema, this.#everything);
+    this.answerIsJson = answerSchema !== undefined;
+  }
 
-  function chooseMove(): Move {
-    const [next] = planned;
-    if (next !== undefined) {
-      const position = { number: calls.length + 1, of: calls.length + planned.length };
-      const input = argumentsOf(next, results);
-      return { type: "call", tool: next.tool.name, input, position };
+  inputFor(recipient: string): string {
+    const { question } = this.#prompt;
+    if (this.trainedCall?.recipient === recipient) return this.trainedCall.body;
+    if (recipient === "browser.search") return JSON.stringify({ query: question.slice(0, 100) });
+    if (recipient === "python") return "print(sum(range(1, 11)))";
+    const call = this.#callTo(recipient);
+    return call === undefined ? "{}" : argumentsOf(call, this.#results);
+  }
+
+  completeRecipient(begun: string): string {
+    const { tools } = this.#prompt;
+    const planned = this.#planned.map(({ tool }) => tool);
+    const names = [...planned, ...this.#untried(), ...tools.toReversed()].map(addressOf);
+    if (names.includes(begun)) return begun;
+    return names.find((name) => name.startsWith(begun)) ?? begun;
+  }
+
+  textFor(constraint: Constraint, recipient: string | undefined): string {
+    if (constraint.type === "choice") return this.#choose(constraint.options);
+    if (constraint.type === "json-object") {
+      if (recipient !== undefined) return this.inputFor(recipient);
+      const { answerSchema } = this.#prompt;
+      if (answerSchema !== undefined) return this.#document(answerSchema, this.#everything);
+      return JSON.stringify({ answer: answerText(this.#prompt, this.#seed) });
     }
-    return { type: prompt.awaitsResult ? "wait" : "answer" };
+    const call = recipient === undefined ? undefined : this.#callTo(recipient);
+    // Other types are not among the engine's capabilities.
+    const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
+    return this.#document(parseSchema(schema), call?.wording ?? this.#everything);
+  }
+
+  #chooseMove(): Move {
+    const { calls, awaitsResult } = this.#prompt;
+    const [next] = this.#planned;
+    if (next === undefined) return { type: awaitsResult ? "wait" : "answer" };
+    const position = { number: calls.length + 1, of: calls.length + this.#planned.length };
+    const input = argumentsOf(next, this.#results);
+    return { type: "call", tool: next.tool.name, input, position };
   }
 
   /** Options complete a recipient: chooses the next planned call, or else a tool that was not called yet. */
-  function choose(options: readonly string[]): string {
-    const begun = prompt.open.kind === "header" ? (prompt.open.recipient ?? "") : "";
+  #choose(options: readonly string[]): string {
+    const { open } = this.#prompt;
+    const begun = open.kind === "header" ? (open.recipient ?? "") : "";
     const completing = (wanted: readonly { readonly name: string }[]) =>
       options.find((option) => wanted.some((tool) => addressOf(tool) === begun + option));
     return (
-      completing(planned.map(({ tool }) => tool)) ??
-      completing(tools.filter(isUntried)) ??
+      completing(this.#planned.map(({ tool }) => tool)) ??
+      completing(this.#untried()) ??
       options.at(-1) ??
       ""
     );
   }
 
   /** An agent that forces a call at each step stops at the right tool: so each tool gets its turn. */
-  function isUntried({ name }: { readonly name: string }): boolean {
-    return !calls.some(({ tool }) => tool === name);
+  #untried(): DemoPrompt["tools"] {
+    const { tools, calls } = this.#prompt;
+    return tools.filter(({ name }) => !calls.some(({ tool }) => tool === name));
   }
 
-  function inputFor(recipient: string): string {
-    const trained = nextTrainedCall(prompt);
-    if (trained?.recipient === recipient) return trained.body;
-    if (recipient === "browser.search") return JSON.stringify({ query: question.slice(0, 100) });
-    if (recipient === "python") return "print(sum(range(1, 11)))";
-    const call = callTo(recipient);
-    return call === undefined ? "{}" : argumentsOf(call, results);
+  #callTo(recipient: string): PlannedCall | undefined {
+    const tool = this.#prompt.tools.find((each) => addressOf(each) === recipient);
+    const planned = this.#planned.find((call) => call.tool === tool);
+    return planned ?? (tool && { tool, wording: this.#everything });
   }
 
-  function callTo(recipient: string): PlannedCall | undefined {
-    const tool = tools.find((each) => addressOf(each) === recipient);
-    const asPlanned = planned.find((call) => call.tool === tool);
-    return asPlanned ?? (tool && { tool, wording: everything });
-  }
-
-  function document(schema: unknown, wording: Wording): string {
-    return JSON.stringify(instanceOf(schema, createHints(wording, results)));
+  #document(schema: unknown, wording: Wording): string {
+    return JSON.stringify(instanceOf(schema, createHints(wording, this.#results)));
   }
 }
 

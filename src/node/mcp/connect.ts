@@ -2,7 +2,14 @@
  * Connects to MCP servers with the protocol's official client, which is loaded when the first server is used: over
  * streamable HTTP, or to programs on this machine over stdio, which only the operator may configure.
  */
-import type { CallToolResult, Client, ContentBlock, Transport } from "@modelcontextprotocol/client";
+import type {
+  CallToolResult,
+  Client,
+  ContentBlock,
+  RequestOptions,
+  Transport,
+} from "@modelcontextprotocol/client";
+import { isObject } from "../../engines/untyped-json.ts";
 import {
   boundTools,
   MAX_RESULT,
@@ -56,55 +63,26 @@ const PROBE_MS = 10_000;
 const MAX_PAGES = 8;
 
 export function createMcpServer(options: McpServerOptions): McpServer {
-  const { label, target, timeoutMs, onFailure } = options;
-  let opened: Promise<Client> | undefined;
-  /** Also before it is connected. */
-  let client: Client | undefined;
-  let isConnected = false;
-  /** How often it has been closed. */
-  let closings = 0;
+  const { label, timeoutMs, onFailure } = options;
+  const connection = new Connection(options);
 
-  /** One connection for all; another one after it has ended. */
-  function connect(): Promise<Client> {
-    if (isConnected && client?.transport === undefined) opened = client = undefined;
-    opened ??= open();
-    return opened;
-  }
-
-  async function open(): Promise<Client> {
-    isConnected = false;
-    const before = closings;
-    try {
-      const created = await openWith("auto").catch((error: unknown) => {
-        if (target.type !== "stdio" || closings !== before) throw error;
-        // Some programs exit at the question which version they speak.
-        return openWith("legacy");
-      });
-      isConnected = true;
-      return created;
-    } catch (error) {
-      opened = undefined;
-      throw error;
-    }
-  }
-
-  async function openWith(mode: "auto" | "legacy"): Promise<Client> {
-    const before = closings;
-    const created = await createClient(timeoutMs, mode);
-    if (closings !== before) throw new McpUnavailable("It is being closed.");
-    client = created;
-    await openClient(created, target, timeoutMs);
-    return created;
+  /** The timeout includes the connection that the work may need. */
+  async function within<T>(
+    signal: AbortSignal,
+    work: (client: Client, limits: RequestOptions) => Promise<T>,
+  ): Promise<T> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const client = await unlessAborted(connection.open(), limit);
+    return unlessAborted(work(client, { signal: limit, timeout: timeoutMs }), limit);
   }
 
   return {
     label,
     async listTools(signal) {
       try {
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-        const connection = await unlessAborted(connect(), limit);
-        const listing = connection.listTools(undefined, { signal: limit, timeout: timeoutMs });
-        const { tools } = await unlessAborted(listing, limit);
+        const { tools } = await within(signal, (client, limits) =>
+          client.listTools(undefined, limits),
+        );
         return boundTools(tools.map((tool) => toTool(tool)));
       } catch (error) {
         signal.throwIfAborted();
@@ -120,11 +98,8 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       const parsed = parseArguments(args);
       if (parsed === undefined) return toProblem("The arguments are not a JSON object.", INVALID);
       try {
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-        const connection = await unlessAborted(connect(), limit);
-        const request = { name, arguments: parsed };
-        const call = connection.callTool(request, { signal: limit, timeout: timeoutMs });
-        return toOutcome(await unlessAborted(call, limit));
+        const call = { name, arguments: parsed };
+        return toOutcome(await within(signal, (client, limits) => client.callTool(call, limits)));
       } catch (error) {
         signal.throwIfAborted();
         const { text, status, code } = describeFailure(error);
@@ -135,15 +110,67 @@ export function createMcpServer(options: McpServerOptions): McpServer {
         return toProblem(text, code ?? INTERNAL);
       }
     },
-    async close() {
-      closings++;
-      const last = client;
-      // Closing makes a connection that is still being opened fail.
-      opened?.catch(() => undefined);
-      opened = client = undefined;
-      await last?.close();
-    },
+    close: () => connection.close(),
   };
+}
+
+/** One connection to a server for all its callers; another one after it has ended. */
+class Connection {
+  readonly #target: McpTarget;
+  readonly #timeoutMs: number;
+  #opened: Promise<Client> | undefined;
+  /** Also before it is connected. */
+  #client: Client | undefined;
+  #isConnected = false;
+  /** How often it has been closed. */
+  #closings = 0;
+
+  constructor({ target, timeoutMs }: McpServerOptions) {
+    this.#target = target;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  open(): Promise<Client> {
+    if (this.#isConnected && this.#client?.transport === undefined) {
+      this.#opened = this.#client = undefined;
+    }
+    return (this.#opened ??= this.#connect());
+  }
+
+  async close(): Promise<void> {
+    this.#closings++;
+    const last = this.#client;
+    // Closing makes a connection that is still being opened fail.
+    this.#opened?.catch(() => undefined);
+    this.#opened = this.#client = undefined;
+    await last?.close();
+  }
+
+  async #connect(): Promise<Client> {
+    this.#isConnected = false;
+    const before = this.#closings;
+    try {
+      const client = await this.#connectWith("auto").catch((error: unknown) => {
+        if (this.#target.type !== "stdio" || this.#closings !== before) throw error;
+        // Some programs exit at the question which version they speak.
+        return this.#connectWith("legacy");
+      });
+      this.#isConnected = true;
+      return client;
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
+
+  async #connectWith(mode: "auto" | "legacy"): Promise<Client> {
+    const before = this.#closings;
+    const client = await createClient(this.#timeoutMs, mode);
+    if (this.#closings !== before) throw new McpUnavailable("It is being closed.");
+    this.#client = client;
+    await openClient(client, this.#target, this.#timeoutMs);
+    return client;
+  }
 }
 
 async function createClient(timeoutMs: number, mode: "auto" | "legacy"): Promise<Client> {
@@ -243,8 +270,7 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? { ...value } : undefined;
+    return isObject(value) ? { ...value } : undefined;
   } catch {
     return undefined;
   }

@@ -26,35 +26,37 @@ if (parentPort === null) throw new Error("This module is a thread of the store."
 const port = parentPort;
 const options: ThreadOptions = workerData;
 
-let opened: ReturnType<typeof openDatabase> | undefined;
-try {
-  opened = openDatabase(options);
-} catch (error) {
-  const problem = toProblem(error);
-  if (problem === undefined) throw error;
-  reply({ type: "unusable", problem });
-}
-if (opened === undefined) port.close();
-else serve(opened);
+type Database = ReturnType<typeof openDatabase>;
 
-function serve(database: ReturnType<typeof openDatabase>): void {
-  const table = new EntryTable(database, options.limits, Date.now);
-  const timer = setInterval(() => void tidy(), PRUNE_EVERY_MS);
-  let isTidying = false;
+/** Runs the operations on a database, and removes expired entries now and then. */
+class DatabaseServer {
+  readonly #database: Database;
+  readonly #table: EntryTable;
+  #timer: NodeJS.Timeout | undefined;
+  #isTidying = false;
 
-  port.on("message", ({ id, operation }: Request) => {
-    run(operation).then(
-      (result) => reply({ type: "result", id, result }),
-      (error: unknown) => {
-        const { code, message } = toFault(error) ?? { code: "ERROR", message: String(error) };
-        reply({ type: "fault", id, fault: { code, message } });
-      },
-    );
-  });
-  reply({ type: "open" });
-  void patiently(sendCounts);
+  constructor(database: Database) {
+    this.#database = database;
+    this.#table = new EntryTable(database, options.limits, Date.now);
+  }
 
-  async function run(operation: Operation): Promise<Results[keyof Results]> {
+  serve(): void {
+    this.#timer = setInterval(() => void this.#tidy(), PRUNE_EVERY_MS);
+    port.on("message", ({ id, operation }: Request) => {
+      this.#run(operation).then(
+        (result) => reply({ type: "result", id, result }),
+        (error: unknown) => {
+          const { code, message } = toFault(error) ?? { code: "ERROR", message: String(error) };
+          reply({ type: "fault", id, fault: { code, message } });
+        },
+      );
+    });
+    reply({ type: "open" });
+    void this.#patiently(() => this.#sendCounts());
+  }
+
+  async #run(operation: Operation): Promise<Results[keyof Results]> {
+    const table = this.#table;
     switch (operation.type) {
       case "get":
         return table.get(operation.key);
@@ -64,18 +66,18 @@ function serve(database: ReturnType<typeof openDatabase>): void {
         table.delete(operation.key);
         return undefined;
       case "prune":
-        return prune();
+        return this.#prune();
       case "counts":
-        return countAll();
+        return this.#countAll();
       case "deleteTenant":
-        return deleteTenant(operation.tenant);
+        return this.#deleteTenant(operation.tenant);
       case "rewrite":
         table.rewrite();
         return table.emptyLog();
       case "close":
-        clearInterval(timer);
+        clearInterval(this.#timer);
         // The last process that closes the file moves its log into it.
-        database.close();
+        this.#database.close();
         return undefined;
       default:
         return operation satisfies never;
@@ -83,7 +85,8 @@ function serve(database: ReturnType<typeof openDatabase>): void {
   }
 
   /** In slices: operations that have arrived in the meantime run in between. */
-  async function prune(): Promise<number> {
+  async #prune(): Promise<number> {
+    const table = this.#table;
     let removed = 0;
     for (let slice = table.prune(); slice > 0; slice = table.prune()) {
       removed += slice;
@@ -99,45 +102,56 @@ function serve(database: ReturnType<typeof openDatabase>): void {
     return removed;
   }
 
-  async function tidy(): Promise<void> {
-    if (isTidying) return;
-    isTidying = true;
-    await patiently(prune);
-    await patiently(sendCounts);
-    isTidying = false;
+  async #tidy(): Promise<void> {
+    if (this.#isTidying) return;
+    this.#isTidying = true;
+    await this.#patiently(() => this.#prune());
+    await this.#patiently(() => this.#sendCounts());
+    this.#isTidying = false;
   }
 
   /** A full or locked file: operations report it, and the next time comes. */
-  async function patiently(step: () => unknown): Promise<void> {
+  async #patiently(step: () => unknown): Promise<void> {
     try {
       await step();
     } catch (error) {
-      if (toFault(error) === undefined && database.isOpen) throw error;
+      if (toFault(error) === undefined && this.#database.isOpen) throw error;
     }
   }
 
-  function sendCounts(): void {
-    reply({ type: "counts", counts: countAll() });
+  #sendCounts(): void {
+    reply({ type: "counts", counts: this.#countAll() });
   }
 
-  async function deleteTenant(tenant: string): Promise<Deleted> {
+  async #deleteTenant(tenant: string): Promise<Deleted> {
     let [entries, bytes] = [0, 0];
-    for (let slice = table.removeSlice(tenant); slice.entries > 0;) {
+    for (let slice = this.#table.removeSlice(tenant); slice.entries > 0;) {
       entries += slice.entries;
       bytes += slice.bytes;
       await setImmediate();
-      slice = table.removeSlice(tenant);
+      slice = this.#table.removeSlice(tenant);
     }
     return { entries, bytes };
   }
 
-  function countAll(): StoreCounts {
+  #countAll(): StoreCounts {
     const fileBytes = ["", "-wal"]
       .map((suffix) => statSync(options.path + suffix, { throwIfNoEntry: false })?.size ?? 0)
       .reduce((sum, size) => sum + size, 0);
-    return { ...table.counts(), fileBytes };
+    return { ...this.#table.counts(), fileBytes };
   }
 }
+
+let opened: Database | undefined;
+try {
+  opened = openDatabase(options);
+} catch (error) {
+  const problem = toProblem(error);
+  if (problem === undefined) throw error;
+  reply({ type: "unusable", problem });
+}
+if (opened === undefined) port.close();
+else new DatabaseServer(opened).serve();
 
 function reply(message: Reply): void {
   port.postMessage(message);
