@@ -118,7 +118,9 @@ begins an analysis message, it is closed at its first token and not shown. The t
 because they were sampled.
 
 **A missing answer.** If a turn ends with reasoning only, the answer is opened once (setting \`openMissingAnswer\`). If
-the operator turns this off, a turn that must return a document ends with \`finish_reason: "error"\` instead.
+the operator turns this off, a turn that must return a document ends with \`finish_reason: "error"\` instead. If it ends with a
+preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its choice, because
+an opened answer would take the place of the call (\`continueAnnouncedCalls\`). The text of the preamble is not read.
 Reasoning that repeats itself is cut (\`repetitionGuard\`), at the same token however the engine groups its tokens. With
 \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 

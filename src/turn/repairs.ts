@@ -4,6 +4,8 @@
 export const TURN_REPAIRS = {
   "cut-reasoning": "the reasoning was ended: it repeated itself, or had used its budget",
   "missing-answer": "the model stopped after its reasoning, and was made to answer",
+  "announced-call":
+    "the model stopped after a preamble, and was made to begin another message: a call, or its answer",
   "refused-call": "a call of a function that the request does not allow was answered with an error",
   "exhausted-tools":
     "no more calls of the gateway's tools were available, and the model was made to answer",

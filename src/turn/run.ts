@@ -3,7 +3,7 @@ import { createPushStream, type PushStream } from "../streams/push-stream.ts";
 import { createTurnState, type EncodedTurn, type RunDeps } from "./create-turn-state.ts";
 import { TurnOutput } from "./output/turn-output.ts";
 import { encodeText, type PromptOptions, sharePrompt } from "./prompt/prompt.ts";
-import type { Conclusion } from "./steering/next-step.ts";
+import type { Conclusion } from "./steering/decision.ts";
 import { steer } from "./steering/steer.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { FinishReason, Turn, TurnEnd, TurnEvent, TurnUsage } from "./turn.ts";

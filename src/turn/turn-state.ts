@@ -8,7 +8,7 @@ import type { Renderer } from "../harmony/render.ts";
 import type { OnFact } from "./facts.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
-import type { Stage } from "./steering/next-step.ts";
+import type { Stage } from "./steering/decision.ts";
 import type { PartEmitter } from "./output/part-emitter.ts";
 import type { TurnRepair } from "./repairs.ts";
 import type { RepetitionGuard } from "./reading/repetition.ts";

@@ -46,6 +46,7 @@ export interface SearchSettings {
   readonly sampleMoreCalls: boolean;
   readonly refuseUnofferedTools: boolean;
   readonly openMissingAnswer: boolean;
+  readonly continueAnnouncedCalls: boolean;
   readonly singleCallConstraint: boolean;
   readonly allowHiddenMarkers: boolean;
   readonly layout: Layout;
@@ -58,6 +59,7 @@ export const PLAIN_SETTINGS: SearchSettings = {
   sampleMoreCalls: false,
   refuseUnofferedTools: false,
   openMissingAnswer: true,
+  continueAnnouncedCalls: true,
   singleCallConstraint: false,
   allowHiddenMarkers: false,
   layout: "guide",

@@ -152,6 +152,7 @@ class Generator {
         sampleMoreCalls: random.chance(0.15),
         refuseUnofferedTools: random.chance(0.2),
         openMissingAnswer: random.chance(0.85),
+        continueAnnouncedCalls: random.chance(0.8),
         singleCallConstraint: random.chance(0.3),
         allowHiddenMarkers: this.#seed % 2 === 0,
         layout: random.chance(0.6) ? "guide" : random.pick(["reference", "channel-first"] as const),

@@ -19,6 +19,12 @@ export function steeringSettings() {
       default: DEFAULT_STEERING.openMissingAnswer,
       description: "When the model stops after its reasoning, have it continue with the answer.",
     }),
+    continueAnnouncedCalls: setting("steering", z.boolean, {
+      default: DEFAULT_STEERING.continueAnnouncedCalls,
+      description:
+        "When the model stops after a message to the user that is not its answer (a preamble), and tools are offered, let it " +
+        "begin another message before the answer is opened: it may have meant to call a tool. Costs one engine request.",
+    }),
     sampleMoreCalls: setting("steering", z.boolean, {
       default: DEFAULT_STEERING.sampleMoreCalls,
       description:

@@ -8,7 +8,7 @@ import type {
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { OnFact, TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
-import type { Decision, Outcome, Stage } from "../../turn/steering/next-step.ts";
+import type { Decision, Outcome, Stage } from "../../turn/steering/decision.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { Elapsed } from "./elapsed.ts";
 import type { RecordBudget } from "./limits.ts";

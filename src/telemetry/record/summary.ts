@@ -1,6 +1,6 @@
 /** The summary of a turn in the list, computed without making its record. */
 import type { Message } from "../../harmony/conversation.ts";
-import type { Decision } from "../../turn/steering/next-step.ts";
+import type { Decision } from "../../turn/steering/decision.ts";
 import { outcomeOf, type RecordInput } from "./record-input.ts";
 import type { TurnSummary } from "./turn-summary.ts";
 

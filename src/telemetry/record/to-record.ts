@@ -5,7 +5,7 @@ import type { Message } from "../../harmony/conversation.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
 import type { Preset } from "../../turn/preset.ts";
-import type { Decision } from "../../turn/steering/next-step.ts";
+import type { Decision } from "../../turn/steering/decision.ts";
 import type { Steering } from "../../turn/steering/settings.ts";
 import { type PutBack, putBackOf } from "../../turn/sampled/put-back.ts";
 import { toErrorText } from "./error-text.ts";
@@ -194,6 +194,7 @@ function toSteering({
   sampleMoreCalls,
   refuseUnofferedTools,
   openMissingAnswer,
+  continueAnnouncedCalls,
   singleCallConstraint,
   allowHiddenMarkers,
   defaultMaxOutputTokens,
@@ -204,6 +205,7 @@ function toSteering({
     sampleMoreCalls,
     refuseUnofferedTools,
     openMissingAnswer,
+    continueAnnouncedCalls,
     singleCallConstraint,
     allowHiddenMarkers,
     defaultMaxOutputTokens,

@@ -7,7 +7,7 @@ import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { BuiltinCall, BuiltinTool, ShownCall } from "../../tools/builtin-tool.ts";
-import type { Outcome } from "../steering/next-step.ts";
+import type { Outcome } from "../steering/decision.ts";
 import type { WrittenCall } from "../output/open-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
 import { runInSlices } from "../../streams/slices.ts";

@@ -43,6 +43,8 @@ export class PartEmitter implements PartOrigin {
   /** The open part, or else the last one. */
   #last: OpenPart | undefined;
   #lastAnswer: OpenPart | undefined;
+  /** As the model wrote it, dropped or not. */
+  #lastWritten: PartStart["part"] | undefined;
   #refused: string | undefined;
   #stopSequence: string | undefined;
   /** The open call, if the gateway runs it. */
@@ -75,6 +77,11 @@ export class PartEmitter implements PartOrigin {
   /** Characters of white space at its end. */
   get blankTail(): number {
     return this.#last?.blankTail ?? 0;
+  }
+
+  /** The last message that the model has begun is a preamble, and has text. */
+  get endsInPreamble(): boolean {
+    return this.#lastWritten === "preamble" && this.blankTail < this.text.length;
   }
 
   /** Text of the open answer part, or else the last one. */
@@ -202,6 +209,7 @@ export class PartEmitter implements PartOrigin {
     const { builtins, omits, refuses } = this.#options;
     const isClients = event.part === "tool-call" && builtins?.recipientOf(event.name) === undefined;
     if (isClients && refuses(event.name)) this.#refused = event.name;
+    this.#lastWritten = event.part;
     const part = toPart(event, this.#options, this);
     if (this.#refused !== undefined || omits.includes(event.part)) return;
     this.#counts.set(part.kind, this.count(part.kind) + 1);

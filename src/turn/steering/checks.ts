@@ -3,7 +3,7 @@
  * engines ignore constraints silently.
  */
 import type { Json } from "../../harmony/json.ts";
-import type { WrongCall } from "./next-step.ts";
+import type { WrongCall } from "./decision.ts";
 import type { OfferedTool, Part, Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
 import { whyInvalid } from "./validate.ts";

@@ -4,7 +4,7 @@
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { StreamingDecoder } from "../../tokenizer/index.ts";
 import { callEngine } from "../sampling/engine-call.ts";
-import type { Outcome } from "./next-step.ts";
+import type { Outcome } from "./decision.ts";
 import { oneByOne } from "../reading/token-units.ts";
 import { recipientOf, type Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";

@@ -1,7 +1,7 @@
 /** Decides where reading stops before the model ends. All functions are pure predicates. */
 import { hasUncheckedCall } from "./checks.ts";
 import { findTextFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
-import type { Cut } from "./next-step.ts";
+import type { Cut } from "./decision.ts";
 import type { TurnState } from "../turn-state.ts";
 
 /** Returns why reading should stop in the current stage, or undefined to continue. */

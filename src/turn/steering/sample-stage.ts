@@ -4,7 +4,7 @@ import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../../har
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import { findCut, idsUntilCut, needsExactCuts } from "./cuts.ts";
-import type { Cut, Outcome, Stage } from "./next-step.ts";
+import type { Cut, Outcome, Stage } from "./decision.ts";
 import { sample, type SampleEnd, type SampleOptions } from "../sampling/sample.ts";
 import type { Part } from "../turn.ts";
 import { cutMessage, endMessage, type TurnState } from "../turn-state.ts";

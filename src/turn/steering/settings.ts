@@ -16,6 +16,8 @@ export interface Steering {
   readonly refuseUnofferedTools: boolean;
   /** Open the answer if the model stopped without one. */
   readonly openMissingAnswer: boolean;
+  /** Let the model begin another message if it stopped after a preamble and tools may be called. */
+  readonly continueAnnouncedCalls: boolean;
   /**
    * Let the engine constrain the answer and the calls in the same call that generates the reasoning, if it
    * can. Saves an engine call; needs a recent server.
@@ -37,6 +39,7 @@ export const DEFAULT_STEERING: Steering = {
   sampleMoreCalls: false,
   refuseUnofferedTools: false,
   openMissingAnswer: true,
+  continueAnnouncedCalls: true,
   singleCallConstraint: false,
   allowHiddenMarkers: false,
   defaultMaxOutputTokens: 32_768,

@@ -11,14 +11,8 @@ import { ConsumerStopped } from "../output/turn-output.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
 import { chooseFunction } from "./choose-function.ts";
-import {
-  type Conclusion,
-  type Decision,
-  type Demands,
-  nextStep,
-  type Outcome,
-  type SteeringState,
-} from "./next-step.ts";
+import type { Conclusion, Decision, Demands, Outcome, SteeringState } from "./decision.ts";
+import { nextStep } from "./next-step.ts";
 import { leaveStage, sampleStage } from "./sample-stage.ts";
 import { bodyForm, recipientOf, type Turn } from "../turn.ts";
 import {
@@ -54,8 +48,15 @@ function toDemands(state: TurnState): Demands {
     prefill: turn.prefill !== undefined,
     moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
     openMissingAnswer: steering.openMissingAnswer,
+    continueAnnouncedCalls: steering.continueAnnouncedCalls && mayCall(turn),
     singleCallConstraint: state.singleCallConstraint !== undefined,
   };
+}
+
+function mayCall({ tools, builtins, toolChoice }: Turn): boolean {
+  if (toolChoice.type === "none") return false;
+  if (toolChoice.type === "allowed") return toolChoice.names.length > 0;
+  return tools.length > 0 || builtins !== undefined;
 }
 
 function toSteeringState(state: TurnState, demands: Demands): SteeringState {
@@ -67,6 +68,7 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
     answers: emitter.count("content"),
     calls: emitter.count("tool-call"),
     callsBefore,
+    endsInPreamble: emitter.endsInPreamble,
     uncheckedCall: hasUncheckedCall(state),
     builtinCall: emitter.hasBuiltinCall,
     approvedCalls: (state.turn.builtins?.approved?.length ?? 0) - state.approvedRun,

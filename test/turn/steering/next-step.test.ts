@@ -1,13 +1,13 @@
 import type { TurnRepair } from "../../../src/turn/repairs.ts";
 import { expect, test } from "vitest";
-import {
-  type Cut,
-  type Decision,
-  type Demands,
-  nextStep,
-  type Outcome,
-  type SteeringState,
-} from "../../../src/turn/steering/next-step.ts";
+import type {
+  Cut,
+  Decision,
+  Demands,
+  Outcome,
+  SteeringState,
+} from "../../../src/turn/steering/decision.ts";
+import { nextStep } from "../../../src/turn/steering/next-step.ts";
 import { offeredTool } from "../../helpers/turns.ts";
 
 const DEMANDS: Demands = {
@@ -20,6 +20,7 @@ const DEMANDS: Demands = {
   prefill: false,
   moreCalls: false,
   openMissingAnswer: true,
+  continueAnnouncedCalls: true,
   singleCallConstraint: false,
 };
 
@@ -30,6 +31,7 @@ const STATE: SteeringState = {
   answers: 0,
   calls: 0,
   callsBefore: 0,
+  endsInPreamble: false,
   uncheckedCall: false,
   builtinCall: false,
   approvedCalls: 0,
@@ -160,6 +162,66 @@ const TABLE: Record<string, readonly Row[]> = {
           message: "The model ended without the answer that the response format asks for.",
         },
       },
+    },
+    {
+      why: "with a preamble and nothing else: the model may have meant to call a tool",
+      given: { endsInPreamble: true },
+      outcome: stopped,
+      decision: { type: "open-message", repair: "announced-call" },
+    },
+    {
+      why: "with a preamble, under a constraint for the whole turn",
+      given: { endsInPreamble: true, stage: "constrained-turn" },
+      outcome: stopped,
+      decision: { type: "open-message", repair: "announced-call" },
+    },
+    {
+      why: "with a preamble, and nothing is to open a missing answer: its choice of the next message is another matter",
+      given: { endsInPreamble: true, demands: { openMissingAnswer: false } },
+      outcome: stopped,
+      decision: { type: "open-message", repair: "announced-call" },
+    },
+    {
+      why: "with a preamble for the second time: the answer is opened",
+      given: { endsInPreamble: true, repaired: "announced-call" },
+      outcome: stopped,
+      decision: { type: "open-answer", repair: "missing-answer" },
+    },
+    {
+      why: "with a preamble, and no tool may be called",
+      given: { endsInPreamble: true, demands: { continueAnnouncedCalls: false } },
+      outcome: stopped,
+      decision: { type: "open-answer", repair: "missing-answer" },
+    },
+    {
+      why: "with a preamble, where only a document counts",
+      given: { endsInPreamble: true, demands: { document: true } },
+      outcome: stopped,
+      decision: { type: "open-answer", repair: "missing-answer" },
+    },
+    {
+      why: "with a preamble behind an answer",
+      given: { endsInPreamble: true, answers: 1 },
+      outcome: stopped,
+      decision: finish,
+    },
+    {
+      why: "with a preamble behind a call",
+      given: { endsInPreamble: true, calls: 1 },
+      outcome: stopped,
+      decision: finish,
+    },
+    {
+      why: "with a preamble, where a call is required anyway",
+      given: { endsInPreamble: true, demands: { requiredCalls: ["f"] } },
+      outcome: stopped,
+      decision: { type: "open-call", name: "f" },
+    },
+    {
+      why: "with a preamble behind a call that the gateway runs",
+      given: { endsInPreamble: true, builtinCall: true },
+      outcome: stopped,
+      decision: { type: "run-tool" },
     },
     {
       why: "within the analysis, after which a call is forced",
@@ -319,6 +381,18 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: { type: "check-answer" },
     },
     {
+      why: "a stop string ends a preamble, which is no announcement then",
+      given: { endsInPreamble: true },
+      outcome: { type: "stop-sequence" },
+      decision: finish,
+    },
+    {
+      why: "the limit ends a preamble, which is no announcement then",
+      given: { endsInPreamble: true },
+      outcome: { type: "out-of-tokens" },
+      decision: { type: "finish", reason: "length" },
+    },
+    {
       why: "a stop string ends the answer",
       given: { answers: 1 },
       outcome: { type: "stop-sequence" },
@@ -340,6 +414,12 @@ const TABLE: Record<string, readonly Row[]> = {
     {
       why: "a second analysis message begins: the model has had its choice",
       given: { demands: { tools: true }, repaired: "cut-reasoning" },
+      outcome: cut("reasoning-budget"),
+      decision: { type: "open-answer", repair: "cut-reasoning" },
+    },
+    {
+      why: "analysis behind an announced call: the model has had its choice",
+      given: { demands: { tools: true }, repaired: "announced-call" },
       outcome: cut("reasoning-budget"),
       decision: { type: "open-answer", repair: "cut-reasoning" },
     },
