@@ -1,7 +1,7 @@
 /** The repairs that the parser makes, by their names in metrics and records. */
 
 /**
- * Each kind of repair, and its meaning. The letters refer to the rules in `docs/harmony.md`, whose table a test compares with
+ * Each kind of repair, and its meaning. The letters refer to the rules in `docs/harmony-rules.md`, whose table a test compares with
  * this one.
  */
 export const RECOVERIES = {

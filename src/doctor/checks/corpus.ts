@@ -106,7 +106,7 @@ function judge(outcomes: readonly Outcome[]): Finding {
       verdict: "degraded",
       came,
       change:
-        "Look at the repairs in docs/harmony.md; a wrong template or heavy quantization are usual.",
+        "Look at the repairs in docs/harmony-rules.md; a wrong template or heavy quantization are usual.",
       measured,
     };
   }
