@@ -9,7 +9,7 @@
  * gateways ignore it.
  */
 import type * as z from "zod";
-import { type Store, storeKey } from "./store.ts";
+import { readMany, type Store, storeKey } from "./store.ts";
 
 export interface EntryDeps {
   readonly store: Store;
@@ -21,6 +21,8 @@ export interface EntryDeps {
 /** Rejects as the store does. */
 export interface Entries<T> {
   get(tenant: string, ...id: readonly string[]): Promise<T | undefined>;
+  /** Those that exist, by their ids. */
+  getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
   /** False: the value is too large, and the previous value is unchanged. */
   set(value: T, tenant: string, ...id: readonly string[]): Promise<boolean>;
   delete(tenant: string, ...id: readonly string[]): Promise<void>;
@@ -33,19 +35,34 @@ export function createEntries<S extends z.ZodType>(
   { store, ttlSeconds, onUnreadable }: EntryDeps,
 ): Entries<z.output<S>> {
   const newest = `v${formats.length} `;
+
+  function read(text: string): z.output<S> | undefined {
+    const version = VERSION.exec(text)?.[1];
+    const schema = formats[Number(version) - 1];
+    if (version !== undefined && schema === undefined) {
+      onUnreadable(kind, Number(version));
+      return undefined;
+    }
+    const value = schema && readStored(schema, text.slice(`v${version} `.length));
+    if (value === undefined) onUnreadable(kind);
+    return value;
+  }
+
   return {
     async get(tenant, ...id) {
       const text = await store.get(await storeKey(kind, tenant, ...id));
-      if (text === undefined) return undefined;
-      const version = VERSION.exec(text)?.[1];
-      const schema = formats[Number(version) - 1];
-      if (version !== undefined && schema === undefined) {
-        onUnreadable(kind, Number(version));
-        return undefined;
-      }
-      const value = schema && readStored(schema, text.slice(`v${version} `.length));
-      if (value === undefined) onUnreadable(kind);
-      return value;
+      return text === undefined ? undefined : read(text);
+    },
+    async getMany(tenant, ids) {
+      const keys = await Promise.all(ids.map((id) => storeKey(kind, tenant, id)));
+      const texts = await readMany(store, keys);
+      return new Map(
+        ids.flatMap((id, at) => {
+          const text = texts.get(keys[at] ?? "");
+          const value = text === undefined ? undefined : read(text);
+          return value === undefined ? [] : [[id, value] as const];
+        }),
+      );
     },
     async set(value, tenant, ...id) {
       const key = await storeKey(kind, tenant, ...id);

@@ -12,5 +12,8 @@ export function createForgivingStore(store: GuardedStore): Store {
     set: (key, value, ttlSeconds, tenant) =>
       store.set(key, value, ttlSeconds, tenant).catch(() => false),
     delete: (key) => store.delete(key).catch(() => {}),
+    ...(store.getMany !== undefined && {
+      getMany: async (keys) => (await store.getMany?.(keys).catch(() => undefined)) ?? new Map(),
+    }),
   };
 }

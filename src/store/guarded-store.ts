@@ -7,7 +7,7 @@
  */
 import { byteLength } from "./byte-length.ts";
 import { StoreError, StoreRefusal } from "./store-error.ts";
-import type { Store } from "./store.ts";
+import { readMany, type Store } from "./store.ts";
 
 export type StoreOperation = "get" | "set" | "delete";
 
@@ -32,6 +32,7 @@ export interface GuardOptions {
 export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
   readonly staleMs: number;
+  readonly paceMs: number;
   /**
    * Rejects if reading or writing is known to fail. Costs nothing while the store works: only after a failure does it
    * send a request, to find out whether the store works again.
@@ -58,6 +59,7 @@ interface Circuit {
 
 export function createGuardedStore(store: Store, options: GuardOptions): GuardedStore {
   const { timeoutMs, maxEntryBytes = Infinity, now, onFailure, onRecovery } = options;
+  const writeTimeoutMs = timeoutMs + (store.writeWaitMs ?? 0);
   const reads: Circuit = { isFailing: false, outages: 0, restUntil: -Infinity };
   const writes: Circuit = { ...reads };
   /** The last reported failure; undefined once its end has been reported. */
@@ -68,17 +70,18 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     operation: StoreOperation,
     ask: () => Promise<T>,
   ): Promise<T> {
+    const limitMs = circuit === reads ? timeoutMs : writeTimeoutMs;
     if (now() < circuit.restUntil) {
       onFailure(operation, "resting");
       throw unavailable();
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<typeof LATE>((resolve) => {
-      timer = setTimeout(() => resolve(LATE), timeoutMs);
+    const timeout = new Promise<typeof LATE>((resolve) => {
+      timer = setTimeout(() => resolve(LATE), limitMs);
     });
     let result: T | typeof LATE;
     try {
-      result = await Promise.race([ask(), late]);
+      result = await Promise.race([ask(), timeout]);
     } catch (error) {
       failed(circuit, operation, error instanceof StoreRefusal ? "refused" : "error", error);
       throw unavailable(error);
@@ -86,7 +89,8 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
       clearTimeout(timer);
     }
     if (result === LATE) {
-      failed(circuit, operation, "timeout");
+      const late = new Error(`There was no answer within ${limitMs} ms (setting storeTimeoutMs).`);
+      failed(circuit, operation, "timeout", late);
       throw unavailable();
     }
     succeeded(circuit);
@@ -122,7 +126,12 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
   return {
     maxEntryBytes,
     staleMs: store.staleMs ?? 0,
+    paceMs: store.paceMs ?? 0,
     get,
+    // Elsewhere each entry is an operation of its own: one that cannot be read costs no other.
+    ...(store.getMany !== undefined && {
+      getMany: (keys: readonly string[]) => attempt(reads, "get", () => readMany(store, keys)),
+    }),
     async set(key, value, ttlSeconds, tenant) {
       if (!fits(value, maxEntryBytes)) return false;
       return set(key, value, ttlSeconds, tenant);

@@ -1,5 +1,4 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
-import type { SampledStep } from "../turn/sampled/sampled-step.ts";
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
@@ -7,6 +6,7 @@ import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-step
 import { toKeptCall } from "./kept-call.ts";
 import type { KeptReasoning } from "./kept-reasoning.ts";
 import type { ReasoningCipher } from "./reasoning-cipher.ts";
+import { toStoredStep } from "./stored-step.ts";
 
 export interface KeepOptions {
   readonly tenant: string;
@@ -22,16 +22,15 @@ export interface KeepOptions {
 export interface KeepDeps {
   readonly cipher: ReasoningCipher;
   /** Never rejects. */
-  readonly write: (callId: string, reasoning: KeptReasoning) => Promise<unknown>;
-  /** Never rejects. */
-  readonly writeSampled: (callId: string, step: SampledStep) => Promise<unknown>;
+  readonly write: (callId: string, kept: KeptReasoning) => Promise<unknown>;
 }
 
-/** A call of the client's, and what stood before it. */
+/** A call of the client's, what stood before it, and the ids it was sampled as. */
 interface KeptStep {
   readonly id: string;
   readonly before: string[][];
   readonly tools?: PlacedCall[];
+  sampled?: string;
 }
 
 type Start = Extract<TurnEvent, { type: "part-start" }>;
@@ -50,8 +49,8 @@ export class TurnReasoning {
   /** Calls that the gateway ran since the client's last call. */
   #tools: PlacedCall[] = [];
   #lastStep: KeptStep | undefined;
-  /** Resolves when `#lastStep` is stored. */
-  #writing: Promise<unknown> | undefined;
+  /** `#lastStep` is still to be stored: its call has not ended. */
+  #isCallOpen = false;
   #hasRun = false;
 
   constructor(options: KeepOptions, deps: KeepDeps) {
@@ -67,6 +66,11 @@ export class TurnReasoning {
     };
   }
 
+  /** After the last event. A client that knows the id of a call may come back with it, even if the turn broke off within it. */
+  async leave(): Promise<void> {
+    if (this.#isCallOpen && this.#lastStep) await this.#write(this.#lastStep, []);
+  }
+
   /** Takes note of an event. Returns it, or a copy with encrypted text, when it may be delivered. */
   pass(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
     switch (event.type) {
@@ -76,7 +80,7 @@ export class TurnReasoning {
         if (this.#part?.kind === "reasoning") this.#text += event.text;
         return event;
       case "part-end":
-        if (this.#part?.kind === "tool-call") return this.#endCall(this.#part.id, event);
+        if (this.#part?.kind === "tool-call") return this.#endCall(event);
         return this.#part?.kind === "reasoning" ? this.#endReasoning(event) : event;
       case "start":
       case "prefill":
@@ -102,14 +106,17 @@ export class TurnReasoning {
     if (part.kind !== "tool-call") return event;
     const step = this.#endStep(part.id);
     this.#lastStep = step;
-    this.#writing = this.#write(step, []);
+    this.#isCallOpen = true;
     return this.#options.carry && this.#hasRun ? this.#sealStep(event, step) : event;
   }
 
-  /** Delivered once all of it is stored. */
-  #endCall(id: string, { sampled, ...event }: End): TurnEvent | Promise<TurnEvent> {
-    const writing = [this.#writing, sampled && this.#deps.writeSampled(id, sampled)];
-    return Promise.all(writing.filter((each) => each !== undefined)).then(() => event);
+  /** Delivered once all of it is stored, by one write: stores limit how often a key is written. */
+  #endCall({ sampled, ...event }: End): TurnEvent | Promise<TurnEvent> {
+    this.#isCallOpen = false;
+    const step = this.#lastStep;
+    if (step === undefined) return event;
+    if (sampled) step.sampled = toStoredStep(sampled);
+    return this.#write(step, []).then(() => event);
   }
 
   #endReasoning(event: End): TurnEvent | Promise<TurnEvent> {

@@ -2,25 +2,31 @@
  * Cloudflare's KV as a store, for Workers.
  *
  * KV is eventually consistent: another location may see an entry up to a minute late, so a loop whose requests move
- * between locations can miss what was kept. Entries live for a minute at least, whatever their TTL.
+ * between locations can miss what was kept. It takes one write a second for each key, and a thousand operations in one
+ * invocation, of which a read of a hundred keys is one. Entries live for a minute at least, whatever their TTL.
  */
+import { sleep } from "../streams/timers.ts";
 import { StoreRefusal } from "./store-error.ts";
 import type { Store } from "./store.ts";
 
 /** The part of a KV namespace that is used. */
 export interface KvNamespace {
   get(key: string): Promise<string | null>;
+  get(keys: string[]): Promise<ReadonlyMap<string, string | null>>;
   put(key: string, value: string, options?: { expirationTtl?: number }): Promise<void>;
   delete(key: string): Promise<void>;
 }
 
 export function isKvNamespace(value: unknown): value is KvNamespace {
+  return hasMethods(value, ["get", "put", "delete"]);
+}
+
+/** Whether it is a binding with these methods. */
+export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return (
     typeof value === "object" &&
     value !== null &&
-    ["get", "put", "delete"].every((name) => {
-      return typeof Reflect.get(value, name) === "function";
-    })
+    names.every((name) => typeof Reflect.get(value, name) === "function")
   );
 }
 
@@ -28,15 +34,30 @@ export function isKvNamespace(value: unknown): value is KvNamespace {
 const SHORTEST_TTL_SECONDS = 60;
 /** Each location caches what it has read, misses included. */
 const CACHE_MS = 60_000;
+/** An entry that its location has not cached comes from far away. */
+const TIMEOUT_MS = 3000;
+/** KV takes one write of a key in this time. */
+const WRITE_EVERY_MS = 1000;
+/** Another location may have written the key within the second, so a write may be refused although it has waited. */
+const MAX_WRITE_WAIT_MS = 3 * WRITE_EVERY_MS;
+/** A background response of half an hour then takes fewer operations than one invocation has. */
+const PACE_MS = 2000;
+/** KV reads no more keys at once. */
+const MAX_KEYS = 100;
 
 /**
  * @example
  * ```ts
  * import { createKvStore } from "harmony-gateway";
  *
+ * // On Workers: createKvStore(env.STORE)
  * const values = new Map<string, string>();
+ * const get = async (keys: string | string[]): Promise<any> =>
+ *   typeof keys === "string"
+ *     ? (values.get(keys) ?? null)
+ *     : new Map(keys.map((key) => [key, values.get(key) ?? null]));
  * const store = createKvStore({
- *   get: async (key) => values.get(key) ?? null,
+ *   get,
  *   put: async (key, value) => void values.set(key, value),
  *   delete: async (key) => void values.delete(key),
  * });
@@ -45,17 +66,79 @@ const CACHE_MS = 60_000;
  * ```
  */
 export function createKvStore(namespace: KvNamespace): Store {
+  const waitForTurn = createWriteTurns();
+
+  async function write(key: string, ask: () => Promise<void>): Promise<void> {
+    await waitForTurn(key);
+    try {
+      await answered(ask);
+    } catch (error) {
+      if (!(error instanceof StoreRefusal) || error.code !== TOO_OFTEN) throw error;
+      await waitForTurn(key);
+      await answered(ask);
+    }
+  }
+
+  async function getMany(keys: readonly string[]): Promise<[string, string | null][]> {
+    try {
+      return [...(await answered(() => namespace.get([...keys])))];
+    } catch (error) {
+      const isTooLarge = error instanceof StoreRefusal && error.code === TOO_LARGE;
+      if (!isTooLarge || keys.length < 2) throw error;
+      const half = keys.length >> 1;
+      const halves = [keys.slice(0, half), keys.slice(half)];
+      return (await Promise.all(halves.map(getMany))).flat();
+    }
+  }
+
   return {
     staleMs: CACHE_MS,
+    timeoutMs: TIMEOUT_MS,
+    writeWaitMs: MAX_WRITE_WAIT_MS,
+    paceMs: PACE_MS,
     get: async (key) => (await answered(() => namespace.get(key))) ?? undefined,
+    async getMany(keys) {
+      const slices: Promise<[string, string | null][]>[] = [];
+      for (let at = 0; at < keys.length; at += MAX_KEYS) {
+        slices.push(getMany(keys.slice(at, at + MAX_KEYS)));
+      }
+      const values = (await Promise.all(slices)).flat();
+      return new Map(values.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+    },
     async set(key, value, ttlSeconds) {
       const expirationTtl = Math.max(ttlSeconds, SHORTEST_TTL_SECONDS);
-      await answered(() => namespace.put(key, value, { expirationTtl }));
+      await write(key, () => namespace.put(key, value, { expirationTtl }));
       return true;
     },
-    delete: (key) => answered(() => namespace.delete(key)),
+    delete: (key) => write(key, () => namespace.delete(key)),
   };
 }
+
+/**
+ * Gives each write of a key a second of its own, in the order in which they were asked for. Each waits by a timer of its own:
+ * on Workers, a request cannot wait for the timer of another one.
+ */
+function createWriteTurns(): (key: string) => Promise<void> {
+  /** The latest turn of each key, in the order in which the turns were given. */
+  const turns = new Map<string, number>();
+  return async (key) => {
+    const now = Date.now();
+    for (const [oldest, turn] of turns) {
+      if (turn + WRITE_EVERY_MS > now) break;
+      turns.delete(oldest);
+    }
+    const turn = Math.max(now, (turns.get(key) ?? -Infinity) + WRITE_EVERY_MS);
+    if (turn - now > MAX_WRITE_WAIT_MS) {
+      throw new StoreRefusal(TOO_OFTEN, "KV takes one write a second for each key.");
+    }
+    turns.delete(key);
+    turns.set(key, turn);
+    if (turn > now) await sleep(turn - now);
+  };
+}
+
+const TOO_OFTEN = "429";
+const TOO_LARGE = "413";
 
 /** One key is written too often, or one invocation has used up its operations: no outage for others. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

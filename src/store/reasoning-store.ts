@@ -8,7 +8,6 @@
  *
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
-import * as z from "zod";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {
@@ -35,25 +34,39 @@ import { type KeptReasoning, keptReasoning } from "./kept-reasoning.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
 import { readStep } from "./read-step.ts";
-import { toStoredStep } from "./stored-step.ts";
 import type { ReadStep } from "../turn/sampled/put-back.ts";
 
 export interface ReasoningStore {
   /**
-   * Passes the events on. Reasoning is stored when the following call begins, and the call's `part-end` is
+   * Passes the events on. Reasoning is stored when the following call ends, and the call's `part-end` is
    * delivered only after that. With `seal`, reasoning parts end with their encrypted text.
    */
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
-  /** The reasoning for each step of a running loop, in the same order. Never rejects. */
-  restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
-  /** By call id: the steps that ended with these calls, the latest of them, as they were sampled. Never rejects. */
-  sampledSteps(tenant: string, callIds: readonly string[]): Promise<SampledSteps>;
+  /** What is stored for these calls, the latest of them. One read for a whole loop. Never rejects. */
+  readCalls(tenant: string, callIds: readonly string[]): Promise<StoredCalls>;
+  /**
+   * The reasoning for each step of a running loop, in the same order. Never rejects.
+   *
+   * @param stored what is stored for their calls. Absent: it is read.
+   */
+  restore(
+    tenant: string,
+    steps: readonly LoopStep[],
+    stored?: StoredCalls,
+  ): Promise<RestoredStep[]>;
   /** Decrypts the `sealed` of a reasoning part that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
   /** The same for a call that the gateway ran. Undefined: it is not one of this tenant's. */
   openCall(tenant: string, sealed: string): Promise<KeptCall | undefined>;
   /** The same where either may stand. Undefined: neither. */
   openEither(tenant: string, sealed: string): Promise<string | KeptCall | undefined>;
+}
+
+export interface StoredCalls {
+  /** By call id. */
+  readonly reasoning: ReadonlyMap<string, CallReasoning>;
+  /** The steps that ended with these calls, as they were sampled. */
+  readonly sampled: SampledSteps;
 }
 
 export interface RestoredStep {
@@ -76,15 +89,13 @@ export interface ReasoningStoreDeps {
   readonly onUnreadable: EntryDeps["onUnreadable"];
 }
 
-/** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
+/** Maximum calls looked up for one request, latest first. */
 const MAX_LOOKUPS = 1000;
 
 /** By call id. */
 export type SampledSteps = ReadonlyMap<string, ReadStep | "damaged">;
 
-const NO_STEPS: SampledSteps = new Map();
-
-const sampledStep = z.lazy(() => z.string());
+const NONE_STORED: StoredCalls = { reasoning: new Map(), sampled: new Map() };
 
 const NO_REASONING: CallReasoning = { before: [], after: [] };
 
@@ -95,46 +106,44 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
 class CallReasoningStore implements ReasoningStore {
   readonly #deps: ReasoningStoreDeps;
   readonly #kept: Entries<KeptReasoning>;
-  readonly #sampled: Entries<string>;
 
   constructor(deps: ReasoningStoreDeps) {
     this.#deps = deps;
     this.#kept = createEntries(REASONING_PURPOSE, [keptReasoning], deps);
-    this.#sampled = createEntries("sampled", [sampledStep], deps);
   }
 
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent> {
     const turn = new TurnReasoning(options, {
       cipher: this.#deps.cipher,
-      write: (callId, reasoning) => this.#kept.set(reasoning, options.tenant, callId),
-      writeSampled: (callId, step) => this.#sampled.set(toStoredStep(step), options.tenant, callId),
+      write: (callId, kept) => this.#kept.set(kept, options.tenant, callId),
     });
-    return createPushStream((consumer) => consume(events, turn.relayTo(consumer)));
+    return createPushStream((consumer) =>
+      consume(events, turn.relayTo(consumer)).finally(() => turn.leave()),
+    );
   }
 
-  async restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]> {
-    let lookups = MAX_LOOKUPS;
-    const restored: Promise<RestoredStep>[] = [];
-    for (const step of steps.toReversed()) {
-      const mayLookUp = step.callIds.length <= lookups;
-      if (mayLookUp) lookups -= step.callIds.length;
-      restored.push(this.#restoreStep(tenant, step, mayLookUp));
-    }
-    const all = (await Promise.all(restored)).toReversed();
+  async readCalls(tenant: string, callIds: readonly string[]): Promise<StoredCalls> {
+    const ids = [...new Set(callIds)].slice(-MAX_LOOKUPS);
+    if (ids.length === 0) return NONE_STORED;
+    const reasoning = await this.#kept.getMany(tenant, ids);
+    const sampled = [...reasoning].flatMap(([id, { sampled: step }]) =>
+      step === undefined ? [] : [[id, readStep(step, tenant)] as const],
+    );
+    return { reasoning, sampled: new Map(sampled) };
+  }
+
+  async restore(
+    tenant: string,
+    steps: readonly LoopStep[],
+    stored?: StoredCalls,
+  ): Promise<RestoredStep[]> {
+    const ids = () => steps.flatMap(({ callIds }) => callIds.filter((id) => id !== undefined));
+    const { reasoning } = stored ?? (await this.readCalls(tenant, ids()));
+    const all = await Promise.all(
+      steps.map((step) => this.#restoreStep(tenant, step, toKnown(step, reasoning))),
+    );
     for (const { outcome } of all) if (outcome) this.#deps.onRestored(outcome);
     return all;
-  }
-
-  async sampledSteps(tenant: string, callIds: readonly string[]): Promise<SampledSteps> {
-    const ids = [...new Set(callIds)].slice(-MAX_LOOKUPS);
-    if (ids.length === 0) return NO_STEPS;
-    const stored = await Promise.all(ids.map((id) => this.#sampled.get(tenant, id)));
-    return new Map(
-      ids.flatMap((id, index) => {
-        const step = stored[index];
-        return step === undefined ? [] : [[id, readStep(step, tenant)] as const];
-      }),
-    );
   }
 
   async open(tenant: string, sealed: string): Promise<OpenedSeal> {
@@ -155,8 +164,13 @@ class CallReasoningStore implements ReasoningStore {
     return opened.type === "call" ? opened.call : undefined;
   }
 
-  async #restoreStep(tenant: string, step: LoopStep, mayLookUp: boolean): Promise<RestoredStep> {
-    if (step.sent.length > 0) return this.#confirmSent(tenant, step, mayLookUp);
+  /** @param known what is stored of each call. */
+  async #restoreStep(
+    tenant: string,
+    step: LoopStep,
+    known: readonly (CallReasoning | undefined)[],
+  ): Promise<RestoredStep> {
+    if (step.sent.length > 0) return this.#confirmSent(tenant, step, known);
 
     const { texts: carried, steps, complete } = await this.#readCarried(tenant, step.sealed);
     if (complete && steps.size > 0) {
@@ -164,7 +178,6 @@ class CallReasoningStore implements ReasoningStore {
     }
     if (complete) return { reasoning: [beforeAllTexts(carried)], outcome: "sealed" };
 
-    const known = await this.#readAll(tenant, step, mayLookUp);
     const found = known.map((each) => each ?? NO_REASONING);
     if (known.length > 0 && !known.includes(undefined)) {
       const isEmpty = toTexts(found).length === 0 && found.every(({ tools }) => !tools?.length);
@@ -180,8 +193,11 @@ class CallReasoningStore implements ReasoningStore {
    * into messages, and complete even if the client has only the end. `openai`'s stream helper keeps only the
    * last delta of an unknown field.
    */
-  async #confirmSent(tenant: string, step: LoopStep, mayLookUp: boolean): Promise<RestoredStep> {
-    const all = await this.#readAll(tenant, step, mayLookUp);
+  async #confirmSent(
+    tenant: string,
+    step: LoopStep,
+    all: readonly (CallReasoning | undefined)[],
+  ): Promise<RestoredStep> {
     const known = all.filter((each) => each !== undefined);
     const sentText = step.sent.join(REASONING_SEPARATOR);
     const keptText = toTexts(known).join(REASONING_SEPARATOR);
@@ -203,19 +219,13 @@ class CallReasoningStore implements ReasoningStore {
     if (entry.type === "refused") this.#deps.onSealRefused(entry.reason);
     return entry;
   }
+}
 
-  /** The stored reasoning of each call. */
-  #readAll(
-    tenant: string,
-    { callIds }: LoopStep,
-    mayLookUp: boolean,
-  ): Promise<(CallReasoning | undefined)[]> {
-    return Promise.all(
-      callIds.map(async (id) =>
-        mayLookUp && id !== undefined ? this.#kept.get(tenant, id) : undefined,
-      ),
-    );
-  }
+function toKnown(
+  { callIds }: LoopStep,
+  stored: ReadonlyMap<string, CallReasoning>,
+): (CallReasoning | undefined)[] {
+  return callIds.map((id) => (id === undefined ? undefined : stored.get(id)));
 }
 
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];

@@ -40,6 +40,9 @@ export function toMemoryStore(settings: Settings): Store {
   return createMemoryStore({ ...limits, quotaOf, now: () => performance.now() });
 }
 
+/** Maximum wait for a store in this process, on its machine or near it. */
+export const DEFAULT_TIMEOUT_MS = 500;
+
 /** Default: an entry may take one eighth of the store. */
 const ENTRY_SHARE = 8;
 
@@ -53,7 +56,7 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
   const { log, meters } = deps;
   let failing = false;
   return createGuardedStore(store, {
-    timeoutMs: settings.storeTimeoutMs,
+    timeoutMs: settings.storeTimeoutMs ?? store.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxEntryBytes: maxEntryBytes(settings),
     now: deps.now,
     onFailure(operation, failure, error) {

@@ -10,8 +10,37 @@ export interface Store {
    */
   set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean>;
   delete(key: string): Promise<void>;
+  /**
+   * The entries that exist, by their keys: all of them for the price of a few reads. Absent: nothing is saved by asking for
+   * many at once.
+   */
+  getMany?(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** How long reads may miss what was written elsewhere, in milliseconds. Absent: they do not. */
   readonly staleMs?: number;
+  /** How long an answer may take where the settings do not say. Absent: half a second. */
+  readonly timeoutMs?: number;
+  /** How long a write may have to wait for an earlier one of the same key, in milliseconds. Absent: not at all. */
+  readonly writeWaitMs?: number;
+  /**
+   * How far apart the repeated reads and writes of one piece of work should be, in milliseconds, because the platform counts
+   * and limits them. Absent: as close as they are useful.
+   */
+  readonly paceMs?: number;
+}
+
+/** The entries that exist, by their keys. */
+export async function readMany(
+  store: Pick<Store, "get" | "getMany">,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (store.getMany !== undefined) return store.getMany(keys);
+  const values = await Promise.all(keys.map((key) => store.get(key)));
+  return new Map(
+    keys.flatMap((key, at) => {
+      const value = values[at];
+      return value === undefined ? [] : [[key, value] as const];
+    }),
+  );
 }
 
 /** What a store returns for an entry that is not text, or not what was stored under its key. No kind of entry accepts it. */

@@ -9,8 +9,9 @@ export function watchReasoning(
 ): ReasoningStore {
   return {
     keep: (events, options) => store.keep(events, options),
-    async restore(tenant, steps) {
-      const restored = await store.restore(tenant, steps);
+    readCalls: (tenant, callIds) => store.readCalls(tenant, callIds),
+    async restore(tenant, steps, stored) {
+      const restored = await store.restore(tenant, steps, stored);
       for (const { reasoning, outcome } of restored) {
         if (outcome !== "sealed" && outcome !== "stored") continue;
         for (const text of toTexts(reasoning)) note(tenant, text, outcome);
@@ -22,7 +23,6 @@ export function watchReasoning(
       if (opened.opened) note(tenant, opened.text, "sealed");
       return opened;
     },
-    sampledSteps: (tenant, callIds) => store.sampledSteps(tenant, callIds),
     openCall: (tenant, sealed) => store.openCall(tenant, sealed),
     async openEither(tenant, sealed) {
       const opened = await store.openEither(tenant, sealed);

@@ -1,7 +1,9 @@
 /**
  * Cloudflare's KV with the rules that it has in production, which its local simulation leaves out: a key is written at most once
- * a second, each location caches what it has read for a minute, misses included, and one invocation has a thousand operations.
+ * a second, each location caches what it has read for a minute, misses included, and one invocation has a thousand operations,
+ * of which a read of up to a hundred keys is one.
  */
+import { sleep } from "../../src/streams/timers.ts";
 import type { KvNamespace } from "../../src/store/kv-store.ts";
 
 export interface SimulatedKv {
@@ -11,6 +13,8 @@ export interface SimulatedKv {
   beginInvocation(): void;
   /** Operations of this invocation so far. */
   readonly operations: number;
+  /** Writes so far, rejected ones included. */
+  readonly writes: number;
   /** Messages of the rejections so far. */
   readonly rejected: readonly string[];
 }
@@ -21,13 +25,20 @@ const MAX_OPERATIONS = 1000;
 const SHORTEST_TTL_SECONDS = 60;
 const MAX_VALUE_BYTES = 25 * 1024 * 1024;
 const MAX_KEY_BYTES = 512;
+const MAX_KEYS = 100;
+const MAX_BULK_BYTES = 25 * 1024 * 1024;
 
-/** Times are those of `Date`. */
-export function createSimulatedKv(): SimulatedKv {
+/**
+ * Times are those of `Date`.
+ *
+ * @param readMs how long a read takes that its location has not cached.
+ */
+export function createSimulatedKv({ readMs = 0 } = {}): SimulatedKv {
   const entries = new Map<string, { readonly value: string; readonly until: number }>();
   const writtenAt = new Map<string, number>();
   const rejected: string[] = [];
   let operations = 0;
+  let writes = 0;
 
   function reject(message: string): never {
     rejected.push(message);
@@ -45,6 +56,7 @@ export function createSimulatedKv(): SimulatedKv {
   }
 
   function beginWrite(operation: string, key: string): void {
+    writes += 1;
     begin(operation, key);
     const last = writtenAt.get(key) ?? -Infinity;
     if (Date.now() - last < WRITE_EVERY_MS) reject(`KV ${operation} failed: 429 Too Many Requests`);
@@ -63,6 +75,9 @@ export function createSimulatedKv(): SimulatedKv {
     get operations() {
       return operations;
     },
+    get writes() {
+      return writes;
+    },
     rejected,
     at() {
       const cache = new Map<string, { readonly value: string | null; readonly until: number }>();
@@ -71,12 +86,34 @@ export function createSimulatedKv(): SimulatedKv {
         cache.set(key, { value, until: Date.now() + CACHE_MS });
         return value;
       };
+      const isCached = (key: string) => (cache.get(key)?.until ?? -Infinity) > Date.now();
+      const read = (key: string) =>
+        isCached(key) ? (cache.get(key)?.value ?? null) : remember(key);
+
+      function get(key: string): Promise<string | null>;
+      function get(keys: string[]): Promise<ReadonlyMap<string, string | null>>;
+      async function get(asked: string | string[]): Promise<any> {
+        const keys = typeof asked === "string" ? [asked] : asked;
+        const operation = typeof asked === "string" ? "GET" : "GET_BULK";
+        if (keys.length > MAX_KEYS) {
+          reject(`KV ${operation} failed: 400 You can request a maximum of 100 keys`);
+        }
+        begin(operation, keys[0] ?? "");
+        if (readMs > 0 && !keys.every(isCached)) await sleep(readMs);
+        if (typeof asked === "string") return read(asked);
+        const values = new Map(keys.map((key) => [key, read(key)]));
+        const bytes = [...values.values()].reduce(
+          (sum, each) => sum + Buffer.byteLength(each ?? ""),
+          0,
+        );
+        if (bytes > MAX_BULK_BYTES) {
+          reject("KV GET_BULK failed: 413 Total size of request exceeds the limit of 25MB");
+        }
+        return values;
+      }
+
       return {
-        async get(key) {
-          begin("GET", key);
-          const cached = cache.get(key);
-          return cached !== undefined && cached.until > Date.now() ? cached.value : remember(key);
-        },
+        get,
         async put(key, value, { expirationTtl = Infinity } = {}) {
           if (expirationTtl < SHORTEST_TTL_SECONDS) {
             reject(

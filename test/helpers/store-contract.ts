@@ -1,6 +1,6 @@
 /** What the gateway expects of every store. */
 import { expect, test } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import { readMany, type Store } from "../../src/store/store.ts";
 
 export interface StoreUnderTest {
   /** An empty store, or one in which no other test has used `key`. */
@@ -74,6 +74,25 @@ export function testStoreContract({ open, pass }: StoreUnderTest): void {
     await Promise.all(numbers.map((n) => store.set(key + n, `v${n}`, 3600, "alice")));
     expect(await Promise.all(numbers.map((n) => store.get(key + n)))).toEqual(
       numbers.map((n) => `v${n}`),
+    );
+  });
+
+  test("many entries are read at once, and those that are missing are left out", async () => {
+    const [store, key] = [await open(), newKey()];
+    const keys = Array.from({ length: 250 }, (_, n) => key + n);
+    const kept = keys.filter((_, n) => n % 2 === 0);
+    await Promise.all(kept.map((each) => store.set(each, `v${each}`, 3600, "alice")));
+    expect(await readMany(store, keys)).toEqual(new Map(kept.map((each) => [each, `v${each}`])));
+  });
+
+  test("entries that are too large to be read at once are read nevertheless", async () => {
+    const [store, key] = [await open(), newKey()];
+    const large = "x".repeat(7_000_000);
+    const keys = Array.from({ length: 5 }, (_, n) => key + n);
+    for (const each of keys) expect(await store.set(each, large, 3600, "alice")).toBe(true);
+    const values = await readMany(store, keys);
+    expect([...values].map(([name, value]) => [name, value.length])).toEqual(
+      keys.map((each) => [each, large.length]),
     );
   });
 

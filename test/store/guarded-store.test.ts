@@ -73,7 +73,9 @@ test("an operation of a store that does not answer times out", async () => {
     expect(reported).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await asked).toEqual(UNAVAILABLE);
-    expect(reported).toEqual(["get timeout"]);
+    expect(reported).toEqual([
+      "get timeout There was no answer within 20 ms (setting storeTimeoutMs).",
+    ]);
   } finally {
     vi.useRealTimers();
   }

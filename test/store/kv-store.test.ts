@@ -45,7 +45,7 @@ test.each([
 ])("an entry for %i seconds expires after %i", async (ttl, expected) => {
   const asked: unknown[] = [];
   const store = createKvStore({
-    get: (key) => namespace.get(key),
+    get: namespace.get.bind(namespace),
     put: (key, value, options) => {
       asked.push(options?.expirationTtl);
       return namespace.put(key, value, options);

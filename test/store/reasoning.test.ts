@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { createMeters } from "../../src/telemetry/meters.ts";
@@ -43,6 +43,26 @@ test("a store's failures are logged when they begin and end, and each is counted
   ]);
   expect(metrics()).toContain('store_failures_total{operation="get",failure="error"} 3\n');
   expect(metrics()).toContain('store_failures_total{operation="get",failure="resting"} 2\n');
+});
+
+test("a store that answers too late is logged with the setting to raise", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { deps, logged } = watching();
+  const never = { ...memory(), get: () => new Promise<undefined>(() => {}), timeoutMs: 3000 };
+  const withDefault = watchStore(never, testSettings(), deps)
+    .get("a")
+    .catch(() => {});
+  await vi.advanceTimersByTimeAsync(3000);
+  await withDefault;
+  const withSetting = watchStore(never, testSettings({ storeTimeoutMs: 20 }), deps);
+  const late = withSetting.get("a").catch(() => {});
+  await vi.advanceTimersByTimeAsync(20);
+  await late;
+  expect(logged.map(({ message }) => message)).toEqual([
+    "There was no answer within 3000 ms (setting storeTimeoutMs).",
+    "There was no answer within 20 ms (setting storeTimeoutMs).",
+  ]);
 });
 
 describe("encryption keys", () => {

@@ -133,16 +133,14 @@ async function restoreReasoning(
 ) {
   const steps = runningSteps(request.messages);
   const callIds = [...steps.values()].toReversed().flatMap((step) => step.callIds);
-  const [found, sampled] = await Promise.all([
-    reasoning.restore(tenant, [...steps.values()]),
-    reasoning.sampledSteps(
-      tenant,
-      callIds.filter((id) => id !== undefined),
-    ),
-  ]);
+  const stored = await reasoning.readCalls(
+    tenant,
+    callIds.filter((id) => id !== undefined),
+  );
+  const found = await reasoning.restore(tenant, [...steps.values()], stored);
   return {
     restored: new Map([...steps.keys()].map((key, at) => [key, found[at]?.reasoning ?? []])),
-    sampled,
+    sampled: stored.sampled,
     outcome: worstOutcome(found),
   };
 }

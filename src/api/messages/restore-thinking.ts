@@ -32,7 +32,7 @@ export interface RestoredHistory {
 }
 
 export interface RestoreDeps {
-  readonly reasoning: Pick<ReasoningStore, "openCall" | "openEither" | "restore" | "sampledSteps">;
+  readonly reasoning: Pick<ReasoningStore, "openCall" | "openEither" | "readCalls" | "restore">;
   /** Counts outcomes that the reasoning store does not report. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
@@ -58,10 +58,8 @@ export async function restoreThinking(
     callIds: [step.callId],
   }));
   const callIds = opened.flatMap(({ step }) => (step.callId === undefined ? [] : [step.callId]));
-  const [found, sampled] = await Promise.all([
-    deps.reasoning.restore(tenant, lookups),
-    deps.reasoning.sampledSteps(tenant, callIds),
-  ]);
+  const kept = await deps.reasoning.readCalls(tenant, callIds);
+  const found = await deps.reasoning.restore(tenant, lookups, kept);
   const stored = new Map(missing.map(({ step }, index) => [step, found[index]]));
 
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
@@ -76,15 +74,15 @@ export async function restoreThinking(
     }),
   );
   for (const { step, parts: restored, outcome } of opened) {
-    const kept = stored.get(step);
-    const [around] = kept?.outcome === "stored" ? kept.reasoning : [];
+    const looked = stored.get(step);
+    const [around] = looked?.outcome === "stored" ? looked.reasoning : [];
     parts.set(
       step,
       around ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around) : restored,
     );
     // The reasoning store has already counted what it looked up.
-    if (kept === undefined && outcome) deps.onRestored(outcome);
-    outcomes.push({ outcome: kept === undefined ? outcome : kept.outcome });
+    if (looked === undefined && outcome) deps.onRestored(outcome);
+    outcomes.push({ outcome: looked === undefined ? outcome : looked.outcome });
   }
   return {
     entries: entries.map((entry, index) =>
@@ -93,7 +91,7 @@ export async function restoreThinking(
         : entry,
     ),
     outcome: worstOutcome(outcomes),
-    sampled,
+    sampled: kept.sampled,
   };
 }
 

@@ -13,6 +13,8 @@ import { keepResponse } from "./run.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface BackgroundWriter {
+  /** How many pieces of events are stored. */
+  readonly pieces: number;
   /** Events to be written with the next pieces. */
   add(events: readonly ResponseEvent[]): void;
   /** Writes one piece of the events that wait. Rejects when the store fails; the events stay for the next attempt. */
@@ -65,6 +67,9 @@ export function createBackgroundWriter(
   }
 
   return {
+    get pieces() {
+      return pieces;
+    },
     add(events) {
       waiting.push(...events);
     },

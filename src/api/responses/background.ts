@@ -1,8 +1,8 @@
 /**
  * Background responses: started, polled, followed and cancelled.
  *
- * The process that runs one writes to the store while it runs: the events, the response when it has changed, and every second
- * a heartbeat. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
+ * The process that runs one writes to the store while it runs: the events, the response when it has changed, and a heartbeat
+ * every second, or less often where the platform counts operations. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
  * reported as failed by those who see its heartbeat stop.
  */
 import * as z from "zod";
@@ -13,7 +13,7 @@ import type { Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
-import { createBackgroundWriter } from "./background-writer.ts";
+import { type BackgroundWriter, createBackgroundWriter } from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
 import { createHeartbeatWatch, type HeartbeatWatch } from "./heartbeat-watch.ts";
 import type { PreparedResponse } from "./prepare.ts";
@@ -53,6 +53,7 @@ const cancelMark = z.lazy(() => z.literal("cancelled"));
 interface Running {
   readonly tenant: string;
   readonly abort: AbortController;
+  readonly writer: BackgroundWriter;
   readonly ended: Promise<void>;
 }
 
@@ -97,7 +98,7 @@ class BackgroundResponses implements Background {
       .catch(ignoreStoreFailure)
       .finally(() => this.#running.delete(prepared.id));
     // Counted before the store has answered, so that concurrent requests cannot exceed the limit.
-    this.#running.set(prepared.id, { tenant, abort, ended });
+    this.#running.set(prepared.id, { tenant, abort, writer, ended });
     context.shutdown.track(ended);
     await accepted;
     return { ended };
@@ -105,7 +106,7 @@ class BackgroundResponses implements Background {
 
   async read(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await this.#context.responses.get(tenant, id);
-    if (entry === undefined || this.#runsHere(tenant, id)) return entry;
+    if (entry === undefined || this.#runningHere(tenant, id)) return entry;
     if (!isInFlight(entry.response)) {
       this.#heartbeats.forget(id);
       return entry;
@@ -127,9 +128,9 @@ class BackgroundResponses implements Background {
       {
         log: this.#log,
         read: (tenant, each) => this.read(tenant, each),
-        runsHere: (each) => this.#runsHere(client.tenant, each),
+        piecesHere: (each) => this.#runningHere(client.tenant, each)?.writer.pieces,
         clock,
-        staleMs: store.staleMs,
+        store,
       },
     );
   }
@@ -144,8 +145,8 @@ class BackgroundResponses implements Background {
     if (!isInFlight(entry.response)) {
       throw new RequestError(`The response ${id} has already ended: ${entry.response.status}.`);
     }
-    const own = this.#running.get(id);
-    if (own?.tenant === tenant) {
+    const own = this.#runningHere(tenant, id);
+    if (own !== undefined) {
       own.abort.abort();
       await own.ended;
       return (await this.read(tenant, id)) ?? entry;
@@ -154,8 +155,9 @@ class BackgroundResponses implements Background {
     return this.#rewrite(tenant, entry, { status: "cancelled" });
   }
 
-  #runsHere(tenant: string, id: string): boolean {
-    return this.#running.get(id)?.tenant === tenant;
+  #runningHere(tenant: string, id: string): Running | undefined {
+    const running = this.#running.get(id);
+    return running?.tenant === tenant ? running : undefined;
   }
 
   #admit(tenant: string): void {

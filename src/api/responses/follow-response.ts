@@ -3,6 +3,7 @@
  * It may run in any process with the same store, so the store is polled.
  */
 import * as z from "zod";
+import type { GuardedStore } from "../../store/guarded-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { sleep } from "../../streams/timers.ts";
 import type { Client } from "../request/client.ts";
@@ -17,6 +18,8 @@ import type { ResponseEvent } from "./to-events.ts";
 const POLL_MS = 100;
 /** How often the response itself is looked up, which may be long, where its end is not known otherwise. */
 const LOOK_MS = 500;
+/** The same in paces of the store. */
+const PACES_OF_LOOK = 5;
 /** What is missing or cannot be read is looked up again for so long: more than a heartbeat, after which it is there again. */
 const PATIENCE_MS = 5000;
 
@@ -31,12 +34,11 @@ export interface FollowOptions {
 export interface FollowDeps {
   readonly log: EventLog;
   readonly read: (tenant: string, id: string) => Promise<StoredResponse | undefined>;
-  /** Whether the response is in flight in this process. */
-  readonly runsHere: (id: string) => boolean;
+  /** How many pieces of events are stored. Undefined: the response is not in flight in this process. */
+  readonly piecesHere: (id: string) => number | undefined;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-  /** How long the store may miss what was written elsewhere. */
-  readonly staleMs: number;
+  readonly store: Pick<GuardedStore, "staleMs" | "paceMs">;
 }
 
 /** A failure before the first event rejects. A later one is the last event. */
@@ -63,9 +65,11 @@ async function* readEvents(
   { id, client, signal }: FollowOptions,
   deps: FollowDeps,
 ): AsyncGenerator<ResponseEvent> {
-  const { log, runsHere, clock } = deps;
+  const { log, piecesHere, clock, store } = deps;
   const { tenant } = client;
-  const patienceMs = PATIENCE_MS + deps.staleMs;
+  const patienceMs = PATIENCE_MS + store.staleMs;
+  const pollMs = Math.max(POLL_MS, store.paceMs);
+  const lookMs = Math.max(LOOK_MS, PACES_OF_LOOK * store.paceMs);
   const patiently = createPatience(patienceMs, clock, signal);
   const existing = async () => {
     const entry = await deps.read(tenant, id);
@@ -77,26 +81,29 @@ async function* readEvents(
   let lookAt = -Infinity;
   let giveUpAt = Infinity;
   for (let ended: StoredResponse | undefined; !signal.aborted;) {
+    const written = piecesHere(id);
+    if (written !== undefined && written <= piece) {
+      await sleep(POLL_MS, signal);
+      lookAt = -Infinity;
+      continue;
+    }
     const events = await patiently(() => log.read(tenant, id, piece));
     if (events !== undefined) {
       piece += 1;
       sequence += events.length;
       // While events come, it has not ended.
-      if (lookAt !== -Infinity) lookAt = clock() + LOOK_MS;
+      if (lookAt !== -Infinity) lookAt = clock() + lookMs;
       yield* events;
     } else if (ended?.events !== undefined && ended.events > sequence && clock() < giveUpAt) {
-      await sleep(POLL_MS, signal);
+      await sleep(pollMs, signal);
     } else if (ended !== undefined) {
       yield* lastEvents(ended, sequence, client);
       return;
-    } else if (runsHere(id)) {
-      await sleep(POLL_MS, signal);
-      lookAt = -Infinity;
     } else if (clock() < lookAt) {
-      await sleep(POLL_MS, signal);
+      await sleep(pollMs, signal);
     } else {
       const entry = await patiently(existing);
-      lookAt = clock() + LOOK_MS;
+      lookAt = clock() + lookMs;
       // Its events were stored before its end, but perhaps after they were read here.
       if (!isInFlight(entry.response)) ended = entry;
       // Only what has begun is worth a wait.

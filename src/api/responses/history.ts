@@ -7,6 +7,7 @@ import {
   type ReasoningStore,
   type ReasoningOutcome,
   type SampledSteps,
+  type StoredCalls,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
@@ -57,23 +58,28 @@ export async function resolveHistory(
     ...toSteps(items.slice(0, running), "finished"),
     ...toSteps(items.slice(running), running > 0 ? "after-answer" : "running"),
   ];
-  const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
+  const stored = await readCalls(items.slice(running), deps);
+  const resolved = await Promise.all(steps.map((step) => resolveStep(step, stored, deps)));
   return {
     items: resolved.flatMap((step) => step.items),
-    sampled: await sampledSteps(items.slice(running), deps),
+    sampled: stored.sampled,
     outcome: worstOutcome(resolved),
     toolStates: new Map(resolved.flatMap(({ toolStates }) => [...(toolStates ?? [])])),
   };
 }
 
-function sampledSteps(
+/** What is stored for the calls of the running loop. */
+function readCalls(
   items: readonly LocatedItem[],
   { tenant, reasoningStore }: HistoryDeps,
-): Promise<SampledSteps> {
+): Promise<StoredCalls> {
   const ids = items.flatMap(({ item }) =>
-    item.type === "function_call" || item.type === "custom_tool_call" ? [item.call_id] : [],
+    CALL_TYPES.has(item.type) && "call_id" in item ? [item.call_id] : [],
   );
-  return reasoningStore.sampledSteps(tenant, ids);
+  return reasoningStore.readCalls(
+    tenant,
+    ids.filter((id) => typeof id === "string"),
+  );
 }
 
 /** Without a phase, text directly before a call counts as commentary. */
@@ -126,7 +132,11 @@ function isFromModel(item: InputItem): boolean {
 
 type ResolvedStep = Omit<ResolvedHistory, "toolStates" | "sampled"> & Partial<ResolvedHistory>;
 
-async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedStep> {
+async function resolveStep(
+  step: ModelStep,
+  stored: StoredCalls,
+  deps: HistoryDeps,
+): Promise<ResolvedStep> {
   const toolStates = new Map<string, string>();
   const outcomes: { outcome: ReasoningOutcome }[] = [];
   const items: HistoryItem[] = [];
@@ -154,7 +164,7 @@ async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<Resolved
   if (step.place === "finished") return { items, outcome: undefined };
   const outcome = worstOutcome(outcomes);
   if (outcome === undefined) {
-    return { ...(await restoreLost(items, step.place, deps)), toolStates };
+    return { ...(await restoreLost(items, step.place, stored, deps)), toolStates };
   }
   deps.onRestored(outcome);
   return { items, outcome, toolStates };
@@ -219,13 +229,13 @@ export function reasoningText(item: Extract<InputItem, { type: "reasoning" }>): 
 async function restoreLost(
   items: readonly HistoryItem[],
   place: ModelStep["place"],
+  stored: StoredCalls,
   deps: HistoryDeps,
 ): Promise<ResolvedStep> {
   const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
   if (callIds.length === 0) return { items, outcome: undefined };
-  const [step] = await deps.reasoningStore.restore(deps.tenant, [
-    { sent: [], sealed: [], callIds },
-  ]);
+  const lost = { sent: [], sealed: [], callIds };
+  const [step] = await deps.reasoningStore.restore(deps.tenant, [lost], stored);
   const restored: HistoryItem[] = [];
   let rest = items;
   for (const [index, reasoning] of (step?.reasoning ?? []).entries()) {

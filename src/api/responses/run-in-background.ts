@@ -18,6 +18,13 @@ import type { StreamedResponse } from "./stream-response.ts";
 const PIECE_MS = 250;
 /** How often the response itself is written, and a cancellation looked up. */
 const HEARTBEAT_MS = 1000;
+/**
+ * Where the platform counts operations, both are written less often the longer the response has run, up to so many paces. Two
+ * of these must fit into the time after which a response counts as dead.
+ */
+const MAX_PACES = 5;
+/** The share of a response's age that its pieces lie apart. */
+const AGE_SHARE = 1 / 16;
 
 /** Runs the response. Rejects when its end could not be stored. */
 export async function runInBackground(
@@ -28,8 +35,13 @@ export async function runInBackground(
 ): Promise<void> {
   const { writer, builder } = streamed;
   // Apart from each other: however slow the store is, and however many events wait, heartbeats go on.
-  const pieces = repeat(PIECE_MS, () => backgroundWriter.writePiece());
-  const heartbeats = repeat(HEARTBEAT_MS, () => backgroundWriter.heartbeat(abort));
+  const { clock } = context;
+  const { paceMs } = context.store;
+  const start = clock();
+  const paced = (leastMs: number, share: number) => () =>
+    Math.max(leastMs, paceMs, Math.min((clock() - start) * share, MAX_PACES * paceMs));
+  const pieces = repeat(paced(PIECE_MS, AGE_SHARE), () => backgroundWriter.writePiece());
+  const heartbeats = repeat(paced(HEARTBEAT_MS, 1), () => backgroundWriter.heartbeat(abort));
   try {
     await consume(runResponse(streamed, context, abort.signal), (event) => {
       const events = writer.push(event);
@@ -46,17 +58,19 @@ export async function runInBackground(
 }
 
 /** Writes at intervals. While a slow store is busy with one write, there are no further ones. */
-function repeat(intervalMs: number, write: () => Promise<void>) {
+function repeat(intervalMs: () => number, write: () => Promise<void>) {
   let last: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  let timer = setTimeout(next, intervalMs());
+  function next(): void {
+    timer = setTimeout(next, intervalMs());
     last ??= write()
       .catch(ignoreStoreFailure)
       .finally(() => (last = undefined));
-  }, intervalMs);
+  }
   return {
     /** Resolves when no write is in flight any more. */
     async stop(): Promise<void> {
-      clearInterval(timer);
+      clearTimeout(timer);
       await last;
     },
   };
