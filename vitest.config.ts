@@ -25,7 +25,11 @@ const isolate = false;
 const experimental = { viteModuleRunner: false };
 
 /** Tests that need the bundle. */
-const IN_WORKERD = ["test/runtime/worker.test.ts", "test/store/kv-store.test.ts"];
+const IN_WORKERD = [
+  "test/runtime/worker.test.ts",
+  "test/store/d1-store.test.ts",
+  "test/store/kv-store.test.ts",
+];
 
 /** Tests that replace modules of the sources, which only Vitest's own loader lets them do in a process that has loaded them. */
 const MOCKING = ["test/tokenizer/lazy.test.ts"];

@@ -11,11 +11,12 @@ export { createGateway, type EmbeddedGateway, type GatewayOptions } from "./gate
 export { createApp, type AppDeps } from "./app.ts";
 export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
-// State kept between requests: in memory, in a KV namespace, or in any object with these three methods.
+// State kept between requests: in memory, in a D1 database or a KV namespace, or in any object with these three methods.
 export type { Store } from "./store/store.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
 export type { StoreLimits, StoreQuota } from "./store/fair-share.ts";
 export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
+export { createD1Store, type D1Database, type D1Statement } from "./store/d1-store.ts";
 
 // Settings.
 export { type Settings, settingsSchema } from "./config/settings.ts";

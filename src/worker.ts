@@ -16,9 +16,7 @@ import { fromText } from "./config/from-text.ts";
 import type { SettingInput } from "./config/setting-input.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./telemetry/log.ts";
-import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
-import { toMemoryStore } from "./store/reasoning.ts";
-import type { Store } from "./store/store.ts";
+import { openBinding } from "./store/open-binding.ts";
 import { requestByFetch } from "./tools/browser/fetch-page.ts";
 import { openBrowser } from "./tools/browser/open-browser.ts";
 import { createHttpPython } from "./tools/python/http-runtime.ts";
@@ -79,9 +77,11 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     const message = removedSettingWarning(variable);
     if (message !== undefined) log.warn("warning", { message });
   }
+  const { store, note } = openBinding(settings, env);
+  if (note !== undefined) log.info("note", { message: note });
   const { app, models } = assemble(settings, {
     transport: createFetchTransport(),
-    store: openStore(settings, env),
+    store,
     toolbox: openToolbox(settings),
     webSockets: { upgrade: upgradeWebSocket },
     log,
@@ -118,24 +118,6 @@ function openToolbox(settings: Settings): TrainedToolbox {
 
 function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "");
-}
-
-/** Each isolate has its own memory and can be evicted at any time; KV is shared. */
-function openStore(settings: Settings, env: WorkerEnv): Store {
-  const { store } = settings;
-  if (store === "memory") return toMemoryStore(settings);
-  const binding = /^kv:(\w+)$/.exec(store)?.[1];
-  if (binding === undefined) {
-    const kind = store.slice(0, store.indexOf(":"));
-    throw new SettingsError([
-      `store ${kind}: is available on Node only. On Workers, use kv:BINDING.`,
-    ]);
-  }
-  const namespace = env[binding];
-  if (!isKvNamespace(namespace)) {
-    throw new SettingsError([`store ${store}: no KV namespace is bound under ${binding}.`]);
-  }
-  return createKvStore(namespace);
 }
 
 function readBindings(env: WorkerEnv): SettingInput[] {

@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
 import { startFakeUpstream } from "./helpers/fake-upstream.ts";
+import { createSimulatedD1 } from "./helpers/simulated-d1.ts";
+import { createSimulatedKv } from "./helpers/simulated-kv.ts";
 import { spelledIds } from "./helpers/spelled.ts";
 import { toFrame } from "./helpers/vllm-server.ts";
 
 const context = { waitUntil: () => {} };
+
+const LogLine = z.looseObject({ event: z.string(), message: z.string().optional() });
 
 let isolates = 0;
 
@@ -20,9 +25,12 @@ async function ask(env: Record<string, unknown>, path = "/v1/models"): Promise<R
 }
 
 const logged = vi.spyOn(console, "error").mockImplementation(() => {});
-vi.spyOn(console, "log").mockImplementation(() => {});
+const lines = vi.spyOn(console, "log").mockImplementation(() => {});
 
-beforeEach(() => logged.mockClear());
+beforeEach(() => {
+  logged.mockClear();
+  lines.mockClear();
+});
 afterEach(() => void vi.useRealTimers());
 
 describe("settings", () => {
@@ -59,6 +67,26 @@ describe("settings", () => {
       "store kv:STORE: no KV namespace is bound under STORE.",
     ],
     [
+      "a D1 database that is not bound",
+      { HARMONY_GATEWAY_STORE: "d1:STORE" },
+      "store d1:STORE: no D1 database is bound under STORE.",
+    ],
+    [
+      "a binding of another kind",
+      { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedKv().at("here") },
+      "store d1:STORE: STORE is no D1 database, but a KV namespace; use kv:STORE.",
+    ],
+    [
+      "the other binding of another kind",
+      { HARMONY_GATEWAY_STORE: "kv:STORE", STORE: createSimulatedD1() },
+      "store kv:STORE: STORE is no KV namespace, but a D1 database; use d1:STORE.",
+    ],
+    [
+      "a binding that is no store",
+      { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: "text" },
+      "store d1:STORE: STORE is no D1 database.",
+    ],
+    [
       "an audit in a file",
       { HARMONY_GATEWAY_AUDIT_FILE: "audit.jsonl" },
       "auditFile: is available on Node only. Workers have no files.",
@@ -66,7 +94,7 @@ describe("settings", () => {
     [
       "a store that Workers do not have",
       { HARMONY_GATEWAY_STORE: "redis://cache" },
-      "store redis: is available on Node only. On Workers, use kv:BINDING.",
+      "store redis: is available on Node only. On Workers, use d1:BINDING or kv:BINDING.",
     ],
   ])("%s is reported to the operator, not to clients", async (_, env, problem) => {
     const response = await ask(env);
@@ -82,6 +110,27 @@ describe("settings", () => {
     });
     expect(logged.mock.calls).toEqual([[problem]]);
   });
+});
+
+test.each([
+  ["memory", {}, "each isolate has its own memory"],
+  [
+    "KV",
+    { HARMONY_GATEWAY_STORE: "kv:STORE", STORE: createSimulatedKv().at("here") },
+    "good for reasoning",
+  ],
+  ["D1", { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedD1() }, undefined],
+])("what the store %s is good for is said once, at the start", async (_, env, note) => {
+  const worker = await startIsolate();
+  for (let times = 0; times < 2; times++) {
+    await worker.fetch(new Request("https://gateway.example/v1/models"), env, context);
+  }
+  const notes = lines.mock.calls
+    .map(([line]) => LogLine.parse(JSON.parse(String(line))))
+    .filter(({ event }) => event === "note");
+  expect(notes.map(({ message }) => message)).toEqual(
+    note === undefined ? [] : [expect.stringContaining(note)],
+  );
 });
 
 test("the application is made once for each isolate", async () => {

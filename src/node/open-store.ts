@@ -1,7 +1,12 @@
 /** Opens the configured store on Node: in memory, in a file, or Redis. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
-import { maxEntryBytes, toMemoryStore, toStoreBounds } from "../store/reasoning.ts";
+import {
+  DEFAULT_TIMEOUT_MS,
+  maxEntryBytes,
+  toMemoryStore,
+  toStoreBounds,
+} from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
 import type { SqliteStore, SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 
@@ -21,9 +26,10 @@ export async function openStore(settings: Settings): Promise<OpenStore> {
   if (settings.store === "memory") {
     return { store: toMemoryStore(settings), close: async () => {} };
   }
-  if (settings.store.startsWith("kv:")) {
+  const binding = /^(kv|d1):/.exec(settings.store)?.[1];
+  if (binding !== undefined) {
     throw new SettingsError([
-      "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+      `store ${binding}: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.`,
     ]);
   }
   const path = sqlitePath(settings);
@@ -33,7 +39,7 @@ export async function openStore(settings: Settings): Promise<OpenStore> {
   }
   const { openRedisStore } = await import("./redis/redis-store.ts");
   const store = openRedisStore(settings.store, {
-    timeoutMs: settings.storeTimeoutMs,
+    timeoutMs: settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxValueBytes: maxEntryBytes(settings),
   });
   return { store, close: () => store.close() };
@@ -54,5 +60,10 @@ export async function openFile(
 ): Promise<SqliteStore> {
   const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
   const { limits, quotaOf } = toStoreBounds(settings);
-  return openSqliteStore(path, { timeoutMs: settings.storeTimeoutMs, ...options, limits, quotaOf });
+  return openSqliteStore(path, {
+    timeoutMs: settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    ...options,
+    limits,
+    quotaOf,
+  });
 }

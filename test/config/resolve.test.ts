@@ -108,7 +108,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "another store",
       { store: "postgres://x" },
-      "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING.",
+      "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING.",
     ],
     [
       "a key that is no hash",

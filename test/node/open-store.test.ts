@@ -45,10 +45,10 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
   expect(await store.get("large")).toBeUndefined();
 });
 
-test("KV is on Workers only", async () => {
-  await expect(open({ store: "kv:STORE" })).rejects.toThrow(
+test.each(["kv", "d1"])("%s is on Workers only", async (kind) => {
+  await expect(open({ store: `${kind}:STORE` })).rejects.toThrow(
     new SettingsError([
-      "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+      `store ${kind}: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.`,
     ]),
   );
 });

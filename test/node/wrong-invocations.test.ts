@@ -92,7 +92,7 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ],
   [
     "--store mysql://db",
-    "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING.",
+    "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING.",
   ],
   [
     "--store kv:STORE",
@@ -155,7 +155,7 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   [
     "store stats --store redis://gpu",
     "store: only a file can be looked into. Name it: --store sqlite:state.db. " +
-      "The store memory ends with its process; Redis and KV remove entries after storeTtlSeconds.",
+      "The store memory ends with its process; Redis, D1 and KV remove entries after storeTtlSeconds.",
   ],
   ["store stats --store sqlite:~/none.db", "store sqlite:~/none.db: there is no such file."],
   ["store stats --store sqlite:~/folder", "store sqlite:~/folder: is a folder. Name a file in it."],

@@ -41,8 +41,9 @@ interface TwoWorkers {
   readonly sends: readonly Send[];
 }
 
-/** Pairs of Workers by what they share: the ids of their KV namespaces, and the settings of both. */
+/** Pairs of Workers by what they share: the ids of their KV namespaces or D1 databases, and the settings of both. */
 const PAIRS = {
+  "shared-database": { namespaces: ["kept", "kept"], settings: { store: "d1:DATABASE" } },
   "shared-namespace": { namespaces: ["kept", "kept"], settings: {} },
   "shared-key": {
     namespaces: ["his", "hers"],
@@ -71,6 +72,9 @@ describe("Workers with an engine", () => {
         compatibility_date: "2026-10-01",
         compatibility_flags: ["enable_request_signal"],
         kv_namespaces: [{ binding: "STORE", id: namespace }],
+        d1_databases: [
+          { binding: "DATABASE", database_id: namespace, database_name: namespace },
+        ],
         vars: toVariables({
           engine: "vllm",
           url: server.url,
@@ -126,15 +130,17 @@ describe("Workers with an engine", () => {
     return sends.map((send) => (body) => send("/v1/chat/completions", body));
   }
 
-  test("two with one KV namespace restore each other's reasoning", async () => {
-    const { engine, sends } = connectTwo("shared-namespace");
+  const SHARED = ["shared-database", "shared-namespace"] as const;
+
+  test.each(SHARED)("two with one store restore each other's reasoning: %s", async (pair) => {
+    const { engine, sends } = connectTwo(pair);
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
-  test("two with one KV namespace continue each other's responses", async () => {
-    const { engine, sends } = connectTwo("shared-namespace");
+  test.each(SHARED)("two with one store continue each other's responses: %s", async (pair) => {
+    const { engine, sends } = connectTwo(pair);
     const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
     let previous: z.infer<typeof StoredResponse> | undefined;
     for (const send of [...sends, ...sends]) {

@@ -1,14 +1,16 @@
-/** One contract for all stores. Cloudflare's own KV has it in `kv-store.test.ts`. */
+/** One contract for all stores. Cloudflare's own KV and D1 have it in `kv-store.test.ts` and `d1-store.test.ts`. */
 import { afterAll, beforeAll, describe, onTestFinished, vi } from "vitest";
 import { openRedisStore } from "../../src/node/redis/redis-store.ts";
+import { createD1Store } from "../../src/store/d1-store.ts";
 import { createKvStore } from "../../src/store/kv-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
+import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
 import { createSimulatedKv } from "../helpers/simulated-kv.ts";
 import { createTableStore, openTestFile, temporaryFile } from "../helpers/sqlite.ts";
 import { testStoreContract } from "../helpers/store-contract.ts";
 
-const LIMITS = { maxEntries: 1000, maxBytes: 10_000_000 };
+const LIMITS = { maxEntries: 1000, maxBytes: 40_000_000 };
 
 function createClock() {
   let now = 1_000_000;
@@ -35,6 +37,17 @@ describe("KV as it is in production", () => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
       return createKvStore(createSimulatedKv().at("here"));
+    },
+    pass: (ms) => void vi.setSystemTime(Date.now() + ms),
+  });
+});
+
+describe("D1 with its limits", () => {
+  testStoreContract({
+    open() {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      return createD1Store(createSimulatedD1());
     },
     pass: (ms) => void vi.setSystemTime(Date.now() + ms),
   });

@@ -6,13 +6,13 @@ export function storeSettings() {
   return {
     store: setting(
       "store",
-      () => z.string().regex(/^(memory|sqlite:(?!\/\/|:).+|rediss?:\/\/.+|kv:\w+)$/),
+      () => z.string().regex(/^(memory|sqlite:(?!\/\/|:).+|rediss?:\/\/.+|(kv|d1):\w+)$/),
       {
         default: "memory",
         description:
           "Where reasoning and stored responses are kept: in this process (memory), in a file that outlives it (sqlite:state.db), " +
-          "in Redis (redis://host:6379), or, on Workers, in the KV namespace bound under a name (kv:STORE).",
-        expected: "memory, sqlite:PATH, a redis:// or rediss:// URL, or kv:BINDING",
+          "in Redis (redis://host:6379), or, on Workers, in the D1 database or the KV namespace bound under a name (d1:STORE, kv:STORE).",
+        expected: "memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING",
         secret: true,
       },
     ),
@@ -21,10 +21,9 @@ export function storeSettings() {
       description: "How long an entry is kept.",
     }),
     storeTimeoutMs: setting("store", milliseconds, {
-      default: 500,
       description:
         "Maximum wait for the store. After it, reasoning counts as lost, and requests that depend on a " +
-        "stored response or conversation are answered 503.",
+        "stored response or conversation are answered 503. Absent: 500, and 3000 for stores of Workers, which may be far away.",
     }),
     storeMaxEntries: setting("store", count, {
       default: 10_000,

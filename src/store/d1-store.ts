@@ -1,0 +1,165 @@
+/**
+ * Cloudflare's D1 as a store, for Workers: a SQLite database that all locations see in the same state.
+ *
+ * An entry is one row, or several where it is longer than a row may be. `parts` in the first row says how many belong to it:
+ * rows that an earlier, longer value has left behind it are not read, and expire. The table is made by the first write that
+ * misses it.
+ */
+import { hasMethods } from "./kv-store.ts";
+import { StoreRefusal } from "./store-error.ts";
+import { type Store, UNREADABLE } from "./store.ts";
+
+/** The part of a D1 database that is used. */
+export interface D1Database {
+  prepare(query: string): D1Statement;
+  /** One transaction. */
+  batch(statements: D1Statement[]): Promise<unknown>;
+}
+
+export interface D1Statement {
+  bind(...values: (string | number)[]): D1Statement;
+  all(): Promise<{ readonly results: Readonly<Record<string, unknown>>[] }>;
+}
+
+export function isD1Database(value: unknown): value is D1Database {
+  return hasMethods(value, ["prepare", "batch"]);
+}
+
+const TABLE = "harmony_gateway_entries";
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS ${TABLE} (key TEXT NOT NULL, part INTEGER NOT NULL, parts INTEGER NOT NULL,
+    until INTEGER NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key, part)) WITHOUT ROWID`,
+  `CREATE INDEX IF NOT EXISTS ${TABLE}_until ON ${TABLE} (until)`,
+];
+
+/** A row has at most 2,000,000 bytes, and a character at most three. */
+const MAX_PART = 600_000;
+/** A query has at most 100 parameters, of which one is the time. */
+const MAX_KEYS = 99;
+/** The database is in one place, which may be far away. */
+const TIMEOUT_MS = 3000;
+/** A background response of twenty minutes then takes fewer queries than one invocation has. */
+const PACE_MS = 1000;
+/** How often an isolate removes expired rows, and how many at most. */
+const PRUNE_EVERY_MS = 60_000;
+const PRUNE_ROWS = 1000;
+
+/**
+ * @example
+ * ```ts
+ * import { createD1Store, type D1Database } from "harmony-gateway";
+ *
+ * export const openStore = (env: { STORE: D1Database }) => createD1Store(env.STORE);
+ * typeof openStore; // => "function"
+ * ```
+ */
+export function createD1Store(database: D1Database): Store {
+  let pruneAt = -Infinity;
+
+  function prune(): D1Statement[] {
+    const now = Date.now();
+    if (now < pruneAt) return [];
+    pruneAt = now + PRUNE_EVERY_MS;
+    const expired = `SELECT key, part FROM ${TABLE} WHERE until < ? LIMIT ${PRUNE_ROWS}`;
+    return [database.prepare(`DELETE FROM ${TABLE} WHERE (key, part) IN (${expired})`).bind(now)];
+  }
+
+  async function write(statements: D1Statement[]): Promise<void> {
+    try {
+      await answered(() => database.batch(statements));
+    } catch (error) {
+      if (!isWithoutTable(error)) throw error;
+      await answered(() => database.batch(SCHEMA.map((query) => database.prepare(query))));
+      await answered(() => database.batch(statements));
+    }
+  }
+
+  async function read(keys: readonly string[]): Promise<[key: string, value: string][]> {
+    const marks = keys.map(() => "?").join(", ");
+    const query = `SELECT key, part, parts, value FROM ${TABLE} WHERE key IN (${marks}) AND until >= ? ORDER BY key, part`;
+    try {
+      const { results } = await answered(() =>
+        database
+          .prepare(query)
+          .bind(...keys, Date.now())
+          .all(),
+      );
+      return toEntries(results);
+    } catch (error) {
+      if (isWithoutTable(error)) return [];
+      throw error;
+    }
+  }
+
+  return {
+    timeoutMs: TIMEOUT_MS,
+    paceMs: PACE_MS,
+    get: async (key) => (await read([key])).at(0)?.[1],
+    async getMany(keys) {
+      const slices: Promise<[string, string][]>[] = [];
+      for (let at = 0; at < keys.length; at += MAX_KEYS) {
+        slices.push(read(keys.slice(at, at + MAX_KEYS)));
+      }
+      return new Map((await Promise.all(slices)).flat());
+    },
+    async set(key, value, ttlSeconds) {
+      const parts = toParts(value);
+      const until = Math.floor(Date.now() + ttlSeconds * 1000);
+      const insert = database.prepare(`INSERT OR REPLACE INTO ${TABLE} VALUES (?, ?, ?, ?, ?)`);
+      await write([
+        ...prune(),
+        ...parts.map((part, at) => insert.bind(key, at, parts.length, until, part)),
+      ]);
+      return true;
+    },
+    delete: (key) => write([database.prepare(`DELETE FROM ${TABLE} WHERE key = ?`).bind(key)]),
+  };
+}
+
+/** Cuts no character of two units apart: half of one does not survive UTF-8. */
+function toParts(value: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at === 0 || at < value.length;) {
+    let end = Math.min(at + MAX_PART, value.length);
+    if (end < value.length && (value.charCodeAt(end) & 0xfc00) === 0xdc00) end -= 1;
+    parts.push(value.slice(at, end));
+    at = Math.max(end, 1);
+  }
+  return parts;
+}
+
+/** @param rows in the order of key and part. */
+function toEntries(rows: readonly Readonly<Record<string, unknown>>[]): [string, string][] {
+  const byKey = new Map<string, Readonly<Record<string, unknown>>[]>();
+  for (const row of rows) {
+    const key = String(row["key"]);
+    const own = byKey.get(key);
+    if (own === undefined) byKey.set(key, [row]);
+    else own.push(row);
+  }
+  return [...byKey].map(([key, own]) => {
+    const parts = Number(own[0]?.["parts"]);
+    const isWhole =
+      own.length >= parts && own.slice(0, parts).every((row, at) => row["part"] === at);
+    const value = own.slice(0, parts).map((row) => row["value"]);
+    return [key, isWhole ? value.join("") : UNREADABLE];
+  });
+}
+
+function isWithoutTable(error: unknown): boolean {
+  return error instanceof StoreRefusal && error.code === NO_TABLE;
+}
+
+const NO_TABLE = "no such table";
+/** Errors of a database that answers: it is full, or one invocation has used up its queries. */
+const REFUSALS = /no such table|Exceeded maximum DB size|SQLITE_FULL|SQLITE_TOOBIG|Too many/;
+
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const code = error instanceof Error ? REFUSALS.exec(error.message)?.[0] : undefined;
+    if (code === undefined) throw error;
+    throw new StoreRefusal(code, `D1 answered: ${code}.`, error);
+  }
+}

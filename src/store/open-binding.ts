@@ -1,0 +1,53 @@
+/** Opens the configured store on Workers: memory, or what is bound under a name. */
+import { SettingsError } from "../config/resolve.ts";
+import type { Settings } from "../config/settings.ts";
+import { createD1Store, isD1Database } from "./d1-store.ts";
+import { createKvStore, isKvNamespace } from "./kv-store.ts";
+import { toMemoryStore } from "./reasoning.ts";
+import type { Store } from "./store.ts";
+
+export interface OpenBinding {
+  readonly store: Store;
+  /** What an operator has to know of this store. */
+  readonly note?: string;
+}
+
+/** @throws SettingsError */
+export function openBinding(
+  settings: Settings,
+  env: Readonly<Record<string, unknown>>,
+): OpenBinding {
+  const { store } = settings;
+  if (store === "memory") return { store: toMemoryStore(settings), note: MEMORY_NOTE };
+  const [, kind, name = ""] = /^(kv|d1):(\w+)$/.exec(store) ?? [];
+  if (kind === undefined) {
+    const other = store.slice(0, store.indexOf(":"));
+    throw new SettingsError([
+      `store ${other}: is available on Node only. On Workers, use d1:BINDING or kv:BINDING.`,
+    ]);
+  }
+  const binding = env[name];
+  if (kind === "d1" && isD1Database(binding)) return { store: createD1Store(binding) };
+  if (kind === "kv" && isKvNamespace(binding)) {
+    return { store: createKvStore(binding), note: KV_NOTE };
+  }
+  throw new SettingsError([`store ${store}: ${toProblem(kind, name, binding)}`]);
+}
+
+const MEMORY_NOTE =
+  "store memory: each isolate has its own memory and may end at any time, so a request finds what an earlier one has stored " +
+  "only by luck. Use d1:BINDING, or have clients carry sealed reasoning (sealingKeys).";
+
+const KV_NOTE =
+  "store kv: shows other locations an entry up to a minute late, and takes one write a second for each key. That is good " +
+  "for reasoning and for responses that are read later. For conversations and background responses, use d1:BINDING.";
+
+function toProblem(kind: string, name: string, binding: unknown): string {
+  const wanted = kind === "d1" ? "D1 database" : "KV namespace";
+  if (binding === undefined) return `no ${wanted} is bound under ${name}.`;
+  const right = [
+    ...(isD1Database(binding) ? [`a D1 database; use d1:${name}`] : []),
+    ...(isKvNamespace(binding) ? [`a KV namespace; use kv:${name}`] : []),
+  ];
+  return `${name} is no ${wanted}${right.length > 0 ? `, but ${right.join()}` : ""}.`;
+}
