@@ -115,8 +115,8 @@ export function createKvStore(namespace: KvNamespace): Store {
 }
 
 /**
- * Gives each write of a key a second of its own, in the order in which they were asked for. Each waits by a timer of its own:
- * on Workers, a request cannot wait for the timer of another one.
+ * Gives each write of a key a second of its own, in the order of the calls. Each waits by a timer of its own: on Workers, a
+ * request cannot wait for the timer of another one.
  */
 function createWriteTurns(): (key: string) => Promise<void> {
   /** The latest turn of each key, in the order in which the turns were given. */

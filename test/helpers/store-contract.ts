@@ -9,12 +9,12 @@ export interface StoreUnderTest {
   readonly pass?: (ms: number) => void | Promise<void>;
 }
 
-let keys = 0;
+let lastKey = 0;
 
 /** Declares the tests. */
 export function testStoreContract({ open, pass }: StoreUnderTest): void {
   /** No test reads what another one wrote: some stores are shared, or remember misses. */
-  const newKey = () => `reasoning:${++keys}-${crypto.randomUUID()}`;
+  const newKey = () => `reasoning:${++lastKey}-${crypto.randomUUID()}`;
 
   test("an entry exists until it is deleted", async () => {
     const [store, key] = [await open(), newKey()];
@@ -90,8 +90,8 @@ export function testStoreContract({ open, pass }: StoreUnderTest): void {
     const large = "x".repeat(7_000_000);
     const keys = Array.from({ length: 5 }, (_, n) => key + n);
     for (const each of keys) expect(await store.set(each, large, 3600, "alice")).toBe(true);
-    const values = await readMany(store, keys);
-    expect([...values].map(([name, value]) => [name, value.length])).toEqual(
+    const found = await readMany(store, keys);
+    expect([...found].map(([name, value]) => [name, value.length])).toEqual(
       keys.map((each) => [each, large.length]),
     );
   });

@@ -72,9 +72,7 @@ describe("Workers with an engine", () => {
         compatibility_date: "2026-10-01",
         compatibility_flags: ["enable_request_signal"],
         kv_namespaces: [{ binding: "STORE", id: namespace }],
-        d1_databases: [
-          { binding: "DATABASE", database_id: namespace, database_name: namespace },
-        ],
+        d1_databases: [{ binding: "DATABASE", database_id: namespace, database_name: namespace }],
         vars: toVariables({
           engine: "vllm",
           url: server.url,
