@@ -3,20 +3,25 @@
  * refuses a catalogue in which a single field is wrong.
  */
 import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
+import type { NamedEffort } from "../models/model-name.ts";
 
 export interface CatalogueModel {
   readonly id: string;
   /** In tokens. Undefined: not known. */
   readonly contextLength: number | undefined;
+  /** Absent: `medium`. */
+  readonly effort?: NamedEffort | undefined;
+  readonly description?: string | undefined;
 }
 
 export function toCodexModels(models: readonly CatalogueModel[]): readonly object[] {
-  return models.map(({ id, contextLength = GPT_OSS_CONTEXT }, index) => ({
+  return models.map(({ id, contextLength = GPT_OSS_CONTEXT, effort, description }, index) => ({
     slug: id,
     display_name: id.replace(/^.*\//, ""),
-    description: "gpt-oss behind harmony-gateway",
-    default_reasoning_level: "medium",
+    description: description || "gpt-oss behind harmony-gateway",
+    default_reasoning_level: effort ?? "medium",
     supported_reasoning_levels: [
+      ...(effort === "none" ? [{ effort, description: "No reasoning" }] : []),
       { effort: "low", description: "Fast answers" },
       { effort: "medium", description: "Balanced" },
       { effort: "high", description: "Thorough" },

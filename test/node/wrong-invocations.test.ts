@@ -120,11 +120,11 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ["connect codexx", "connect: there is no client codexx. Did you mean codex?"],
   [
     "connect",
-    "connect: name a client. Clients: codex, claude-code, opencode, continue, open-webui, python, typescript, anthropic.",
+    "connect: name a client. Clients: codex, claude-code, opencode, continue, qwen-code, vscode, open-webui, python, typescript, anthropic.",
   ],
   [
     "connect codex now",
-    "connect: name one client; its own arguments follow --. Clients: codex, claude-code, opencode, continue, open-webui, python, typescript, anthropic.",
+    "connect: name one client; its own arguments follow --. Clients: codex, claude-code, opencode, continue, qwen-code, vscode, open-webui, python, typescript, anthropic.",
   ],
   [
     "connect codex --gateway here",

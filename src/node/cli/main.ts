@@ -7,9 +7,6 @@ import type { Settings } from "../../config/settings.ts";
 import { createFetchTransport } from "../../engines/fetch-transport.ts";
 import { lazy } from "../../lazy.ts";
 import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
-import { toClaudeVariables } from "./claude.ts";
-import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
-import { CONNECT_USAGE, runConnect } from "./connect/command.ts";
 import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
 import { createConsoleLog } from "../console/console-log.ts";
 import { openLogOutput } from "../console/log-output.ts";
@@ -35,9 +32,6 @@ const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
-
-/** For a client that may run elsewhere than the gateway. */
-const DRY = { public: false, isDry: true };
 
 const COMMANDS = [
   "serve",
@@ -77,14 +71,14 @@ const PROCESS_IO: CommandIo = {
 export async function main(args: readonly string[], io: CommandIo = PROCESS_IO): Promise<void> {
   const [command, ...rest] = args;
   const { environment } = io;
-  if (args.includes("--help") || args.includes("-h")) return io.print(helpFor(args));
+  if (args.includes("--help") || args.includes("-h")) return io.print(await helpFor(args));
   if (args.includes("--version") || args.includes("-v")) return io.print(readVersion());
   if (command === undefined || command.startsWith("-") || toBareInput(command)) {
     return serve(args, io);
   }
   switch (command) {
     case "help":
-      return io.print(helpFor(rest));
+      return io.print(await helpFor(rest));
     case "key":
       return attempt(() => runKey(rest), io);
     case "store":
@@ -102,14 +96,11 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
     case "connect":
       return connect(rest, io);
     case "claude":
-      return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
-    case "codex": {
-      const isCatalogue = rest[0] === "catalog";
-      return attempt(() => {
-        const { settings } = loadSettings(isCatalogue ? rest.slice(1) : rest, environment, DRY);
-        return isCatalogue ? toCodexCatalogue(settings) : toCodexConfig(settings);
+    case "codex":
+      return attempt(async () => {
+        const { printClient } = await import("./connect/aliases.ts");
+        return printClient(command, rest, environment);
       }, io);
-    }
     case "config":
       return attempt(() => {
         const { settings } = loadSettings(rest, environment);
@@ -133,8 +124,9 @@ function explainCommand(command: string): string {
   return `There is no command ${command}.${hint}`;
 }
 
-const USAGES: Readonly<Record<string, string>> = {
-  connect: CONNECT_USAGE,
+const USAGES: Readonly<Record<string, string | (() => Promise<string>)>> = {
+  // Loaded when it is used, as doctor is: serving does without it.
+  connect: async () => (await import("./connect/command.ts")).CONNECT_USAGE,
   convert: CONVERT_USAGE,
   doctor: DOCTOR_USAGE,
   parse: PARSE_USAGE,
@@ -145,10 +137,11 @@ const USAGES: Readonly<Record<string, string>> = {
 };
 
 /** Of a command, of a setting (`--help port`, `--port --help`), of everything (`--help all`), or the short one. */
-function helpFor(args: readonly string[]): string {
+async function helpFor(args: readonly string[]): Promise<string> {
   const words = args.filter((arg) => arg !== "--help" && arg !== "-h" && arg !== "help");
   const command = words.find((word) => Object.hasOwn(USAGES, word));
-  if (command !== undefined) return USAGES[command] ?? "";
+  const usage = command === undefined ? undefined : USAGES[command];
+  if (usage !== undefined) return typeof usage === "string" ? usage : usage();
   if (words.includes("all")) return toFullHelp();
   return (
     words.map((word) => toSettingHelp(word)).find((text) => text !== undefined) ?? toShortHelp()
@@ -192,6 +185,7 @@ async function convert(args: readonly string[], io: CommandIo): Promise<void> {
 }
 
 async function connect(args: readonly string[], io: CommandIo): Promise<void> {
+  const { CONNECT_USAGE, runConnect } = await import("./connect/command.ts");
   try {
     const { environment } = io;
     const code = await runConnect(args, { environment, print: (text) => io.print(text) });

@@ -1,20 +1,22 @@
 /** `harmony-gateway connect <client>`: prints the settings of a client, writes them, or starts the client with them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { suggest } from "../../../config/suggest.ts";
-import { CLIENTS, type ClientSettings } from "./clients.ts";
+import type { ClientSettings, ConnectedClient } from "./client-settings.ts";
+import { CLIENTS } from "./clients.ts";
 import { askTarget } from "./target.ts";
+import { toText } from "./to-text.ts";
+import { undoFiles, writeFiles } from "./write-files.ts";
 
 export const CONNECT_USAGE = `\
 harmony-gateway connect <client> [options]            print the client's settings
-harmony-gateway connect <client> [options] --write    write them, where no file of the name exists
+harmony-gateway connect <client> [options] --write    write them into its files, and show the change
+harmony-gateway connect <client> --undo               restore the files
 harmony-gateway connect <client> [options] -- <args>  start the client with them, changing no file
 
-Models and context lengths come from the running gateway.
+Models, presets and context lengths come from the running gateway.
 
 Clients
 ${Object.entries(CLIENTS)
@@ -24,7 +26,8 @@ ${Object.entries(CLIENTS)
 Options
   --gateway <url>  where clients reach the gateway [http://127.0.0.1:8787]
   --key <key>      the client's key; better in the variable HARMONY_GATEWAY_KEY
-  --write          write files below the home folder; existing ones are left as they are`;
+  --write          change the client's files below the home folder; all else in them stays
+  --undo           restore what --write has changed`;
 
 export interface ConnectIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -43,30 +46,43 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
       gateway: { type: "string", default: "http://127.0.0.1:8787" },
       key: { type: "string" },
       write: { type: "boolean", default: false },
+      undo: { type: "boolean", default: false },
     },
     allowPositionals: true,
   });
-  const [name, ...others] = positionals;
-  const client = findClient(name, others);
+  if ([values.write, values.undo, end >= 0].filter(Boolean).length > 1) {
+    throw new TypeError("connect: use one of --write, --undo and --.");
+  }
+  const [given, ...others] = positionals;
+  const [name, client] = findClient(given, others);
+  const changed = { name, title: client.title, home: io.home ?? homedir() };
+  if (values.undo) {
+    io.print(undoFiles(changed));
+    return 0;
+  }
   const key = values.key ?? io.environment["HARMONY_GATEWAY_KEY"];
   const target = await askTarget(toOrigin(values.gateway), key);
   const settings = client.settings(target);
   if (end >= 0) return startClient(client.title, settings, args.slice(end + 1), io);
-  if (values.write) io.print(writeFiles(client.title, settings, io.home ?? homedir()));
-  else io.print(toText(settings));
+  io.print(values.write ? writeFiles(settings.files, changed) : toText(settings));
   return 0;
 }
 
-function findClient(name: string | undefined, others: readonly string[]) {
+const ALIASES = new Map([["claude", "claude-code"]]);
+
+function findClient(
+  given: string | undefined,
+  others: readonly string[],
+): readonly [name: string, client: ConnectedClient] {
   const known = Object.keys(CLIENTS);
   const list = `Clients: ${known.join(", ")}.`;
-  if (name === undefined) throw new TypeError(`connect: name a client. ${list}`);
+  if (given === undefined) throw new TypeError(`connect: name a client. ${list}`);
   if (others.length > 0) {
     throw new TypeError(`connect: name one client; its own arguments follow --. ${list}`);
   }
-  const client = CLIENTS[name === "claude" ? "claude-code" : name];
-  if (client !== undefined && known.includes(name === "claude" ? "claude-code" : name))
-    return client;
+  const name = ALIASES.get(given) ?? given;
+  const client = Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
+  if (client !== undefined) return [name, client];
   throw new TypeError(`connect: there is no client ${name}.${suggest(name, known) || ` ${list}`}`);
 }
 
@@ -81,58 +97,21 @@ function toOrigin(gateway: string): string {
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-function toText({ files = [], variables, text, program }: ClientSettings): string {
-  const blocks = files.map((file) => `# ~/${file.path}\n${file.text}`);
-  // A client that has a file needs variables for its key alone.
-  const shown = Object.entries(variables ?? {}).filter(
-    ([name]) => files.length === 0 || name === "HARMONY_GATEWAY_KEY",
-  );
-  if (shown.length > 0) {
-    blocks.push(shown.map(([name, value]) => `export ${name}=${quote(value)}`).join("\n"));
-  }
-  if (text !== undefined) blocks.push(text);
-  if (program !== undefined)
-    blocks.push(`# To start it with these settings: add -- to this command`);
-  return blocks.join("\n\n");
-}
-
-/** A file may hold other settings of the user: it is never changed. */
-function writeFiles(title: string, { files }: ClientSettings, home: string): string {
-  if (files === undefined) {
-    throw new TypeError(
-      `${title} has no settings file. Leave out --write, and copy what is printed.`,
-    );
-  }
-  const lines = files.map(({ path, text }) => {
-    const file = join(home, path);
-    mkdirSync(dirname(file), { recursive: true });
-    try {
-      // A key may stand in it.
-      writeFileSync(file, `${text}\n`, { flag: "wx", mode: 0o600 });
-      return `~/${path}: written.`;
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-      return `~/${path}: exists and was left as it is. Without --write, its lines are printed.`;
-    }
-  });
-  return lines.join("\n");
-}
-
 async function startClient(
   title: string,
-  { program, variables }: ClientSettings,
+  { start }: ClientSettings,
   args: readonly string[],
   { environment }: ConnectIo,
 ): Promise<number> {
-  if (program === undefined) {
+  if (start === undefined) {
     throw new TypeError(
       `${title} is not started from here. Leave out --, and copy what is printed.`,
     );
   }
-  const [command, ...first] = program;
+  const [command, ...first] = start.command;
   const child = spawn(command, [...first, ...args], {
     stdio: "inherit",
-    env: { ...environment, ...variables },
+    env: { ...environment, ...start.variables },
   });
   try {
     const [code] = await once(child, "exit");
@@ -140,8 +119,4 @@ async function startClient(
   } catch {
     throw new TypeError(`${title} is not installed: there is no program ${command} in the path.`);
   }
-}
-
-function quote(value: string): string {
-  return /^[\w.:/@-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }

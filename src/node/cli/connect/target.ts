@@ -1,15 +1,24 @@
-/** A running gateway, as a client has to know it: address, models with their context lengths, key. */
+/** A gateway, as a client has to know it: address, models with their context lengths, key. */
 import * as z from "zod";
+import { DEFAULT_MODEL, spellings, toBackends } from "../../../config/backends.ts";
+import { toPresets } from "../../../config/presets.ts";
+import type { Settings } from "../../../config/settings.ts";
+import { GPT_OSS_CONTEXT } from "../../../engines/context-length.ts";
+import type { CatalogueModel } from "../../../api/codex-catalogue.ts";
 import { readBounded } from "../../../tools/read-bounded.ts";
 
-export interface ConnectedModel {
-  readonly id: string;
+export interface ConnectedModel extends CatalogueModel {
   readonly contextLength: number;
+  /** Output tokens that a client may ask for. Half of the context stays for the prompt. */
+  readonly maxOutputTokens: number;
+  /** One of the operator's presets. */
+  readonly isPreset: boolean;
 }
 
 export interface Target {
   /** Without a slash at its end. With a path where a proxy puts the gateway below one. */
   readonly origin: string;
+  /** Those that `/v1/models` lists: models, then presets. */
   readonly models: readonly [ConnectedModel, ...ConnectedModel[]];
   /** Undefined: the gateway needs none. */
   readonly key: string | undefined;
@@ -17,16 +26,33 @@ export interface Target {
 
 const modelList = z.object({
   data: z
-    .array(z.object({ id: z.string().max(200), context_length: z.number().nullish() }))
+    .array(
+      z.object({
+        id: z.string().max(200),
+        canonical_slug: z.string().optional(),
+        description: z.string().max(1000).optional(),
+        context_length: z.number().nullish(),
+        max_output_tokens: z.number().nullish(),
+        reasoning: z
+          .object({ default_effort: z.enum(["none", "low", "medium", "high"]) })
+          .optional(),
+      }),
+    )
     .max(1000),
 });
 
-/** The context length of gpt-oss. */
-const LONGEST_CONTEXT = 131_072;
+/** Of a model that the gateway has yet to find. */
+const LONGEST = GPT_OSS_CONTEXT;
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1_000_000;
+/** Agents reserve this much of the context for an answer: more would leave too little for the prompt. */
+const ENOUGH_OUTPUT = 32_768;
 
-/** Throws an error with one sentence and what to type. */
+/**
+ * The running gateway.
+ *
+ * @throws TypeError with one sentence and what to type
+ */
 export async function askTarget(
   origin: string,
   key: string | undefined,
@@ -52,15 +78,64 @@ export async function askTarget(
     );
   }
   const list = modelList.safeParse(await readJson(response));
-  const [first, ...rest] = list.data?.data ?? [];
+  const [first, ...rest] = (list.data?.data ?? []).map((entry) => ({
+    ...toSizes(entry.context_length ?? GPT_OSS_CONTEXT, entry.max_output_tokens ?? undefined),
+    id: entry.id,
+    isPreset: entry.canonical_slug !== undefined && entry.canonical_slug !== entry.id,
+    description: entry.description,
+    effort: entry.reasoning?.default_effort,
+  }));
   if (first === undefined) {
     throw new TypeError(`What answers at ${origin} is no gateway: ${url} has no list of models.`);
   }
-  const toModel = ({ id, context_length }: typeof first): ConnectedModel => ({
+  return { origin, key, models: [first, ...rest] };
+}
+
+/** A gateway with these settings, which need not run. Models that it would find by itself have the default name. */
+export function targetOf(settings: Settings): Target {
+  const backends = toBackends(settings);
+  const contextOf = (names: readonly string[]) => {
+    const serving = backends.filter((each) =>
+      [each.servedName, ...each.aliases].some((name) => names.includes(name)),
+    );
+    return Math.min(
+      ...serving.map(({ contextLength = GPT_OSS_CONTEXT }) => contextLength),
+      LONGEST,
+    );
+  };
+  const models = [...new Set(backends.map(({ servedName }) => servedName))].map((id) => ({
+    ...toSizes(contextOf([id])),
     id,
-    contextLength: context_length ?? LONGEST_CONTEXT,
-  });
-  return { origin, key, models: [toModel(first), ...rest.map((each) => toModel(each))] };
+    isPreset: false,
+  }));
+  const presets = toPresets(settings).filter(({ unlisted }) => !unlisted);
+  const [first = { ...toSizes(GPT_OSS_CONTEXT), id: DEFAULT_MODEL, isPreset: false }, ...rest] =
+    models;
+  return {
+    origin: settings.publicUrl?.replace(/\/+$/, "") ?? toOrigin(settings),
+    key: settings.keys.length > 0 ? "<your key>" : undefined,
+    models: [
+      first,
+      ...rest,
+      ...presets.map(({ name, model, description, effort, maxOutputTokens }) => ({
+        ...toSizes(contextOf(spellings(model)), maxOutputTokens),
+        id: name,
+        isPreset: true,
+        description,
+        effort,
+      })),
+    ],
+  };
+}
+
+function toSizes(contextLength: number, limit = contextLength) {
+  const half = Math.floor(contextLength / 2);
+  return { contextLength, maxOutputTokens: Math.min(ENOUGH_OUTPUT, half, limit) };
+}
+
+function toOrigin({ host, port }: Settings): string {
+  const name = /^(0\.0\.0\.0|::)$/.test(host) ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
 async function readJson(response: Response): Promise<unknown> {

@@ -1,0 +1,24 @@
+/** `harmony-gateway claude` and `harmony-gateway codex`: the settings of `connect`, for a gateway that need not run. */
+import { loadSettings } from "../settings.ts";
+import { claudeCode } from "./clients/claude-code.ts";
+import { codex } from "./clients/codex.ts";
+import { targetOf } from "./target.ts";
+import { toExports } from "./to-text.ts";
+
+/** The client may run elsewhere than the gateway. */
+const DRY = { public: false, isDry: true };
+
+/** @throws SettingsError */
+export function printClient(
+  command: "claude" | "codex",
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const isCatalogue = command === "codex" && args[0] === "catalog";
+  const flags = isCatalogue ? args.slice(1) : args;
+  const target = targetOf(loadSettings(flags, environment, DRY).settings);
+  if (command === "claude") return toExports(claudeCode.settings(target).variables ?? {});
+  const [config, catalogue] = codex.settings(target).files ?? [];
+  if (isCatalogue) return catalogue?.text ?? "";
+  return `# The models are a file of their own: harmony-gateway codex catalog > ~/.codex/gpt-oss.json\n${config?.text}`;
+}

@@ -1,0 +1,186 @@
+/**
+ * Writes a client's settings into its files, and undoes it. What the files held before is kept in a file below
+ * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { explainFile } from "../explain-file.ts";
+import type { SettingsFile } from "./client-settings.ts";
+import { EditError } from "./edit/edit-error.ts";
+import { toLineChanges } from "./line-changes.ts";
+
+export interface Client {
+  /** As it is typed. */
+  readonly name: string;
+  readonly title: string;
+  /** The user's folder. */
+  readonly home: string;
+}
+
+const MAX_FILE_BYTES = 1_000_000;
+/** It holds several files, with escapes. */
+const MAX_RECORD_BYTES = 16_000_000;
+
+const undoRecord = z.object({
+  files: z.array(
+    z.object({
+      path: z.string(),
+      /** Null: there was no file. */
+      before: z.string().nullable(),
+      /** The SHA-256 of what was written. */
+      after: z.string(),
+    }),
+  ),
+});
+
+type UndoneFile = z.output<typeof undoRecord>["files"][number];
+
+interface Change {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/** Returns what it changed, for the user. Throws an error with one sentence, before anything was changed. */
+export function writeFiles(files: readonly SettingsFile[] | undefined, client: Client): string {
+  const { title, home } = client;
+  if (files === undefined) {
+    throw new TypeError(
+      `${title} has no settings file. Leave out --write, and copy what is printed.`,
+    );
+  }
+  const changes = files.map((file) => toChange(file, client));
+  const made = changes.filter(({ before, after }) => before !== after);
+  if (made.length === 0) {
+    return changes.map(({ path }) => `~/${path}: has these settings already.`).join("\n");
+  }
+  keepForUndo(made, client);
+  for (const { path, after } of made) {
+    const file = join(home, path);
+    mkdirSync(dirname(file), { recursive: true });
+    // A key may stand in it. An existing file keeps its mode, and stays a link if it is one.
+    writeFileSync(file, after, { mode: 0o600 });
+  }
+  const shown = made.map(({ path, before, after }) =>
+    before === null
+      ? `~/${path}: written.`
+      : `~/${path}: changed.\n${toLineChanges(before, after)}`,
+  );
+  return [...shown, `To undo it: harmony-gateway connect ${client.name} --undo`].join("\n\n");
+}
+
+function toChange(file: SettingsFile, { home }: Client): Change {
+  const { alternative, text } = file;
+  const other = alternative === undefined ? undefined : readFile(home, alternative);
+  const path = alternative !== undefined && other != null ? alternative : file.path;
+  const before = other ?? readFile(home, path);
+  if (before === null || before.trim() === "" || file.merge === undefined) {
+    return { path, before, after: `${text}\n` };
+  }
+  try {
+    return { path, before, after: file.merge(before) };
+  } catch (error) {
+    if (!(error instanceof EditError)) throw error;
+    throw new TypeError(
+      `~/${path} cannot be changed safely: ${error.message}. Nothing was written. Put this into it by hand:\n\n${text}`,
+      { cause: error },
+    );
+  }
+}
+
+/** What was written twice is undone at once, unless the user has changed it in between. */
+function keepForUndo(changes: readonly Change[], client: Client): void {
+  const earlier = readRecord(client);
+  const files = changes.map(({ path, before, after }): UndoneFile => {
+    const known = earlier.find((each) => each.path === path);
+    const isOurs = known !== undefined && before !== null && known.after === digest(before);
+    return { path, before: isOurs ? known.before : before, after: digest(after) };
+  });
+  const others = earlier.filter(({ path }) => !files.some((each) => each.path === path));
+  writeRecord([...others, ...files], client);
+}
+
+/** Restores the files of before, except those that were changed since. Returns what it did, for the user. */
+export function undoFiles(client: Client): string {
+  const files = readRecord(client);
+  if (files.length === 0) {
+    throw new TypeError(
+      `There is nothing to undo: --write has not changed a file of ${client.title}.`,
+    );
+  }
+  const results = files.map((file) => ({ file, text: restore(file, client) }));
+  const left = results.flatMap(({ file, text }) => (text === undefined ? [file] : []));
+  if (left.length === 0) rmSync(recordFile(client));
+  else writeRecord(left, client);
+  return results
+    .map(
+      ({ file, text }) =>
+        text ??
+        `~/${file.path}: was changed after --write, and stays as it is. ${recordPath(client)} has its text of before.`,
+    )
+    .join("\n");
+}
+
+/** Undefined: the file was changed since. */
+function restore({ path, before, after }: UndoneFile, { home }: Client): string | undefined {
+  const file = join(home, path);
+  const current = readFile(home, path);
+  if (current === before) return `~/${path}: is as it was.`;
+  if (current === null || digest(current) !== after) return undefined;
+  if (before === null) {
+    rmSync(file);
+    return `~/${path}: removed.`;
+  }
+  writeFileSync(file, before);
+  return `~/${path}: restored.`;
+}
+
+function recordPath({ name }: Client): string {
+  return `~/.config/harmony-gateway/connect-${name}.json`;
+}
+
+function recordFile(client: Client): string {
+  return join(client.home, recordPath(client).slice("~/".length));
+}
+
+function readRecord(client: Client): readonly UndoneFile[] {
+  const text = readFile(client.home, recordPath(client).slice("~/".length), MAX_RECORD_BYTES);
+  if (text === null) return [];
+  try {
+    return undoRecord.parse(JSON.parse(text)).files;
+  } catch {
+    throw new TypeError(
+      `${recordPath(client)}: cannot be read, so a change could not be undone. Move it away.`,
+    );
+  }
+}
+
+function writeRecord(files: readonly UndoneFile[], client: Client): void {
+  const file = recordFile(client);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ files }, undefined, 2)}\n`, { mode: 0o600 });
+}
+
+/** Null: there is no such file. */
+function readFile(home: string, path: string, maxBytes = MAX_FILE_BYTES): string | null {
+  const file = join(home, path);
+  try {
+    if (statSync(file).size > maxBytes) {
+      throw new TypeError(
+        `~/${path}: is larger than ${maxBytes / 1_000_000} MB. Nothing was written.`,
+      );
+    }
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    if (error instanceof TypeError && error.message.startsWith("~/")) throw error;
+    const reason = explainFile(error, `~/${path}`) ?? `~/${path}: is not text in UTF-8.`;
+    throw new TypeError(reason, { cause: error });
+  }
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,138 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { CLIENTS } from "../../../../src/node/cli/connect/clients.ts";
+import { runConnect } from "../../../../src/node/cli/connect/command.ts";
+import { startTestGateway, type TestGateway } from "../../../helpers/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.close());
+
+const home = mkdtempSync(join(tmpdir(), "connect-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
+async function connect(args: string, environment: Record<string, string> = {}) {
+  let printed = "";
+  const code = await runConnect([...args.split(" "), "--gateway", gateway.origin], {
+    environment,
+    home,
+    print: (text) => (printed += text),
+  });
+  return { code, printed };
+}
+
+test.each(Object.keys(CLIENTS))(
+  "%s gets the address and the model of the running gateway",
+  async (name) => {
+    const { code, printed } = await connect(name);
+    expect(code).toBe(0);
+    expect(printed).toContain(gateway.origin);
+    // Open WebUI reads the list of models itself.
+    expect(printed.includes("openai/gpt-oss-20b")).toBe(name !== "open-webui");
+  },
+);
+
+test("the SDK's lines for TypeScript run as they are printed", async () => {
+  const { printed } = await connect("typescript");
+  const file = join(import.meta.dirname, `connected-${process.pid}.mts`);
+  writeFileSync(file, printed.replace("console.log(", "export default ("));
+  onTestFinished(() => rmSync(file));
+  const module: { default: unknown } = await import(file);
+  expect(module.default).toContain("demo engine");
+});
+
+/** A program of this name that writes down what it got, and ends with code 3. */
+function fakeProgram(name: string): { readonly folder: string; read(): string[] } {
+  const folder = join(home, `bin-${name}`);
+  mkdirSync(folder);
+  const seen = join(folder, "seen");
+  const program = join(folder, name);
+  const variables = "ANTHROPIC_|OPENCODE_|HARMONY_";
+  writeFileSync(
+    program,
+    `#!/bin/sh\n{ for each in "$@"; do echo "$each"; done; env | grep -E '^(${variables})' | sort; } > "${seen}"\nexit 3\n`,
+  );
+  chmodSync(program, 0o755);
+  return { folder, read: () => readFileSync(seen, "utf8").trimEnd().split("\n") };
+}
+
+async function start(client: string, program: string, ...args: string[]) {
+  const fake = fakeProgram(program);
+  const environment = {
+    PATH: `${fake.folder}:/usr/bin:/bin`,
+    HARMONY_GATEWAY_KEY: "secret",
+  };
+  const code = await runConnect([client, "--gateway", `${gateway.origin}/v1/`, "--", ...args], {
+    environment,
+    home,
+    print: (text) => expect.unreachable(text),
+  });
+  expect(code).toBe(3);
+  return fake.read();
+}
+
+test("Claude Code is started with variables, and with the arguments behind --", async () => {
+  const seen = await start("claude", "claude", "-p", "Say hi");
+  expect(seen.slice(0, 2)).toEqual(["-p", "Say hi"]);
+  expect(seen).toContain(`ANTHROPIC_BASE_URL=${gateway.origin}`);
+  expect(seen).toContain("ANTHROPIC_AUTH_TOKEN=secret");
+});
+
+test("Codex is started with its settings as arguments before the user's", async () => {
+  const seen = await start("codex", "codex", "exec", "Say hi");
+  expect(seen).toEqual([
+    "-c",
+    'model="openai/gpt-oss-20b"',
+    "-c",
+    'model_provider="harmony-gateway"',
+    "-c",
+    'model_providers.harmony-gateway.name="harmony-gateway"',
+    "-c",
+    `model_providers.harmony-gateway.base_url="${gateway.baseURL}"`,
+    "-c",
+    'model_providers.harmony-gateway.wire_api="responses"',
+    "-c",
+    'model_providers.harmony-gateway.env_key="HARMONY_GATEWAY_KEY"',
+    "-c",
+    "model_context_window=131072",
+    "exec",
+    "Say hi",
+    "HARMONY_GATEWAY_KEY=secret",
+  ]);
+});
+
+test("opencode is started with its configuration in a variable", async () => {
+  const seen = await start("opencode", "opencode", "run", "Say hi");
+  expect(seen.slice(0, 2)).toEqual(["run", "Say hi"]);
+  const line = seen.find((each) => each.startsWith("OPENCODE_CONFIG_CONTENT=")) ?? "";
+  expect(JSON.parse(line.slice(line.indexOf("{")))).toMatchObject({
+    model: "gateway/openai/gpt-oss-20b",
+    provider: { gateway: { options: { baseURL: gateway.baseURL, apiKey: "secret" } } },
+  });
+});
+
+test.each([
+  ["codex --", "Codex is not installed: there is no program codex in the path."],
+  [
+    "python --",
+    "OpenAI's SDK for Python is not started from here. Leave out --, and copy what is printed.",
+  ],
+  [
+    "python --write",
+    "OpenAI's SDK for Python has no settings file. Leave out --write, and copy what is printed.",
+  ],
+  ["codex --write --undo", "connect: use one of --write, --undo and --."],
+  ["codex --undo", "There is nothing to undo: --write has not changed a file of Codex."],
+  ["codx", "connect: there is no client codx. Did you mean codex?"],
+  ["constructor", /^connect: there is no client constructor\./],
+])("connect %s says what to do", async (args, message) => {
+  const [client = "", ...rest] = args.split(" ");
+  const io = { environment: { PATH: join(home, "empty") }, home, print: () => {} };
+  await expect(runConnect([client, "--gateway", gateway.origin, ...rest], io)).rejects.toThrow(
+    typeof message === "string" ? new TypeError(message) : message,
+  );
+});

@@ -1,0 +1,84 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { askTarget, targetOf } from "../../../../src/node/cli/connect/target.ts";
+import { startTestGateway, testSettings } from "../../../helpers/gateway.ts";
+
+test("a running gateway and its settings give the same models and presets", async () => {
+  const settings = {
+    presets: {
+      review: { model: "gpt-oss-20b", effort: "high", maxOutputTokens: 4096, description: "Slow" },
+      hidden: { model: "gpt-oss-20b", unlisted: true },
+    },
+    contextLength: 20_000,
+  };
+  const gateway = await startTestGateway({ settings });
+  onTestFinished(() => gateway.close());
+  const { models } = await askTarget(gateway.origin, undefined);
+  expect(models).toEqual([
+    {
+      id: "openai/gpt-oss-20b",
+      contextLength: 20_000,
+      maxOutputTokens: 10_000,
+      isPreset: false,
+      description: "",
+      effort: "medium",
+    },
+    {
+      id: "review",
+      contextLength: 20_000,
+      maxOutputTokens: 4096,
+      isPreset: true,
+      description: "Slow",
+      effort: "high",
+    },
+  ]);
+  const own = targetOf(testSettings({ ...settings, port: Number(new URL(gateway.origin).port) }));
+  expect(own.origin).toBe(gateway.origin);
+  expect(own.models).toMatchObject(
+    models.map(({ effort, description, ...rest }) =>
+      rest.isPreset ? { effort, description, ...rest } : rest,
+    ),
+  );
+});
+
+describe("a gateway", () => {
+  const answer = (status: number, body: string) => async () => new Response(body, { status });
+  const origin = "https://llm.example.com/team";
+
+  test.each([
+    [
+      401,
+      "",
+      undefined,
+      `The gateway at ${origin} requires a key. Add --key, or set HARMONY_GATEWAY_KEY.`,
+    ],
+    [401, "", "k", `The gateway at ${origin} refuses the key. harmony-gateway key makes one.`],
+    [
+      200,
+      "<html>",
+      undefined,
+      `What answers at ${origin} is no gateway: ${origin}/v1/models has no list of models.`,
+    ],
+  ])("that answers %i %j is explained", async (status, body, key, message) => {
+    await expect(askTarget(origin, key, answer(status, body))).rejects.toThrow(
+      new TypeError(message),
+    );
+  });
+
+  test("that sends a list without an end is left after a megabyte", async () => {
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 100_000;
+        controller.enqueue(new Uint8Array(100_000).fill(0x20));
+      },
+    });
+    await expect(
+      askTarget(origin, undefined, () => Promise.resolve(new Response(endless))),
+    ).rejects.toThrow(
+      new TypeError(
+        `What answers at ${origin} is no gateway: ${origin}/v1/models has no list of models.`,
+      ),
+    );
+    expect(sent).toBeLessThan(1_500_000);
+  });
+});

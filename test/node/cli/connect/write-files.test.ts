@@ -1,0 +1,215 @@
+/** The files of six clients in a home folder of their own: written, changed, restored. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { CLIENTS } from "../../../../src/node/cli/connect/clients.ts";
+import type { Target } from "../../../../src/node/cli/connect/target.ts";
+import { undoFiles, writeFiles } from "../../../../src/node/cli/connect/write-files.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "home-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+});
+
+const read = (path: string) => readFileSync(join(home, path), "utf8");
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(join(home, path)), { recursive: true });
+  writeFileSync(join(home, path), text);
+}
+
+function targetAt(origin: string, key?: string): Target {
+  const sizes = { contextLength: 131_072, maxOutputTokens: 32_768 };
+  const review = { ...sizes, id: "review", isPreset: true };
+  return { origin, key, models: [{ ...sizes, id: "openai/gpt-oss-20b", isPreset: false }, review] };
+}
+
+function write(name: string, target = targetAt("http://gateway:8787")): string {
+  const { title, settings } = clientOf(name);
+  return writeFiles(settings(target).files, { name, title, home });
+}
+
+const undo = (name: string) => undoFiles({ name, title: clientOf(name).title, home });
+
+function clientOf(name: string) {
+  const client = CLIENTS[name];
+  if (client === undefined) throw new Error(`no client ${name}`);
+  return client;
+}
+
+const pathOf = (name: string) =>
+  clientOf(name).settings(targetAt("http://x")).files?.[0]?.path ?? "";
+
+/** For each client: a file that a user may have, and what must still be in it. */
+const EXISTING = {
+  codex:
+    '# My Codex\nmodel = "gpt-5"\napproval_policy = "never"\n\n[mcp_servers.files]\ncommand = "npx"\n',
+  "claude-code":
+    '{\n  "permissions": { "allow": ["Bash(ls)"] },\n  "env": {\n    "MINE": "1",\n    "ANTHROPIC_MODEL": "opus"\n  }\n}\n',
+  opencode:
+    '{\n  // my theme\n  "theme": "dark",\n  "model": "anthropic/claude",\n  "provider": { "own": { "name": "Own" } }\n}\n',
+  continue:
+    "name: Mine\nmodels:\n  - name: Other\n    provider: ollama\nrules:\n  - Be brief # always\n",
+  "qwen-code":
+    '{\n  "ui": { "theme": "Ayu" },\n  "security": { "folderTrust": { "enabled": true } },\n  "model": { "name": "qwen3", "maxSessionTurns": 5 }\n}\n',
+  vscode: '[\n  {\n    "name": "Azure",\n    "vendor": "azure"\n  }\n]\n',
+} as const;
+
+describe.each(Object.entries(EXISTING))("%s", (name, existing) => {
+  test("a file that exists keeps the rest, is written once, and is restored", () => {
+    put(pathOf(name), existing);
+    const shown = write(name);
+    const written = read(pathOf(name));
+    expect(written).toContain("http://gateway:8787");
+    expect(shown).toContain(`~/${pathOf(name)}: changed.`);
+    // Each line is either the user's or shown as added.
+    for (const line of written.trimEnd().split("\n")) {
+      if (existing.split("\n").includes(line)) continue;
+      expect(shown.split("\n")).toContain(`+ ${line}`);
+    }
+    expect(write(name)).toMatch(/: has these settings already\.$/m);
+
+    write(name, targetAt("https://other.example.com"));
+    expect(read(pathOf(name))).toBe(
+      written.replaceAll("http://gateway:8787", "https://other.example.com"),
+    );
+    expect(undo(name)).toContain(`~/${pathOf(name)}: restored.`);
+    expect(read(pathOf(name))).toBe(existing);
+  });
+
+  test("a file that does not exist is the user's alone, and removed again", () => {
+    expect(write(name)).toContain(`~/${pathOf(name)}: written.`);
+    expect(statSync(join(home, pathOf(name))).mode & 0o777).toBe(0o600);
+    expect(undo(name)).toContain(`~/${pathOf(name)}: removed.`);
+    expect(existsSync(join(home, pathOf(name)))).toBe(false);
+    expect(() => undo(name)).toThrow("There is nothing to undo");
+  });
+});
+
+test("what the clients' files contain afterwards", () => {
+  for (const [name, text] of Object.entries(EXISTING)) {
+    put(pathOf(name), text);
+    write(name, targetAt("http://gateway:8787", "secret"));
+  }
+  expect(read(".codex/config.toml")).toBe(`\
+# My Codex
+model = "openai/gpt-oss-20b"
+approval_policy = "never"
+model_provider = "harmony-gateway"
+model_catalog_json = "~/.codex/gpt-oss.json"
+show_raw_agent_reasoning = true
+
+[mcp_servers.files]
+command = "npx"
+
+[model_providers.harmony-gateway]
+name = "harmony-gateway"
+base_url = "http://gateway:8787/v1"
+wire_api = "responses"
+env_key = "HARMONY_GATEWAY_KEY"
+`);
+  expect(JSON.parse(read(".claude/settings.json"))).toMatchObject({
+    permissions: { allow: ["Bash(ls)"] },
+    env: { MINE: "1", ANTHROPIC_MODEL: "openai/gpt-oss-20b", ANTHROPIC_AUTH_TOKEN: "secret" },
+  });
+  expect(read(".config/opencode/opencode.json")).toContain("// my theme");
+  expect(parseYaml(read(".continue/config.yaml"))).toMatchObject({
+    name: "Mine",
+    models: [{ name: "openai/gpt-oss-20b" }, { name: "review" }, { name: "Other" }],
+    rules: ["Be brief"],
+  });
+  expect(JSON.parse(read(".qwen/settings.json"))).toEqual({
+    ui: { theme: "Ayu" },
+    security: {
+      folderTrust: { enabled: true },
+      auth: { selectedType: "openai", apiKey: "secret", baseUrl: "http://gateway:8787/v1" },
+    },
+    model: { name: "openai/gpt-oss-20b", maxSessionTurns: 5 },
+  });
+  const [azure, ours] = JSON.parse(read(pathOf("vscode")));
+  expect(azure).toEqual({ name: "Azure", vendor: "azure" });
+  expect(ours).toMatchObject({
+    vendor: "customendpoint",
+    // VS Code keeps the key itself.
+    apiKey: "${input:harmonyGatewayKey}",
+    models: [
+      { id: "openai/gpt-oss-20b", maxInputTokens: 98_304, maxOutputTokens: 32_768 },
+      { id: "review" },
+    ],
+  });
+});
+
+test("opencode's other file is used where it exists", () => {
+  put(".config/opencode/opencode.jsonc", "{\n  // mine\n}\n");
+  write("opencode");
+  expect(read(".config/opencode/opencode.jsonc")).toMatch(/\/\/ mine\n {2}"model": "gateway/);
+  expect(existsSync(join(home, ".config/opencode/opencode.json"))).toBe(false);
+});
+
+test("a file in a form that cannot be edited stays, and so do the others; the text to paste is in the message", () => {
+  const text = 'model_providers = { mine = { name = "x" } }\n';
+  put(".codex/config.toml", text);
+  expect(() => write("codex")).toThrow(
+    /^~\/\.codex\/config\.toml cannot be changed safely: it writes model_providers in a form of its own\. Nothing was written\. Put this into it by hand:\n\nmodel = "openai/,
+  );
+  expect(read(".codex/config.toml")).toBe(text);
+  expect(existsSync(join(home, ".codex/gpt-oss.json"))).toBe(false);
+  expect(() => undo("codex")).toThrow("There is nothing to undo");
+});
+
+test.each([
+  ["is no text", Buffer.from([0x7b, 0xff, 0x7d]), "is not text in UTF-8."],
+  ["is too large", "x".repeat(1_000_001), "is larger than 1 MB. Nothing was written."],
+])("a file that %s is refused", (_, content, message) => {
+  mkdirSync(join(home, ".qwen"));
+  writeFileSync(join(home, ".qwen/settings.json"), content);
+  expect(() => write("qwen-code")).toThrow(new TypeError(`~/.qwen/settings.json: ${message}`));
+});
+
+test("a file that the user has changed since stays, and the text of before is kept", () => {
+  put(".claude/settings.json", '{ "theme": "dark" }');
+  write("claude-code");
+  const mine = read(".claude/settings.json").replace("dark", "light");
+  put(".claude/settings.json", mine);
+  expect(undo("claude-code")).toBe(
+    "~/.claude/settings.json: was changed after --write, and stays as it is. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
+  );
+  expect(read(".claude/settings.json")).toBe(mine);
+  expect(read(".config/harmony-gateway/connect-claude-code.json")).toContain("dark");
+
+  // Written again, the user's change is what an undo restores.
+  write("claude-code", targetAt("http://other:1"));
+  expect(undo("claude-code")).toBe("~/.claude/settings.json: restored.");
+  expect(read(".claude/settings.json")).toBe(mine);
+});
+
+test("a link to a file elsewhere stays a link, and the file keeps its mode", () => {
+  put("dotfiles/config.toml", 'model = "x"\n');
+  mkdirSync(join(home, ".codex"));
+  symlinkSync(join(home, "dotfiles/config.toml"), join(home, ".codex/config.toml"));
+  const { mode } = statSync(join(home, "dotfiles/config.toml"));
+  write("codex");
+  expect(lstatSync(join(home, ".codex/config.toml")).isSymbolicLink()).toBe(true);
+  expect(statSync(join(home, "dotfiles/config.toml")).mode).toBe(mode);
+  expect(read("dotfiles/config.toml")).toContain("model_providers.harmony-gateway");
+  undo("codex");
+  expect(read("dotfiles/config.toml")).toBe('model = "x"\n');
+});
+
+test("what is kept for an undo is the user's alone", () => {
+  write("codex");
+  const { mode } = statSync(join(home, ".config/harmony-gateway/connect-codex.json"));
+  expect(mode & 0o777).toBe(0o600);
+});
