@@ -2,7 +2,6 @@
  * Writes a client's settings into its files, and undoes it. What the files held before is kept in a file below
  * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
  */
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
@@ -10,6 +9,7 @@ import { explainFile } from "../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { toLineChanges } from "./line-changes.ts";
+import { undoLines } from "./undo-lines.ts";
 
 export interface Client {
   /** As it is typed. */
@@ -29,7 +29,6 @@ const undoRecord = z.object({
       path: z.string(),
       /** Null: there was no file. */
       before: z.string().nullable(),
-      /** The SHA-256 of what was written. */
       after: z.string(),
     }),
   ),
@@ -95,14 +94,13 @@ function keepForUndo(changes: readonly Change[], client: Client): void {
   const earlier = readRecord(client);
   const files = changes.map(({ path, before, after }): UndoneFile => {
     const known = earlier.find((each) => each.path === path);
-    const isOurs = known !== undefined && before !== null && known.after === digest(before);
-    return { path, before: isOurs ? known.before : before, after: digest(after) };
+    return { path, before: known?.after === before ? known.before : before, after };
   });
   const others = earlier.filter(({ path }) => !files.some((each) => each.path === path));
   writeRecord([...others, ...files], client);
 }
 
-/** Restores the files of before, except those that were changed since. Returns what it did, for the user. */
+/** Takes back what was written; what others have changed since stays. Returns what it did, for the user. */
 export function undoFiles(client: Client): string {
   const files = readRecord(client);
   if (files.length === 0) {
@@ -118,23 +116,28 @@ export function undoFiles(client: Client): string {
     .map(
       ({ file, text }) =>
         text ??
-        `~/${file.path}: was changed after --write, and stays as it is. ${recordPath(client)} has its text of before.`,
+        `~/${file.path}: the same lines were changed after --write, so it stays as it is. ${recordPath(client)} has its text of before.`,
     )
     .join("\n");
 }
 
-/** Undefined: the file was changed since. */
+/** Undefined: the same lines were changed since. */
 function restore({ path, before, after }: UndoneFile, { home }: Client): string | undefined {
   const file = join(home, path);
   const current = readFile(home, path);
-  if (current === before) return `~/${path}: is as it was.`;
-  if (current === null || digest(current) !== after) return undefined;
-  if (before === null) {
+  if (current === null || current === before) return `~/${path}: is as it was.`;
+  if (before === null && current === after) {
     rmSync(file);
     return `~/${path}: removed.`;
   }
-  writeFileSync(file, before);
-  return `~/${path}: restored.`;
+  if (current === after) {
+    writeFileSync(file, before ?? "");
+    return `~/${path}: restored.`;
+  }
+  const restored = undoLines(before ?? "", after, current);
+  if (restored === undefined) return undefined;
+  writeFileSync(file, restored);
+  return `~/${path}: restored, but for what was changed since.`;
 }
 
 function recordPath({ name }: Client): string {
@@ -179,8 +182,4 @@ function readFile(home: string, path: string, maxBytes = MAX_FILE_BYTES): string
     const reason = explainFile(error, `~/${path}`) ?? `~/${path}: is not text in UTF-8.`;
     throw new TypeError(reason, { cause: error });
   }
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

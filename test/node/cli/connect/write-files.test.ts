@@ -154,7 +154,9 @@ env_key = "HARMONY_GATEWAY_KEY"
 test("opencode's other file is used where it exists", () => {
   put(".config/opencode/opencode.jsonc", "{\n  // mine\n}\n");
   write("opencode");
-  expect(read(".config/opencode/opencode.jsonc")).toMatch(/\/\/ mine\n {2}"model": "gateway/);
+  expect(read(".config/opencode/opencode.jsonc")).toMatch(
+    /\/\/ mine\n {2}"\$schema": .*\n {2}"model": "gateway/,
+  );
   expect(existsSync(join(home, ".config/opencode/opencode.json"))).toBe(false);
 });
 
@@ -178,13 +180,25 @@ test.each([
   expect(() => write("qwen-code")).toThrow(new TypeError(`~/.qwen/settings.json: ${message}`));
 });
 
-test("a file that the user has changed since stays, and the text of before is kept", () => {
+test("what a client or the user has changed since, in other lines, stays", () => {
+  put(pathOf("codex"), EXISTING.codex);
+  write("codex");
+  // Codex remembers the folders that it may work in.
+  const trusted = '\n[projects."/home/me/app"]\ntrust_level = "trusted"\n';
+  put(pathOf("codex"), `# New\n${read(pathOf("codex"))}${trusted}`);
+  expect(undo("codex")).toContain(
+    "~/.codex/config.toml: restored, but for what was changed since.",
+  );
+  expect(read(pathOf("codex"))).toBe(`# New\n${EXISTING.codex}${trusted}`);
+});
+
+test("a file whose lines of ours were changed since stays, and the text of before is kept", () => {
   put(".claude/settings.json", '{ "theme": "dark" }');
   write("claude-code");
   const mine = read(".claude/settings.json").replace("dark", "light");
   put(".claude/settings.json", mine);
   expect(undo("claude-code")).toBe(
-    "~/.claude/settings.json: was changed after --write, and stays as it is. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
+    "~/.claude/settings.json: the same lines were changed after --write, so it stays as it is. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
   );
   expect(read(".claude/settings.json")).toBe(mine);
   expect(read(".config/harmony-gateway/connect-claude-code.json")).toContain("dark");

@@ -19,6 +19,8 @@ export const opencode: ConnectedClient = {
           text: toJson(settings),
           merge: (existing) =>
             setJsonValues(existing, [
+              // opencode would add it, as the first member.
+              { path: ["$schema"], value: settings.$schema },
               { path: ["model"], value: settings.model },
               { path: ["provider", "gateway"], value: settings.provider.gateway },
             ]),

@@ -1,0 +1,83 @@
+/** The lines that two texts have in common, and those that one of them has. */
+
+/** Comparing more pairs of lines would take too long: the whole middle counts as replaced. */
+const MAX_PAIRS = 4_000_000;
+
+export interface ComparedLine {
+  /** `-`: only in the first text. `+`: only in the second. */
+  readonly sign: " " | "+" | "-";
+  readonly text: string;
+}
+
+export function compareLines(before: string, after: string): readonly ComparedLine[] {
+  return compare(toLines(before), toLines(after));
+}
+
+function toLines(text: string): string[] {
+  const lines = text.split(/\r?\n/);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+function compare(before: readonly string[], after: readonly string[]): ComparedLine[] {
+  let head = 0;
+  while (head < Math.min(before.length, after.length) && before[head] === after[head]) head += 1;
+  let tail = 0;
+  const shorter = Math.min(before.length, after.length) - head;
+  while (tail < shorter && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return [
+    ...same(before.slice(0, head)),
+    ...compareMiddle(
+      before.slice(head, before.length - tail),
+      after.slice(head, after.length - tail),
+    ),
+    ...same(before.slice(before.length - tail)),
+  ];
+}
+
+function same(lines: readonly string[]): ComparedLine[] {
+  return lines.map((text) => ({ sign: " ", text }));
+}
+
+function removed(text: string): ComparedLine {
+  return { sign: "-", text };
+}
+
+function added(text: string): ComparedLine {
+  return { sign: "+", text };
+}
+
+/** By the longest common subsequence. */
+function compareMiddle(before: readonly string[], after: readonly string[]): ComparedLine[] {
+  if (before.length * after.length > MAX_PAIRS) {
+    return [...before.map((text) => removed(text)), ...after.map((text) => added(text))];
+  }
+  const width = after.length + 1;
+  /** Of the rests of both: how many lines they have in common. */
+  const common = new Uint32Array((before.length + 1) * width);
+  const at = (b: number, a: number) => common[b * width + a] ?? 0;
+  for (let b = before.length - 1; b >= 0; b -= 1) {
+    for (let a = after.length - 1; a >= 0; a -= 1) {
+      common[b * width + a] =
+        before[b] === after[a] ? at(b + 1, a + 1) + 1 : Math.max(at(b + 1, a), at(b, a + 1));
+    }
+  }
+  const lines: ComparedLine[] = [];
+  let b = 0;
+  let a = 0;
+  while (b < before.length || a < after.length) {
+    const old = before[b];
+    const fresh = after[a];
+    if (old !== undefined && old === fresh) {
+      lines.push({ sign: " ", text: old });
+      b += 1;
+      a += 1;
+    } else if (fresh === undefined || (old !== undefined && at(b + 1, a) >= at(b, a + 1))) {
+      lines.push(removed(old ?? ""));
+      b += 1;
+    } else {
+      lines.push(added(fresh));
+      a += 1;
+    }
+  }
+  return lines;
+}

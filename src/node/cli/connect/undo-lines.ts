@@ -1,0 +1,52 @@
+/** Takes a change of a text back after others have changed the text as well. */
+import { compareLines } from "./compare-lines.ts";
+import { lineBreakOf } from "./edit/edit-error.ts";
+
+/** Lines from `start` up to `end` of a text become others. */
+interface Replacement {
+  readonly start: number;
+  end: number;
+  readonly lines: string[];
+}
+
+/**
+ * The current text without the change from `before` to `after`. Undefined: the same lines were changed since, so that it
+ * cannot be taken back without a doubt.
+ */
+export function undoLines(before: string, after: string, current: string): string | undefined {
+  const replacements = [
+    ...toReplacements(after, before),
+    ...toReplacements(after, current),
+  ].toSorted((a, b) => a.start - b.start || a.end - b.end);
+  if (replacements.some((each, n) => isInConflict(replacements[n - 1], each))) return undefined;
+  const lines = after.split(/\r?\n/);
+  for (const { start, end, lines: others } of replacements.toReversed()) {
+    lines.splice(start, end - start, ...others);
+  }
+  return lines.join(lineBreakOf(current));
+}
+
+function toReplacements(from: string, to: string): Replacement[] {
+  const replacements: Replacement[] = [];
+  let at = 0;
+  let open: Replacement | undefined;
+  for (const { sign, text } of compareLines(from, to)) {
+    if (sign === " ") {
+      open = undefined;
+      at += 1;
+      continue;
+    }
+    if (open === undefined) replacements.push((open = { start: at, end: at, lines: [] }));
+    if (sign === "+") open.lines.push(text);
+    else open.end = at += 1;
+  }
+  return replacements;
+}
+
+/** A pair of TOML that was added behind a table would belong to another table without it. */
+function isInConflict(first: Replacement | undefined, second: Replacement): boolean {
+  if (first === undefined || second.start > first.end) return false;
+  const isBehind = second.start === first.end && first.start < first.end;
+  const added = second.lines.find((line) => line.trim() !== "") ?? "";
+  return !isBehind || /^\s*[\w."'-]+\s*=/.test(added);
+}
