@@ -66,117 +66,49 @@ the answer or to a call's arguments, a stop string only to the answer.
 const TAIL = `
 ## How
 
-**A required call.** The model reasons freely until it ends its analysis. Then the header of a call is appended, up to
-the function's name. If there are several functions, the model names one (one short engine call). Its arguments are
-generated under the schema of that function. This takes two engine calls for one function, three for several.
+**A required call.** The model reasons freely until it ends its analysis. Then the gateway appends the header of a call, lets the model name one of several functions, and generates the arguments under the schema of that function.
 
-**An answer with a schema.** The schema is in the developer message. If the engine supports constraints, generation is
-stopped at the answer's header and continued under the schema. Harmony's structural ids are banned meanwhile, because a JSON
-grammar accepts them inside strings. This takes two engine calls; the second begins with the whole prompt of the first, so
-only new tokens cost. In such a turn preambles are shown as reasoning, because text next to the document would make the
-reply invalid. A document that reaches the token limit ends there, with \`finish_reason: "length"\`.
+**An answer with a schema.** The schema is in the developer message. If the engine supports constraints, generation is stopped at the answer's header and continued under the schema. In such a turn preambles are shown as reasoning. A document that
+reaches the token limit ends with \`finish_reason: "length"\`.
 
-**Enforced schemas** are JSON Schema, draft 2020-12: those of response formats, of \`strict\` tools and of required tools.
-They are compiled when the request arrives. One that cannot be checked is a 400 before the engine is called; its \`param\`
-names the field (\`tools[3].function.parameters\`), and its message gives the position in the schema and the reason. All
-other tools are only shown to the model: their schemas are never rejected, and no engine is asked to enforce them.
+**Enforced schemas** are JSON Schema, draft 2020-12: those of response formats, of \`strict\` tools and of required tools. One that cannot be checked is a 400 before the engine is called; \`param\` names the field, and the message the position and the
+reason. Schemas of other tools are only shown to the model.
 
-- *Enforced*: every keyword of the core, applicator, unevaluated and validation vocabularies, and from earlier drafts
-  \`definitions\`, \`dependencies\`, \`items\` with a list and \`additionalItems\`. \`format\` is enforced for
+- *Enforced*: every keyword of the core, applicator, unevaluated and validation vocabularies, and from earlier drafts \`definitions\`, \`dependencies\`, \`items\` with a list and \`additionalItems\`. \`format\` is enforced for
   ${formatNames().join(", ")}; other formats and unknown keywords have no effect.
-- *References* stay inside the schema: \`$ref\` to \`$defs\`, pointers, \`$id\` and \`$anchor\`. Nothing is fetched. A
-  \`$dynamicRef\` with one possible target is a \`$ref\`; with several it is rejected, like \`$recursiveRef\`. Schemas may be
-  recursive, but each recursion must descend into the value: a schema that applies itself to the same value is rejected.
-- *Patterns* are ECMAScript's with the \`u\` flag, \`\\p{…}\` included, and matched in linear time. That excludes lookbehind,
-  backreferences, inline flags, counts over 1000, and lookahead except directly after a leading \`^\`, as in
-  \`^(?=.*\\d)(?!admin).+$\`. Such a pattern is rejected, never skipped. Unnecessary escapes (\`\\_\`, \`\\@\`) are accepted.
-- *Limits* for the schemas of all tools together, and for a response format: 6,000 subschemas, 500 different patterns
-  with 50,000 instructions and 100 Unicode properties, 20,000 \`const\` and \`enum\` values or members of them. For one
-  schema: 5,000 schemas applied to one value, 64 deep, once references are followed.
-- *Checking* an answer takes at most the size of the schema times the size of the answer, and runs
-  in slices, so that it does not block other requests. A value that takes more than ten million steps, or is nested too
-  deeply, counts as invalid.
+- *References* stay inside the schema; nothing is fetched. Schemas may be recursive, but each recursion must descend into the value.
+- *Patterns* are ECMAScript's with the \`u\` flag, matched in linear time. That excludes lookbehind, backreferences, inline flags, counts over 1000, and lookahead except directly after a leading \`^\`. Such a pattern is rejected, never skipped.
+- *Limits*, for the schemas of all tools together and for a response format: 6,000 subschemas, 500 different patterns with 50,000 instructions and 100 Unicode properties, 20,000 \`const\` and \`enum\` values. A value that takes more than ten million
+  steps to check, or is nested too deeply, counts as invalid.
 
-**In one call.** With the setting \`singleCallConstraint\`, engines whose constraints can contain Harmony's tokens (structural
-tags: vLLM, SGLang; token grammars: llama.cpp) get one constraint for the whole turn, with free reasoning. Both of the above
-then take one engine call. With a server that ignores the constraint, the result is checked and steered as without it. In
-llama.cpp the larger grammar made no measurable difference per token (14.2 against 14.6 ms,
-\`node proof/bench/single-call-constraint.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real
-vLLM, which is one reason why it is off by default.
+**In one call.** With the setting \`singleCallConstraint\`, engines whose constraints can contain Harmony's tokens (structural tags: vLLM, SGLang; token grammars: llama.cpp) get one constraint for the whole turn, with free reasoning. It has not been
+measured on a real vLLM, and is off by default.
 
-**Reasoning and answer** are distinguished by the model's control tokens. A text engine that hides them is rejected with
-status 502, because a malformed answer would show reasoning. So is text without any control token, as long as its engine
-has shown none. An answer that the gateway itself opened needs no control token: there, only joined header words such as
-\`assistantanalysis\` reveal that they are hidden. With \`allowHiddenMarkers\` the remaining header words are read
-instead; this page then applies as far as they can be recognised.
+**A reasoning budget.** When it is used up, the analysis is closed and the answer is opened; with tools the model may choose a call instead. On engines that return only text, reasoning may end a few characters early. \`effort: "none"\` opens the
+answer at once; with tools it closes an empty analysis message instead.
 
-**A reasoning budget.** When the budget is used up, the analysis is closed and the answer is opened. With tools the model may
-choose a call instead, but does not begin another analysis message. On engines that return only text, tokens are counted
-by our own tokenizer, and the cut may fall inside a token: reasoning may end a few characters early.
-\`effort: "none"\` opens the answer at once; with tools it closes an empty analysis message instead. This level is the gateway's own, gpt-oss does not have it. If the model still
-begins an analysis message, it is closed at its first token and not shown. The tokens of its header count as output,
-because they were sampled.
+**A missing answer.** If a turn ends with reasoning only, the answer is opened once (\`openMissingAnswer\`). If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
+choice (\`continueAnnouncedCalls\`). Reasoning that repeats itself is cut (\`repetitionGuard\`). With \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 
-**A missing answer.** If a turn ends with reasoning only, the answer is opened once (setting \`openMissingAnswer\`). If
-the operator turns this off, a turn that must return a document ends with \`finish_reason: "error"\` instead. If it ends with a
-preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its choice, because
-an opened answer would take the place of the call (\`continueAnnouncedCalls\`). The text of the preamble is not read.
-Reasoning that repeats itself is cut (\`repetitionGuard\`), at the same token however the engine groups its tokens. With
-\`answerReserve\`, reasoning cannot use up the tokens of the answer.
+**Calls.** A call that is not allowed is answered with an error that the client does not see; the second time, the answer is opened. A call to a tool that was not offered is passed on by default (\`refuseUnofferedTools\` treats it as not allowed).
+gpt-oss stops after each call; \`sampleMoreCalls\` samples further ones.
 
-**Calls.** A call that is not allowed is answered with an error that the client does not see; the second time, the answer is
-opened. A call to a tool that was not offered is passed on by default, so that the client can report it
-(\`refuseUnofferedTools\` treats it as not allowed). gpt-oss stops after each call; \`sampleMoreCalls\` samples further ones.
+**Stop strings** end the answer, however its text is split: the text before the match is kept, the match is not returned. They are never sent to the engine. Reasoning, arguments and preambles are not searched. In Chat Completions, where preamble and
+answer are one text, a match across their boundary counts. With a response format, the text before a stop string must be the whole document.
 
-**Stop strings** end the answer, however its text is split: the text before the match is kept, the match is not returned. They
-are never sent to the engine. Reasoning, arguments and preambles are not searched, on any API: the call after a preamble would be
-lost. In Chat Completions, where preamble and answer are one text, a match across their boundary counts. If it begins in the
-preamble, which has been sent by then, the answer ends before its first character, and the part of the match in the preamble
-stays. If it begins in the answer, the turn ends before the preamble that follows. With a
-response format, the text before a stop string must be the whole document. It is checked like any other, so an incomplete
-document is retried once and then ends with \`finish_reason: "error"\`.
+**A trailing assistant message** is the beginning of the answer, which continues it. If that is impossible, because a call is required or no document of the response format begins with it, the message is part of the history.
 
-**A trailing assistant message** is the beginning of the answer, which continues it. If that is impossible, because a call is
-required or no document of the response format begins with it, the message is part of the history. A document that
-is continued is checked as a whole, but the engine is not constrained: its grammar would expect the first character of a
-document, not the middle.
+**Reasoning and answer** are distinguished by the model's control tokens. A text engine that hides them is rejected with status 502, unless \`allowHiddenMarkers\` is set.
 
-**Tool loops.** When a client returns the result of a call, the model gets back its reasoning before that call, even if
-the client dropped it: the gateway keeps it by the call's id. Reasoning before an answer is not rendered again, as in OpenAI's renderer. On the Responses API,
-where an answer can stand next to a call, this also applies within one turn.
-
-**Usage** counts the prompt once, as first sent, and all sampled tokens, including those of discarded attempts.
-Streamed and plain answers report the same numbers, with two exceptions. On engines that return only text, the tokens of
-an engine call that the gateway ends early are estimated with our own tokenizer, and never exceed the request's limit. If
-malformed output ends the turn, tokens of the same network read are counted too, because they were sampled.
-
-\`cached_tokens\` is what the engine reports for the first engine call. Later calls find the whole first prompt cached and
-are not counted. SGLang reports the number with the first token. From the other engines the gateway gets it only at the end of a call, so
-it is 0 if the gateway ends the first call early.
+**Usage** counts the prompt once, as first sent, and all sampled tokens, including those of discarded attempts. Streamed and plain answers report the same numbers, except where an engine that returns only text is stopped early: then the number is an
+estimate. \`cached_tokens\` is what the engine reports for the first engine call, and 0 if the gateway ends that call before the engine reports.
 
 ## How it is checked
 
-\`npm run fuzz:turns -- --n 100000 --seed 2026 --jobs 2\` runs random turns through the whole application. A simulated
-model writes Harmony as gpt-oss does, with malformed headers, broken messages, cut characters, invalid JSON and endless
-reasoning. A simulated engine returns exact ids, control tokens by id plus text, text with the markers, or text without
-them. Requests with random demands go through each API, streamed and plain, and clients continue tool loops with or without
-the reasoning. Since the search knows what the model wrote, it checks that every token of the answer is returned once and
-in order, that reasoning and answer are never confused, that a loop's next prompt begins with what was sent and sampled exactly when
-\`x-harmony-exact\` says so, and every guarantee above. A failure does not end the run: for
-each broken rule, a failing case is reduced to its smallest form and printed with the command that reproduces it.
-\`--wire ids,pieces,markers,text\` and \`--api chat,responses,messages\` select combinations. A small search is part of
-the tests.
+[\`npm run fuzz:turns\`](../proof/fuzz/README.md#turns) plays random turns over every wire format and API, and checks every guarantee above as a strict client would see it. \`npm run fuzz:planted\` plants ${FAULTS.length} defects in the gateway, one after the
+other, and finds each.
 
-With seed 2026, 100,000 turns for each of three wires and each of two APIs, 600,000 in one command, broke no guarantee
-(\`--wire ids,markers,text --api chat,responses\`). Of as many over Messages four were reported, all by rules that were too strict: a call that a malformed header had turned into a
-preamble was searched for stop strings, and a count that is an estimate was held to be exact. Earlier runs found real defects, all
-fixed and with tests, among them: a stop string inside a preamble swallowed the answer after it, and text after a stop string in
-the same read caused an engine to be rejected.
-
-\`npm run fuzz:planted\` shows that the search finds defects. It plants one defect after the other in the gateway. Each is
-found, most within a few turns:
-
-${FAULTS.map(({ name, rules }) => `- ${name} (${rules.map((rule) => `\`${rule}\``).join(", ")})`).join("\n")}
+Next: [Reasoning](reasoning.md), [Compared with others](comparison.md)
 `;
 
 export function toGuaranteesDocument(): string {
