@@ -8,6 +8,7 @@ import type { ApiEnv } from "./api/request/client.ts";
 import { type AppDeps, createApp } from "./app.ts";
 import { DEFAULT_MODEL } from "./config/backends.ts";
 import { describedSettings } from "./config/describe.ts";
+import { leaveOutNodeOnly } from "./config/node-only.ts";
 import { toPresets } from "./config/presets.ts";
 import { resolveSettings, SettingsError } from "./config/resolve.ts";
 import { suggest } from "./config/suggest.ts";
@@ -82,7 +83,10 @@ export interface EmbeddedGateway {
  */
 export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
   const { engine, store, tools, log, basePath = "", pages = false, fetch: fetchFn } = options;
-  const settings = resolveSettings(toInputs(options), { public: false });
+  const { inputs, warnings } = leaveOutNodeOnly(toInputs(options));
+  const settings = resolveSettings(inputs, { public: false });
+  const entries = openLog(settings.log, log);
+  for (const message of warnings) entries.warn("warning", { message });
   const prefix = toPrefix(basePath);
   const isKind = engine === undefined || typeof engine === "string";
   const gateway = assemble(settings, {
@@ -90,7 +94,7 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
     ...(!isKind && { models: [toModel(engine, settings)] }),
     ...(store !== undefined && { store }),
     ...(tools !== undefined && { toolbox: tools }),
-    log: openLog(settings.log, log),
+    log: entries,
     pages,
   });
   const { models, shutdown } = gateway;

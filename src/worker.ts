@@ -10,6 +10,7 @@ import { errorCodesAt } from "./api/error-codes.ts";
 import type { ErrorDescription } from "./api/errors.ts";
 import type { Settings } from "./config/settings.ts";
 import { describedSettings } from "./config/describe.ts";
+import { leaveOutNodeOnly, nodeOnlyValues } from "./config/node-only.ts";
 import { removedSettingWarning } from "./config/removed-settings.ts";
 import { resolveSettings, SettingsError } from "./config/resolve.ts";
 import { fromText } from "./config/from-text.ts";
@@ -64,7 +65,8 @@ const MISCONFIGURED: ErrorDescription = {
 };
 
 function createGatewayHandler(env: WorkerEnv): Handler {
-  const settings = resolveSettings(readBindings(env), { public: true });
+  const { inputs, warnings } = leaveOutNodeOnly(readBindings(env));
+  const settings = resolveSettings(inputs, { public: true });
   if (settings.auditFile !== undefined) {
     throw new SettingsError(["auditFile: is available on Node only. Workers have no files."]);
   }
@@ -73,9 +75,9 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     now: Date.now,
     write: (line) => console.log(line),
   });
-  for (const variable of Object.keys(env)) {
-    const message = removedSettingWarning(variable);
-    if (message !== undefined) log.warn("warning", { message });
+  const removed = Object.keys(env).flatMap((variable) => removedSettingWarning(variable) ?? []);
+  for (const message of [...removed, ...warnings, ...nodeOnlyValues(settings)]) {
+    log.warn("warning", { message });
   }
   const { store, note } = openBinding(settings, env);
   if (note !== undefined) log.info("note", { message: note });

@@ -133,6 +133,115 @@ test.each([
   );
 });
 
+describe("what only Node can do", () => {
+  const MCP = { docs: { url: "https://mcp.example/docs" } };
+
+  test("is named at the start, and nothing else of it is read", async () => {
+    const worker = await startIsolate();
+    const env = {
+      HARMONY_GATEWAY_BUILTIN_TOOLS: "browser,python",
+      HARMONY_GATEWAY_BROWSER_SEARCH_FOLDER: "documents",
+      HARMONY_GATEWAY_MCP_SERVERS: MCP,
+      HARMONY_GATEWAY_MCP_FROM_REQUESTS: "any",
+      HARMONY_GATEWAY_INSPECT: "true",
+      HARMONY_GATEWAY_CAPTURE: "captures",
+      HARMONY_GATEWAY_METRICS_PORT: "not a port",
+      HARMONY_GATEWAY_REUSE_PORT: "true",
+      HARMONY_GATEWAY_MAX_TOOLS: "12",
+    };
+    const request = () => new Request("https://gateway.example/v1/models");
+    expect((await worker.fetch(request(), env, context)).status).toBe(200);
+    await worker.fetch(request(), env, context);
+    const warnings = lines.mock.calls
+      .map(([line]) => LogLine.parse(JSON.parse(String(line))))
+      .filter(({ event }) => event === "warning")
+      .map(({ message }) => message);
+    const named = [
+      "REUSE_PORT",
+      "METRICS_PORT",
+      "BROWSER_SEARCH_FOLDER",
+      "MCP_SERVERS",
+      "MCP_FROM_REQUESTS",
+      "INSPECT",
+      "CAPTURE",
+    ];
+    expect(warnings).toEqual([
+      ...named.map(
+        (name) => `HARMONY_GATEWAY_${name}: is available on Node only, and has no effect here.`,
+      ),
+      "pythonRuntime deno: is available on Node only, so the tool python does not run here, and answers to requests for it " +
+        "name it as skipped. Use pythonRuntime http.",
+    ]);
+  });
+
+  test("an engine in the process is named at the start, and its failure says the same", async () => {
+    const worker = await startIsolate();
+    const env = { HARMONY_GATEWAY_ENGINE: "llama", HARMONY_GATEWAY_OPEN: "true" };
+    const response = await worker.fetch(chat({}), env, context);
+    expect(response.status).toBe(503);
+    expect(lines.mock.calls.join()).toContain("engine llama: is available on Node only");
+  });
+
+  const env = { HARMONY_GATEWAY_BUILTIN_TOOLS: "python", HARMONY_GATEWAY_MCP_SERVERS: MCP };
+  const model = "openai/gpt-oss-20b";
+
+  test("a Responses request for such tools is answered without them, which a header names", async () => {
+    const response = await (
+      await startIsolate()
+    ).fetch(
+      post("/v1/responses", {
+        model,
+        input: "Hi.",
+        tools: [
+          { type: "mcp", server_label: "docs" },
+          { type: "code_interpreter", container: { type: "auto" } },
+        ],
+      }),
+      env,
+      context,
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-harmony-skipped-tools")).toBe("mcp, code_interpreter");
+  });
+
+  test("so is a Messages request", async () => {
+    const response = await (
+      await startIsolate()
+    ).fetch(
+      post("/v1/messages", {
+        model,
+        max_tokens: 100,
+        messages: [{ role: "user", content: "Hi." }],
+        tools: [{ type: "code_execution_20250825", name: "code_execution" }],
+      }),
+      env,
+      context,
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-harmony-skipped")).toBe("code_execution_20250825");
+  });
+
+  test("a Chat Completions request for them is refused", async () => {
+    const response = await (
+      await startIsolate()
+    ).fetch(chat({ tools: [{ type: "code_interpreter" }] }), env, context);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain("does not run");
+  });
+});
+
+function chat(body: object): Request {
+  return post("/v1/chat/completions", { messages: [{ role: "user", content: "Hi." }], ...body });
+}
+
+function post(path: string, body: object): Request {
+  return new Request(`https://gateway.example${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
 test("the application is made once for each isolate", async () => {
   const worker = await startIsolate();
   const names = ["first", "second"].map(async (servedName) => {

@@ -26,6 +26,8 @@ export class SettingDescription {
   /** Undefined: not set. */
   readonly defaultValue: unknown;
   readonly secret: boolean;
+  /** Has no effect on Workers and in other programs. */
+  readonly nodeOnly: boolean;
   readonly #setting: Setting;
 
   constructor(name: SettingName, setting: Setting) {
@@ -33,7 +35,8 @@ export class SettingDescription {
     this.flag = toFlag(name);
     this.variable = toVariable(name);
     this.group = setting.group;
-    this.description = setting.description;
+    this.nodeOnly = setting.nodeOnly ?? false;
+    this.description = setting.description + (this.nodeOnly ? " On Node only." : "");
     this.defaultValue = setting.default;
     this.secret = setting.secret ?? false;
     this.#setting = setting;

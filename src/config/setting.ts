@@ -27,6 +27,8 @@ interface SettingMeta {
   readonly description: string;
   /** Its value never appears in output. */
   readonly secret?: true;
+  /** Only the command on Node can honour it; see `node-only.ts`. The description that is shown says so. */
+  readonly nodeOnly?: true;
   /** What a value looks like, where the description derived from the type is unclear. */
   readonly expected?: string;
 }

@@ -88,6 +88,19 @@ test("a log function gets each entry", async () => {
   expect(entries.map(({ event }) => event)).toEqual(["turn", "request"]);
 });
 
+test("settings of the command are named, and have no effect", () => {
+  const messages: unknown[] = [];
+  createGateway({
+    mcpServers: { docs: { url: "https://mcp.example" } },
+    inspect: true,
+    log: ({ message }) => messages.push(message),
+  });
+  expect(messages).toEqual([
+    "createGateway: mcpServers: is available on Node only, and has no effect here.",
+    "createGateway: inspect: is available on Node only, and has no effect here.",
+  ]);
+});
+
 test("work that outlasts a request is handed to the context of a Worker", async () => {
   const gateway = createGateway({ engine: "demo" });
   const waiting: Promise<unknown>[] = [];

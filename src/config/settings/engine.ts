@@ -70,8 +70,9 @@ export function engineSettings() {
       secret: true,
     }),
     healthIntervalMs: setting("engine", milliseconds, {
+      nodeOnly: true,
       default: 5_000,
-      description: "Interval of health checks of the inference servers. Not on Workers.",
+      description: "Interval of health checks of the inference servers.",
     }),
     breakerFailures: setting("engine", count, {
       default: 3,

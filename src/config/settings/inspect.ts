@@ -5,11 +5,13 @@ import { bytes, count, setting } from "../setting.ts";
 export function inspectSettings() {
   return {
     inspect: setting("inspect", z.boolean, {
+      nodeOnly: true,
       description:
         "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on " +
-        "at a terminal, and for the demo engine, on loopback without keys; otherwise off. On Node only.",
+        "at a terminal, and for the demo engine, on loopback without keys; otherwise off.",
     }),
     inspectKey: setting("inspect", () => z.string().min(16), {
+      nodeOnly: true,
       expected: "at least 16 characters",
       description:
         "The token of /inspect instead of a random one, at least 16 characters. Required behind a reverse proxy: without " +
@@ -17,25 +19,29 @@ export function inspectSettings() {
       secret: true,
     }),
     inspectMaxRecords: setting("inspect", count, {
+      nodeOnly: true,
       default: 1000,
       description: "Maximum recorded turns in memory. The oldest are dropped first.",
     }),
     inspectMaxBytes: setting("inspect", bytes, {
+      nodeOnly: true,
       default: 134_217_728,
       description:
         "Maximum bytes of recorded turns in memory, as an estimate. One turn may use a quarter; the rest of it is left out.",
     }),
     recordContent: setting("inspect", z.boolean, {
+      nodeOnly: true,
       default: true,
       description:
         "Keep texts and token ids in recorded turns. Off: only structure, sizes, names and times, in memory and in files.",
     }),
     capture: setting("inspect", () => z.string().min(1), {
+      nodeOnly: true,
       description:
-        "Folder into which every turn is written as a JSON file, with prompts and answers, for harmony-gateway replay. On " +
-        "Node only.",
+        "Folder into which every turn is written as a JSON file, with prompts and answers, for harmony-gateway replay.",
     }),
     captureMaxBytes: setting("inspect", bytes, {
+      nodeOnly: true,
       default: 1_073_741_824,
       description: "Maximum bytes of the files in that folder. The oldest are deleted first.",
     }),

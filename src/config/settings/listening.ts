@@ -19,15 +19,17 @@ export function listeningSettings() {
         "cuts off. For the addresses that are printed at the start and on the page /. Absent: `host` and `port`.",
     }),
     reusePort: setting("listening", z.boolean, {
+      nodeOnly: true,
       default: false,
       description:
         "Share `port` with other processes that are started the same way: the system distributes connections over them, so " +
-        "that every core serves. On Node for Linux. Requires a `store` that they share, or the policy `sealed`.",
+        "that every core serves. On Linux. Requires a `store` that they share, or the policy `sealed`.",
     }),
     metricsPort: setting("listening", () => z.int().min(0).max(65_535), {
+      nodeOnly: true,
       description:
         "A second port, with `/metrics`, `/health` and `/ready` of this process only. For processes that share `port`, " +
-        "where a scrape reaches any of them. 0: any free port. On Node only.",
+        "where a scrape reaches any of them. 0: any free port.",
     }),
     shutdownGraceMs: setting("listening", () => milliseconds(0), {
       default: 30_000,

@@ -60,6 +60,7 @@ function browserSettings() {
       secret: true,
     }),
     browserSearchFolder: setting("tools", () => z.string().min(1), {
+      nodeOnly: true,
       description:
         "Folder of Markdown, HTML and text files that `browserSearch` `local` searches. Absent: a few sample documents.",
     }),
@@ -94,16 +95,20 @@ function pythonSettings() {
       secret: true,
     }),
     denoPath: setting("tools", () => z.string().min(1), {
+      nodeOnly: true,
       description: "Path of Deno. Absent: the npm package `deno`, or the one in the path.",
     }),
     pyodideFolder: setting("tools", () => z.string().min(1), {
+      nodeOnly: true,
       description: "Folder of Pyodide. Absent: the npm package `pyodide`.",
     }),
     pythonPackages: setting("tools", () => z.string().min(1), {
+      nodeOnly: true,
       description:
         "Folder of wheels that code may import besides the standard library. The model is told their names.",
     }),
     pythonCache: setting("tools", () => z.string().min(1), {
+      nodeOnly: true,
       description:
         "Folder for the snapshot that interpreters start from, 31 MB. Absent: `harmony-gateway` in the user's cache folder.",
     }),
@@ -112,6 +117,7 @@ function pythonSettings() {
       description: "Maximum time of one call of python. After it, the interpreter is killed.",
     }),
     pythonMemory: setting("tools", () => z.int().min(134_217_728), {
+      nodeOnly: true,
       default: 536_870_912,
       description:
         "Maximum bytes of Python's memory in one interpreter. Its process uses about 150 MB more.",
@@ -122,11 +128,13 @@ function pythonSettings() {
         "How long an interpreter waits for the next turn of its conversation. Then its variables and files are gone.",
     }),
     maxInterpreters: setting("tools", count, {
+      nodeOnly: true,
       default: 4,
       description:
         "Maximum number of interpreters. Further calls wait for up to 30 seconds; then the model is told that none is free.",
     }),
     maxInterpretersPerKey: setting("tools", count, {
+      nodeOnly: true,
       default: 2,
       description: "Maximum interpreters of one key.",
     }),
@@ -136,6 +144,7 @@ function pythonSettings() {
 function mcpSettings() {
   return {
     mcpServers: setting("tools", mcpServers, {
+      nodeOnly: true,
       default: {},
       description:
         "MCP servers whose tools requests may use, by label: an address with `headers`, or a program with `args` and `env`; " +
@@ -144,12 +153,14 @@ function mcpSettings() {
       expected: "an object of MCP servers by label",
     }),
     mcpFromRequests: setting("tools", () => z.array(z.string().min(1)), {
+      nodeOnly: true,
       default: [],
       description:
         "Hosts of MCP servers that requests may name themselves, with their subdomains; `any` is every public host. Empty: " +
         "requests may only use `mcpServers`.",
     }),
     mcpTimeoutMs: setting("tools", milliseconds, {
+      nodeOnly: true,
       default: 30_000,
       description: "Maximum time of one call to an MCP server, or of listing its tools.",
     }),
