@@ -13,6 +13,7 @@ import { CLIENT_LEFT, logRequests } from "./api/middleware/log-requests.ts";
 import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
+import { createOpenMedia } from "./api/media/open-media.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
@@ -21,6 +22,8 @@ import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
+import { createFetchTransport } from "./engines/fetch-transport.ts";
+import type { Transport } from "./engines/transport.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -42,6 +45,7 @@ import { describeForLog } from "./telemetry/describe-for-log.ts";
 import { createMeters, withoutOtherKeys } from "./telemetry/meters.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
+import type { RequestPage } from "./tools/browser/fetch-page.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./streams/slices.ts";
 import { BODY_BUDGET, DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/prompt/text-budget.ts";
@@ -68,6 +72,10 @@ export interface AppDeps {
   readonly shutdown?: Shutdown;
   /** Tools that are run for the model. Absent: none. */
   readonly toolbox?: Toolbox;
+  /** For requests to the vision model. Absent: by `fetch`. */
+  readonly transport?: Transport;
+  /** Fetches from public addresses only. Absent: images behind addresses are not fetched. */
+  readonly requestPage?: RequestPage | undefined;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: WebSocketOptions;
   /**
@@ -202,6 +210,9 @@ function createServices(
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
+  const onUnreadable = reportUnreadable(watching);
+  const { transport = createFetchTransport(), requestPage } = deps;
+  const reading = { store, onUnreadable, log, meters, clock, transport, requestPage };
   return {
     settings,
     audit,
@@ -211,7 +222,8 @@ function createServices(
     recorder,
     cipher,
     store,
-    onUnreadable: reportUnreadable(watching),
+    onUnreadable,
+    openMedia: createOpenMedia(settings, reading),
     shutdown,
     uploads: new UploadBudget(settings.maxBodyBytes),
     toolbox: limitCalls(deps.toolbox ?? {}, {

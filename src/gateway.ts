@@ -132,7 +132,7 @@ const CLOSE_POLL_MS = 20;
 
 export interface AssemblyDeps
   extends
-    Omit<AppDeps, "settings" | "models" | "now" | "randomId" | "inspector">,
+    Omit<AppDeps, "settings" | "models" | "now" | "randomId" | "inspector" | "transport">,
     Omit<BackendDeps, "settings"> {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[] | undefined;

@@ -85,6 +85,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     transport: createFetchTransport(),
     store,
     toolbox: openToolbox(settings),
+    requestPage: requestByFetch,
     webSockets: { upgrade: upgradeWebSocket },
     log,
   });

@@ -19,6 +19,7 @@ import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
+import type { OpenMedia } from "./media/open-media.ts";
 import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
@@ -93,6 +94,8 @@ export interface ApiServices {
   readonly uploads: UploadBudget;
   /** Tools that are run for the model. */
   readonly toolbox: Toolbox;
+  /** Undefined: there is no model that describes images. */
+  readonly openMedia: OpenMedia | undefined;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets: WebSocketOptions | undefined;
   /** Absent: no turns are recorded. */

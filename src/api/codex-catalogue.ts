@@ -12,10 +12,19 @@ export interface CatalogueModel {
   /** Absent: `medium`. */
   readonly effort?: NamedEffort | undefined;
   readonly description?: string | undefined;
+  /** Images are described for it. Default: false. */
+  readonly seesImages?: boolean;
 }
 
 export function toCodexModels(models: readonly CatalogueModel[]): readonly object[] {
-  return models.map(({ id, contextLength = GPT_OSS_CONTEXT, effort, description }, index) => ({
+  return models.map((model, index) => toCodexModel(model, index + 1));
+}
+
+function toCodexModel(
+  { id, contextLength = GPT_OSS_CONTEXT, effort, description, seesImages }: CatalogueModel,
+  priority: number,
+): object {
+  return {
     slug: id,
     display_name: id.replace(/^.*\//, ""),
     description: description || "gpt-oss behind harmony-gateway",
@@ -29,7 +38,7 @@ export function toCodexModels(models: readonly CatalogueModel[]): readonly objec
     shell_type: "unified_exec",
     visibility: "list",
     supported_in_api: true,
-    priority: index + 1,
+    priority,
     upgrade: null,
     base_instructions: BASE_INSTRUCTIONS,
     default_reasoning_summary: "none",
@@ -41,11 +50,11 @@ export function toCodexModels(models: readonly CatalogueModel[]): readonly objec
     max_context_window: contextLength,
     effective_context_window_percent: 90,
     experimental_supported_tools: [],
-    input_modalities: ["text"],
+    input_modalities: seesImages ? ["text", "image"] : ["text"],
     supports_search_tool: false,
     use_responses_lite: false,
     tool_mode: "direct",
-  }));
+  };
 }
 
 const BASE_INSTRUCTIONS = `You are a coding agent. You work in the user's terminal, inside a project on their machine, until the task is done.

@@ -10,7 +10,7 @@ import type { FoundModel, Model, Models } from "../models/models.ts";
 import type { Preset } from "../turn/preset.ts";
 import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
-import { toCodexModels } from "./codex-catalogue.ts";
+import { type CatalogueModel, toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "./request/unknown-model.ts";
@@ -33,13 +33,15 @@ const ALWAYS_SUPPORTED = [
   "tools",
 ];
 
-export function modelRoutes(): Hono<ApiEnv> {
+/** @param seesImages images in requests are described. */
+export function modelRoutes({ seesImages = false } = {}): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
+  const architecture = seesImages ? SEEING_ARCHITECTURE : ARCHITECTURE;
 
   // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
   routes.on("GET", ["/models", "/models/user"], (c) => {
     const { models } = c.get("client");
-    const entries = toEntries(models);
+    const entries = toEntries(models, architecture);
     const from = toCount(c.req.query("offset"), "offset") ?? 0;
     const limit = toCount(c.req.query("limit"), "limit") ?? entries.length;
     const to = from + limit;
@@ -49,7 +51,11 @@ export function modelRoutes(): Hono<ApiEnv> {
       // Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
       ...(c.req.path.startsWith("/api/")
         ? {}
-        : { models: toCodexModels(models.all.slice(from, to)) }),
+        : {
+            models: toCodexModels(
+              models.all.slice(from, to).map((model) => toCatalogued(model, seesImages)),
+            ),
+          }),
       total_count: entries.length,
       links: {
         next: limit > 0 && to < entries.length ? `?offset=${to}&limit=${limit}` : null,
@@ -58,7 +64,7 @@ export function modelRoutes(): Hono<ApiEnv> {
   });
 
   routes.get("/models/count", (c) =>
-    c.json({ data: { count: toEntries(c.get("client").models).length } }),
+    c.json({ data: { count: toEntries(c.get("client").models, architecture).length } }),
   );
 
   // Ids contain a slash, which clients send raw or as %2F. Hono has decoded it.
@@ -67,20 +73,24 @@ export function modelRoutes(): Hono<ApiEnv> {
     const { models } = c.get("client");
     const owner = /^(.+)\/endpoints$/.exec(id)?.[1];
     const endpointsOf = owner === undefined ? undefined : models.find(owner);
-    if (endpointsOf === undefined) return c.json(findEntry(models, id));
-    return c.json({ data: toEndpoints(endpointsOf.model) });
+    if (endpointsOf === undefined) return c.json(findEntry(models, id, architecture));
+    return c.json({ data: toEndpoints(endpointsOf.model, architecture) });
   });
 
   // Where OpenRouter's clients ask for one model.
   routes.get("/model/:id{.+}", (c) =>
-    c.json({ data: findEntry(c.get("client").models, c.req.param("id")) }),
+    c.json({ data: findEntry(c.get("client").models, c.req.param("id"), architecture) }),
   );
   return routes;
 }
 
-function findEntry(models: Models, id: string): ModelEntry {
+function toCatalogued({ id, contextLength }: Model, seesImages: boolean): CatalogueModel {
+  return { id, contextLength, seesImages };
+}
+
+function findEntry(models: Models, id: string, architecture: Architecture): ModelEntry {
   const found = models.find(id);
-  if (found !== undefined) return toModelEntry(id, found);
+  if (found !== undefined) return toModelEntry(id, found, architecture);
   throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,
@@ -91,11 +101,11 @@ function findEntry(models: Models, id: string): ModelEntry {
 }
 
 /** Of models first, then of presets. */
-function toEntries({ all, presets }: Models): ModelEntry[] {
+function toEntries({ all, presets }: Models, architecture: Architecture): ModelEntry[] {
   return [
-    ...all.map((model) => toModelEntry(model.id, { model })),
+    ...all.map((model) => toModelEntry(model.id, { model }, architecture)),
     ...presets.flatMap((each) =>
-      each.preset.unlisted ? [] : [toModelEntry(each.preset.name, each)],
+      each.preset.unlisted ? [] : [toModelEntry(each.preset.name, each, architecture)],
     ),
   ];
 }
@@ -104,6 +114,7 @@ function toEntries({ all, presets }: Models): ModelEntry[] {
 function toModelEntry(
   id: string,
   { model, preset, effort: suffix }: Omit<FoundModel, "suffixes" | "effort"> & Partial<FoundModel>,
+  architecture: Architecture,
 ): ModelEntry {
   const effort = prevailingEffort(suffix, preset) ?? preset?.effort ?? "medium";
   // Never null: clients then assume 16,000 tokens, or a million.
@@ -124,7 +135,7 @@ function toModelEntry(
     context_window: contextLength,
     max_output_tokens: maxOutput,
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
-    architecture: ARCHITECTURE,
+    architecture,
     pricing: FREE,
     top_provider: {
       context_length: contextLength,
@@ -155,12 +166,20 @@ export function toSupportedParameters(capabilities: Capabilities): string[] {
   ].toSorted();
 }
 
-const ARCHITECTURE = {
+type Architecture = ModelEntry["architecture"];
+
+const ARCHITECTURE: Architecture = {
   modality: "text->text",
   input_modalities: ["text"],
   output_modalities: ["text"],
   tokenizer: "GPT",
   instruct_type: null,
+};
+
+const SEEING_ARCHITECTURE: Architecture = {
+  ...ARCHITECTURE,
+  modality: "text+image->text",
+  input_modalities: ["text", "image"],
 };
 
 /** What is sent to the engine when the request has none. */
@@ -173,9 +192,9 @@ function toDefaultParameters(preset: Preset | undefined): ModelEntry["default_pa
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
 /** OpenRouter's list of a model's providers: here, one. */
-function toEndpoints(model: Model): ModelEndpoints["data"] {
-  const entry = toModelEntry(model.id, { model });
-  const { id, name, created, description, architecture, context_length, top_provider } = entry;
+function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["data"] {
+  const entry = toModelEntry(model.id, { model }, architecture);
+  const { id, name, created, description, context_length, top_provider } = entry;
   return {
     id,
     name,

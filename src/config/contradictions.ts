@@ -18,6 +18,7 @@ export function contradictions(
     ...sealingProblems(settings),
     ...summaryProblems(settings),
     ...toolProblems(settings),
+    ...visionProblems(settings),
     ...accessProblems(settings, deployment),
     ...portProblems(settings),
   ];
@@ -112,6 +113,20 @@ function browserProblems(settings: Settings): string[] {
   return browserSearchKey === undefined
     ? [`browserSearch ${browserSearch}: needs browserSearchKey.`]
     : [];
+}
+
+function visionProblems({ visionUrl, visionModel, visionKey, mediaHosts }: Settings): string[] {
+  if (visionUrl !== undefined) {
+    return visionModel === undefined
+      ? ["visionUrl: needs visionModel, the name of the model there."]
+      : [];
+  }
+  const names = [
+    ...(visionModel === undefined ? [] : ["visionModel"]),
+    ...(visionKey === undefined ? [] : ["visionKey"]),
+    ...(mediaHosts.length === 0 ? [] : ["mediaHosts"]),
+  ];
+  return names.map((name) => `${name}: has no effect without visionUrl.`);
 }
 
 function accessProblems(settings: Settings, deployment: Deployment): string[] {

@@ -10,6 +10,7 @@ export const SETTING_GROUPS = {
   steering: "Steering",
   reasoning: "Reasoning",
   api: "Responses and Messages APIs",
+  media: "Images and files",
   tools: "Tools the gateway runs",
   store: "Store",
   access: "Access",

@@ -16,6 +16,7 @@ import { inspectSettings } from "./settings/inspect.ts";
 import { limitSettings } from "./settings/limits.ts";
 import { listeningSettings } from "./settings/listening.ts";
 import { logSettings } from "./settings/log.ts";
+import { mediaSettings } from "./settings/media.ts";
 import { reasoningSettings } from "./settings/reasoning.ts";
 import { steeringSettings } from "./settings/steering.ts";
 import { storeSettings } from "./settings/store.ts";
@@ -28,6 +29,7 @@ const settingsByName = lazy(() => ({
   ...steeringSettings(),
   ...reasoningSettings(),
   ...apiSettings(),
+  ...mediaSettings(),
   ...toolSettings(),
   ...storeSettings(),
   ...accessSettings(),

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
+import type { RequestPage } from "../tools/browser/fetch-page.ts";
 import type { LocalDocument } from "../tools/browser/local-search.ts";
 import { openBrowser } from "../tools/browser/open-browser.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -12,29 +13,36 @@ import { createSafeRequest } from "./safe-fetch.ts";
 
 export interface OpenToolbox {
   readonly toolbox: TrainedToolbox;
+  /** From public addresses only. */
+  readonly requestPage: RequestPage;
   close(): Promise<void>;
 }
 
 /** @throws SettingsError */
 export async function openToolbox(settings: Settings, log: Log): Promise<OpenToolbox> {
   const { builtinTools } = settings;
-  const browser = builtinTools.includes("browser") ? await openBrowserTool(settings) : undefined;
+  const safe = createSafeRequest();
+  const { requestPage } = safe;
+  const hasBrowser = builtinTools.includes("browser");
+  const browser = hasBrowser ? await openBrowserTool(settings, requestPage) : undefined;
   const python = builtinTools.includes("python") ? openPython(settings, log) : undefined;
   return {
-    toolbox: { browser: browser?.tool, python: python?.python },
+    toolbox: { browser, python: python?.python },
+    requestPage,
     async close() {
-      await Promise.all([browser?.close(), python?.close()]);
+      await Promise.all([safe.close(), python?.close()]);
     },
   };
 }
 
-async function openBrowserTool(settings: Settings) {
+async function openBrowserTool(
+  settings: Settings,
+  requestPage: RequestPage,
+): Promise<TrainedToolbox["browser"]> {
   const { browserSearch, browserSearchFolder: folder } = settings;
   const isLocal = browserSearch === "local" && folder !== undefined;
   const documents = isLocal ? await readDocuments(folder) : undefined;
-  const safe = createSafeRequest();
-  const tool = openBrowser(settings, { requestPage: safe.requestPage, documents });
-  return { tool, close: () => safe.close() };
+  return openBrowser(settings, { requestPage, documents });
 }
 
 /** Most files, and characters of one, that are searched. */

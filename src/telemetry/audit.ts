@@ -21,7 +21,18 @@ export interface AuditedRequest {
   readonly effort: string | null;
   /** Where the reasoning of the running tool loop came from. */
   readonly reasoning: string | null;
+  /** Undefined: its images were not described. */
+  readonly media?: AuditedMedia | undefined;
   readonly ms: number;
+}
+
+/** What became of the images in a request and in the results of its tools. */
+export interface AuditedMedia {
+  readonly described: number;
+  readonly cached: number;
+  readonly failed: number;
+  /** Of the vision model. */
+  readonly tokens: number;
 }
 
 /** Ends the request. Undefined: nothing is written of it. */
@@ -145,6 +156,10 @@ class RequestAudit implements Audit {
       completionTokens: sum?.completionTokens ?? 0,
       reasoningTokens: sum?.reasoningTokens ?? 0,
       toolCalls: sum?.toolCalls ?? 0,
+      imagesDescribed: request?.media?.described ?? 0,
+      imagesCached: request?.media?.cached ?? 0,
+      imagesFailed: request?.media?.failed ?? 0,
+      visionTokens: request?.media?.tokens ?? 0,
       firstTokenMs: sum?.firstTokenMs ?? null,
       ms: request?.ms ?? (sum === undefined ? null : clock() - sum.startedAt),
     };

@@ -21,6 +21,10 @@ export interface Meters {
   readonly builtinCalls: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
+  /** Images of requests and tool results, by outcome: `described`, `cached`, `failed`. */
+  readonly images: Counter;
+  /** Of the vision model, by kind: `prompt`, `completion`. */
+  readonly visionTokens: Counter;
   /** Tools left out of a request's prompt, by kind. */
   readonly toolsSkipped: Counter;
   /** Encrypted reasoning that could not be decrypted, by reason. */
@@ -63,6 +67,14 @@ export function createMeters(registry: Registry): Meters {
     reasoningReturned: registry.counter(
       "harmony_gateway_reasoning_returned_total",
       "Steps of running tool loops in requests, by where their reasoning was found.",
+    ),
+    images: registry.counter(
+      "harmony_gateway_images_total",
+      "Images in requests and tool results, by how the model could read them.",
+    ),
+    visionTokens: registry.counter(
+      "harmony_gateway_vision_tokens_total",
+      "Tokens of the vision model, which are not part of the usage of replies.",
     ),
     toolsSkipped: registry.counter(
       "harmony_gateway_tools_skipped_total",

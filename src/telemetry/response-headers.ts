@@ -8,6 +8,7 @@ export const RESPONSE_HEADERS = [
   "x-generation-id",
   "x-harmony-cot",
   "x-harmony-exact",
+  "x-harmony-media",
   "x-harmony-reasoning-effort",
   "x-harmony-skipped",
   "x-harmony-skipped-items",

@@ -199,6 +199,16 @@ describe("a wrong value names its source and what was expected", () => {
       { builtinTools: ["python"], pythonRuntime: "mcp" },
       "pythonRuntime mcp: needs pythonUrl, the address of the sandbox.",
     ],
+    [
+      "a vision model without its name",
+      { visionUrl: "http://127.0.0.1:8081" },
+      "visionUrl: needs visionModel, the name of the model there.",
+    ],
+    [
+      "hosts of images that nobody describes",
+      { mediaHosts: ["any"] },
+      "mediaHosts: has no effect without visionUrl.",
+    ],
   ])("%s", (_, values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
   });

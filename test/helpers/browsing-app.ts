@@ -11,6 +11,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";
 import { createLocalSearch } from "../../src/tools/browser/local-search.ts";
+import type { RequestPage } from "../../src/tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { fakeTool } from "./fake-tool.ts";
 import { testSettings } from "./gateway.ts";
@@ -41,6 +42,7 @@ export interface BrowsingOptions {
   readonly toolbox?: Toolbox;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
+  readonly requestPage?: RequestPage;
 }
 
 export interface BrowsingApp {
@@ -57,6 +59,7 @@ export function createBrowsingApp({
   toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "1\n" }) },
   settings: given,
   store,
+  requestPage,
 }: BrowsingOptions): BrowsingApp {
   const settings = testSettings({ metrics: "open", layout: "reference", ...given });
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
@@ -69,6 +72,7 @@ export function createBrowsingApp({
     }),
     toolbox,
     ...(store && { store }),
+    ...(requestPage && { requestPage }),
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
     now: () => Date.now(),
     randomId,

@@ -33,7 +33,7 @@ export const chatCompletionsApi: Api = {
         for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
     });
-    const models = modelRoutes();
+    const models = modelRoutes({ seesImages: services.openMedia !== undefined });
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },

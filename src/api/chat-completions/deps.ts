@@ -2,6 +2,7 @@
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
+import type { OpenMedia } from "../media/open-media.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
@@ -12,6 +13,8 @@ export interface ChatCompletionsDeps {
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
   readonly media: MediaRules;
+  /** Undefined: there is no model that describes images. */
+  readonly openMedia: OpenMedia | undefined;
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;

@@ -103,7 +103,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].content parts of other types",
         treatment: "refused",
-        note: "The model reads text only. With `mediaInput: placeholder`, and in results of tools by default, a note stands for them.",
+        note: "The model reads text only. With `visionUrl`, images are described (docs/media.md). With `mediaInput: placeholder`, and in results of tools by default, a note stands for them.",
       },
       {
         name: "messages[].name",

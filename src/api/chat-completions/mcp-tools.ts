@@ -1,6 +1,7 @@
 /** Opens the MCP servers of a chat request: tools `{type: "mcp"}`, in Groq's format. This API has no approvals. */
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
 import { openServers } from "../tools/mcp-servers.ts";
 import { RequestError } from "../errors.ts";
@@ -16,12 +17,14 @@ export interface ChatServerDeps {
   readonly tenant: string;
   readonly hosted: HostedDeps;
   readonly style: NamespaceStyle;
+  /** Describes images in results. */
+  readonly media: RequestMedia | undefined;
 }
 
 /** Undefined: the request has none. Throws a {@link RequestError} for a declaration that cannot be used. */
 export async function openChatServers(
   { tools = [], tool_choice: choice }: ChatRequest,
-  { tenant, hosted, style }: ChatServerDeps,
+  { tenant, hosted, style, media }: ChatServerDeps,
 ): Promise<ChatServers | undefined> {
   const { mcp: toolbox } = hosted.toolbox;
   const declarations = (tools ?? []).flatMap((tool, index) =>
@@ -31,7 +34,7 @@ export async function openChatServers(
   );
   // Without a toolbox the declaration is refused with the other tools.
   if (declarations.length === 0 || choice === "none" || toolbox === undefined) return undefined;
-  const request = { toolbox, tenant, style, known: new Map(), hasApprovals: false };
+  const request = { toolbox, tenant, style, media, known: new Map(), hasApprovals: false };
   const opened = await openServers(declarations, request);
   for (const { error, param } of opened.listings) {
     // This API has no item that could report the failure.

@@ -7,6 +7,7 @@ import type { Turn } from "../../turn/turn.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { RequestError } from "../errors.ts";
 import { type WantedSummary, wantedSummary } from "../reply/reasoning-summary.ts";
+import { mediaHeader } from "../media/request-media.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client, ReasoningPolicy } from "../request/client.ts";
@@ -19,6 +20,7 @@ import { CODE_TOOL } from "../tools/client-builtins.ts";
 import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import type { ChatCompletionsDeps } from "./deps.ts";
 import { openChatServers } from "./mcp-tools.ts";
+import { withMediaTexts } from "./media.ts";
 import { runningSteps } from "./reasoning-in.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
@@ -50,19 +52,21 @@ export async function prepareCompletion(
   const sent = await readRequest(body.value, chatRequest, deps.limits, stages);
   const requested = requireModel(client.models, sent);
   const { model, effort: namedEffort, preset } = requested;
-  const request = withPreset(sent, preset);
+  const media = deps.openMedia?.(tenant);
+  const request = await withMediaTexts(withPreset(sent, preset), media, c.req.raw.signal);
+  if (media) c.set("media", media.counts);
   const now = deps.now();
   const system = deps.system(now);
   const reasoning = chatReasoning(request, namedEffort);
   const { restored, sampled, outcome } = await restoreReasoning(request, tenant, deps);
-  const { hosted, media, toolNamespaces: style } = deps;
-  const servers = await openChatServers(request, { tenant, hosted, style });
+  const { hosted, toolNamespaces: style } = deps;
+  const servers = await openChatServers(request, { tenant, hosted, style, media });
   const steps = toTurnInSteps(request, {
     turnId: c.get("requestId"),
     tenant,
     system,
     bodyText: body.outline,
-    media,
+    media: deps.media,
     namedEffort,
     preset,
     hosted,
@@ -99,6 +103,7 @@ export async function prepareCompletion(
       "x-generation-id": id,
       ...(outcome && { "x-harmony-cot": outcome }),
       "x-harmony-reasoning-effort": usedEffort(reasoning),
+      ...mediaHeader(media),
       ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
     },
   };

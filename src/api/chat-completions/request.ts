@@ -19,6 +19,9 @@ const part = lazy(() =>
     type: z.string(),
     text: textLike(),
     refusal: textLike(),
+    /** Read where images are described: a wrong one is a text for the model then. */
+    image_url: z.unknown().optional(),
+    source: z.unknown().optional(),
   }),
 );
 

@@ -33,7 +33,7 @@ export const messagesApi: Api = {
         onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
         onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
       }),
-      modelRoutes(findModel),
+      modelRoutes(findModel, { seesImages: services.openMedia !== undefined }),
       unsupportedRoutes(),
     ];
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));

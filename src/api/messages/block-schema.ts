@@ -49,7 +49,8 @@ const searchResult = lazy(() =>
 );
 
 const media = lazy(() => [
-  z.object({ type: z.literal("image") }),
+  // Read where images are described: a wrong one is a text for the model then.
+  z.object({ type: z.literal("image"), source: z.unknown().optional() }),
   z.object({ type: z.literal("document"), source: documentSource().nullish() }),
 ]);
 

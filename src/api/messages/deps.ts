@@ -1,6 +1,7 @@
 /** The dependencies of the Messages API. */
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
+import type { OpenMedia } from "../media/open-media.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
@@ -20,6 +21,8 @@ export interface MessagesDeps {
   /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
   readonly media: MediaRules;
+  /** Undefined: there is no model that describes images. */
+  readonly openMedia: OpenMedia | undefined;
   readonly keepAliveMs: number;
   /** Yields between stages of large requests. */
   readonly pause: Pause;

@@ -13,28 +13,33 @@ export function namesVersion(request: HonoRequest): boolean {
 }
 
 /** Requests of other clients are passed to the next routes. */
-export function modelRoutes(findModel: FindModel): Hono<ApiEnv> {
+export function modelRoutes(
+  findModel: FindModel,
+  /** Images in requests are described. */
+  { seesImages }: { readonly seesImages: boolean },
+): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
-  routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c) : next()));
+  const capabilities = { ...CAPABILITIES, image_input: seesImages ? YES : NO };
+  routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c, capabilities) : next()));
   routes.get("/models/:id{.+}", (c, next) => {
     if (!namesVersion(c.req)) return next();
     const id = c.req.param("id");
     const { models } = c.get("client");
     const found = findModel(models, id);
     if (found === undefined) throw unknownModel(id, models);
-    return answer(c, toModelInfo(id, found));
+    return answer(c, toModelInfo(id, found, capabilities));
   });
   return routes;
 }
 
-function answerList(c: Context<ApiEnv>): Response {
+function answerList(c: Context<ApiEnv>, capabilities: typeof CAPABILITIES): Response {
   const { limit, after_id: after, before_id: before, lifecycle } = c.req.query();
   const most = toLimit(limit);
   const { all: models, presets } = c.get("client").models;
   const listed = [
-    ...models.map((model) => toModelInfo(model.id, { model })),
+    ...models.map((model) => toModelInfo(model.id, { model }, capabilities)),
     ...presets.flatMap((each) =>
-      each.preset.unlisted ? [] : [toModelInfo(each.preset.name, each)],
+      each.preset.unlisted ? [] : [toModelInfo(each.preset.name, each, capabilities)],
     ),
   ];
   const all = lifecycle === undefined || lifecycle === "active" ? listed : [];
@@ -73,7 +78,11 @@ function toLimit(text: string | undefined): number {
 const PUBLISHED = "2025-08-05T00:00:00Z";
 
 /** One entry, under the requested name. */
-function toModelInfo(id: string, { model, preset }: Omit<FoundModel, keyof NameSuffixes>) {
+function toModelInfo(
+  id: string,
+  { model, preset }: Omit<FoundModel, keyof NameSuffixes>,
+  capabilities: typeof CAPABILITIES,
+) {
   const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;
   return {
     type: "model",
@@ -86,7 +95,7 @@ function toModelInfo(id: string, { model, preset }: Omit<FoundModel, keyof NameS
     deprecated_at: null,
     retires_at: null,
     line: null,
-    capabilities: CAPABILITIES,
+    capabilities,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Model } from "../../models/models.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import { mediaHeader } from "../media/request-media.ts";
 import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import { type Parser, readRequest } from "../request/parse-request.ts";
@@ -15,6 +16,7 @@ import { type AppliedEdits, skippedEdits, toEditedTurn } from "./context-managem
 import type { MessagesDeps } from "./deps.ts";
 import { unknownModel } from "./find-model.ts";
 import { toHistory } from "./history.ts";
+import { withMediaTexts } from "./media.ts";
 import type { ReplyOptions } from "./reply.ts";
 import {
   type CountRequest,
@@ -105,7 +107,10 @@ async function prepareTurn(
   const found = requestedModel(sent, models, (name) => deps.findModel(models, name));
   if (found === undefined) throw unknownModel(namedModel(sent), models);
   const { model, name, preset } = found;
-  const request = isSummary ? toSummaryRequest(sent) : withPreset(sent, preset);
+  const asked = isSummary ? toSummaryRequest(sent) : withPreset(sent, preset);
+  const media = deps.openMedia?.(tenant);
+  const request = await withMediaTexts(asked, media, c.req.raw.signal);
+  if (media) c.set("media", media.counts);
   const namedEffort = isSummary ? undefined : found.effort;
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
@@ -160,6 +165,7 @@ async function prepareTurn(
       "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
+      ...mediaHeader(media),
     },
   };
 }

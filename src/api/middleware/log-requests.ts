@@ -81,6 +81,8 @@ function toAudited(
     error: c.error ? describeError(c.error).errorType : null,
     effort: c.res.headers.get("x-harmony-reasoning-effort"),
     reasoning: c.res.headers.get("x-harmony-cot"),
+    // Still grows while the response is sent.
+    media: c.get("media"),
     ms,
   };
 }

@@ -8,6 +8,7 @@ import type { Shutdown } from "../../models/shutdown.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../request/client.ts";
+import type { OpenMedia } from "../media/open-media.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { UploadBudget } from "../request/upload-budget.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
@@ -32,6 +33,8 @@ export interface ResponsesDeps extends EntryDeps {
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
+  /** Undefined: there is no model that describes images. */
+  readonly openMedia: OpenMedia | undefined;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
@@ -82,6 +85,8 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
 export interface Caller {
   readonly client: Client;
   readonly requestId: string;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
   /** Its client is Codex. */
   readonly isCodex: boolean;
   /** Where the caller's responses are stored. On a WebSocket, those of the connection come first. */

@@ -1,15 +1,21 @@
 /** Opens the MCP servers of a request to the Responses API. */
+import type { RequestMedia } from "../media/request-media.ts";
 import { NO_SERVERS, type OpenedServers, openServers } from "../tools/mcp-servers.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { knownTools } from "./mcp-items.ts";
 import type { PromptRequest } from "./request.ts";
 import type { PromptContext } from "./to-turn.ts";
 
+type ServerContext = Pick<PromptContext, "tenant" | "tools"> & {
+  /** Describes images in results. */
+  readonly media: RequestMedia | undefined;
+};
+
 /** Throws a {@link RequestError} for a declaration that cannot be used. */
 export async function openResponseServers(
   { tools, tool_choice: choice }: PromptRequest,
   history: readonly HistoryItem[],
-  { tenant, tools: { hosted, style } }: Pick<PromptContext, "tenant" | "tools">,
+  { tenant, tools: { hosted, style }, media }: ServerContext,
 ): Promise<OpenedServers> {
   const { mcp: toolbox } = hosted.toolbox;
   if (toolbox === undefined || choice === "none") return NO_SERVERS;
@@ -19,5 +25,5 @@ export async function openResponseServers(
       : [],
   );
   const known = knownTools(history);
-  return openServers(declarations, { toolbox, tenant, style, known, hasApprovals: true });
+  return openServers(declarations, { toolbox, tenant, style, known, media, hasApprovals: true });
 }

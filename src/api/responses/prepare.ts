@@ -3,6 +3,7 @@ import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Model, Models } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 import type { ReadBody } from "../request/body-memory.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
@@ -21,6 +22,7 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
+import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
 import { type Omissions, toOmissions } from "./omissions.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
@@ -44,6 +46,8 @@ export interface PreparedResponse {
   readonly context: RequestContext;
   readonly omissions: Omissions;
   readonly caller: Caller;
+  /** Undefined: images are not described. */
+  readonly media: RequestMedia | undefined;
   /** Include encrypted reasoning for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
@@ -64,10 +68,13 @@ export async function prepareResponse(
   const request = withPreset(received, requested.preset);
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
-  const context = await loadKeepable(request, requested.model, { id, body, caller }, deps);
+  const loaded = await loadKeepable(request, requested.model, { id, body, caller }, deps);
   await stages.next();
+  const media = deps.openMedia?.(caller.client.tenant);
+  const history = await withMediaTexts(loaded.history, media, caller.signal);
+  const context = { ...loaded, history };
   const purpose = toPurpose(request);
-  const sent = { request, requested, purpose, context, body, caller, now };
+  const sent = { request, requested, purpose, context, media, body, caller, now };
   const { turn, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
   deps.onOmissions(caller.requestId, omissions);
   const builder = createResponseBuilder({
@@ -94,7 +101,19 @@ export async function prepareResponse(
     isUnlimited: request.max_output_tokens == null && requested.model.contextLength !== undefined,
   });
   const seal = isSealed(request, caller);
-  return { id, request, purpose, requested, turn, context, omissions, caller, seal, builder };
+  return {
+    id,
+    request,
+    purpose,
+    requested,
+    turn,
+    context,
+    omissions,
+    caller,
+    media,
+    seal,
+    builder,
+  };
 }
 
 export function requireModel(
@@ -174,13 +193,14 @@ interface SentParts {
   readonly requested: RequestedModel;
   readonly purpose: Purpose;
   readonly context: RequestContext;
+  readonly media: RequestMedia | undefined;
   readonly body: ReadBody;
   readonly caller: Caller;
   readonly now: number;
 }
 
 async function prepareTurn(
-  { request: sent, requested, purpose, context, body, caller, now }: SentParts,
+  { request: sent, requested, purpose, context, media, body, caller, now }: SentParts,
   stages: Stages,
   deps: ResponsesContext,
 ) {
@@ -198,7 +218,7 @@ async function prepareTurn(
     tools: deps.tools,
     preset: requested.preset,
   };
-  const servers = await openResponseServers(request, history, prompt);
+  const servers = await openResponseServers(request, history, { ...prompt, media });
   const maker = turnMaker(request, {
     ...prompt,
     history,

@@ -10,6 +10,7 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import type { WireItem } from "./items.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
+import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
 import { loadContext } from "./load-context.ts";
 import { requireModel } from "./prepare.ts";
@@ -33,15 +34,16 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const caller = toCaller(c);
     const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
-    const { history } = loaded;
     const { tenant } = caller.client;
+    const media = context.openMedia?.(tenant);
+    const history = await withMediaTexts(loaded.history, media, caller.signal);
     const prompt = { ...toPromptContext(bodyText, tenant), namedEffort: effort, preset };
-    const servers = await openResponseServers(request, history, prompt);
+    const servers = await openResponseServers(request, history, { ...prompt, media });
     const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
     const { turnOf } = await stages.run(turnMaker(request, turnContext));
     return c.json({
       object: "response.input_tokens",
-      input_tokens: await model.countTurnTokens(turnOf(loaded.history), c.req.raw.signal),
+      input_tokens: await model.countTurnTokens(turnOf(history), c.req.raw.signal),
     });
   });
 
@@ -58,7 +60,9 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     await stages.next();
     const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
     const prompt = { ...toPromptContext(bodyText, tenant), preset };
-    const history = [...loaded.history, SUMMARY_REQUEST];
+    const media = context.openMedia?.(tenant);
+    const described = await withMediaTexts(loaded.history, media, caller.signal);
+    const history = [...described, SUMMARY_REQUEST];
     const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
     const { turnOf } = await stages.run(maker);
     const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
@@ -91,7 +95,13 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
 
   function toCaller(c: Context<ApiEnv>): Caller {
     const { responses } = context;
-    return { client: c.get("client"), requestId: c.get("requestId"), isCodex: false, responses };
+    return {
+      client: c.get("client"),
+      requestId: c.get("requestId"),
+      signal: c.req.raw.signal,
+      isCodex: false,
+      responses,
+    };
   }
 
   function toPromptContext(bodyText: string, tenant: string): PromptContext {

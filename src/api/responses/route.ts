@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
+import { mediaHeader } from "../media/request-media.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../request/client.ts";
@@ -34,6 +35,7 @@ export function responses(
   app.post("/responses", async (c) => {
     const body = await readBody(c, context.limits.messageLists);
     const prepared = await prepareResponse(body, toCaller(c, context.responses), context);
+    if (prepared.media) c.set("media", prepared.media.counts);
     if (prepared.request.background) return replyLater(c, prepared, context, background);
     const abort = createAbort(c.req.raw.signal);
     const events = runResponse(prepared, context, abort.signal);
@@ -50,6 +52,7 @@ function toCaller(c: Context<ApiEnv>, store: ResponseStore): Caller {
   return {
     client: c.get("client"),
     requestId: c.get("requestId"),
+    signal: c.req.raw.signal,
     isCodex: isCodex((name) => c.req.header(name)),
     responses: store,
   };
@@ -110,11 +113,18 @@ async function replyLater(
   });
 }
 
-function toHeaders({ context, omissions, builder, turn }: PreparedResponse): ResponseHeaders {
+function toHeaders({
+  context,
+  omissions,
+  builder,
+  turn,
+  media,
+}: PreparedResponse): ResponseHeaders {
   return {
     "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
     ...exactHeader(turn),
     ...omissionHeaders(omissions),
+    ...mediaHeader(media),
   };
 }

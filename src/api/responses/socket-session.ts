@@ -54,7 +54,7 @@ const PATH = "/v1/responses";
 const SWITCHING = 101;
 const NO_HEADERS = new Headers();
 
-export interface SocketCaller extends Omit<Caller, "responses"> {
+export interface SocketCaller extends Omit<Caller, "responses" | "signal"> {
   /** Headers of the request that opened the connection. */
   readonly headers: Headers;
 }
@@ -251,7 +251,7 @@ class Session implements SocketSession {
     const context = this.#context;
     const { signal } = this.#abort;
     refuseExpired(this.#caller.client, context.now());
-    const caller = { ...this.#caller, requestId, responses: this.#responses };
+    const caller = { ...this.#caller, requestId, signal, responses: this.#responses };
     const prepared = await prepareResponse(readWhole(message), caller, context);
     const streamed = withEvents(prepared, context);
     const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);

@@ -4,11 +4,17 @@
  */
 import { isLabel, type NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
-import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
+import {
+  type McpServer,
+  type McpTool,
+  McpUnavailable,
+  type ReadImage,
+} from "../../tools/mcp/connection.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
 import { createMcpTool } from "../../tools/mcp/tool.ts";
 import { type McpToolbox, ServerRefused } from "../../tools/toolbox.ts";
 import { RequestError } from "../errors.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "./hosted-tools.ts";
 import { type McpDeclaration, mcpDeclaration, toPolicy } from "./mcp-declaration.ts";
@@ -21,6 +27,8 @@ export interface McpRequest {
   readonly known: ReadonlyMap<string, readonly McpTool[]>;
   /** False: the API does not support approvals, so tools that need one are not offered. */
   readonly hasApprovals: boolean;
+  /** Describes images in results. Undefined: a note stands for them. */
+  readonly media: RequestMedia | undefined;
 }
 
 /** The servers of a request, ready to be offered. */
@@ -191,13 +199,24 @@ async function openServer(
     const tools = request.hasApprovals ? listed : listed.filter((tool) => needsNone(tool));
     const allowed = listed.filter((tool) => policies.every((policy) => isAllowed(tool, policy)));
     return {
-      tool: createMcpTool({ server, tools, policies, description, style: request.style }),
+      tool: createMcpTool({
+        server,
+        tools,
+        policies,
+        description,
+        style: request.style,
+        readImage: toImageReader(request.media),
+      }),
       ...(known === undefined && { listing: { label, tools: allowed, param } }),
     };
   } catch (error) {
     if (!(error instanceof McpUnavailable)) throw error;
     return { listing: { label, tools: [], error: error.message, param } };
   }
+}
+
+function toImageReader(media: RequestMedia | undefined): ReadImage | undefined {
+  return media && ((image, signal) => media.readImage(image, signal));
 }
 
 function refusal(param: string, problem: string): RequestError {

@@ -16,12 +16,6 @@ export function apiSettings() {
         "How the model is shown tools with a namespace, such as those of MCP servers: each namespace as one of its own, " +
         "or all of them as functions named `namespace__tool`. Calls are read in either spelling.",
     }),
-    mediaInput: setting("api", () => z.enum(["refuse", "placeholder"]), {
-      description:
-        "Images and files: answer 400, or replace each by a note that the model cannot see it. Absent: placeholder in " +
-        "tool results and in the Messages API, whose clients would repeat the image, and so the error, in every later " +
-        "request; refuse in messages of Chat Completions and the Responses API.",
-    }),
     claudeAliases: setting("api", () => z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)), {
       default: [],
       description:

@@ -17,6 +17,7 @@ import {
   type McpServer,
   type McpTool,
   McpUnavailable,
+  type ReadImage,
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
 import { executionError } from "../../tools/builtin-tool.ts";
@@ -94,12 +95,14 @@ export function createMcpServer(options: McpServerOptions): McpServer {
         });
       }
     },
-    async callTool(name, args, signal) {
+    async callTool(name, args, signal, readImage) {
       const parsed = parseArguments(args);
       if (parsed === undefined) return toProblem("The arguments are not a JSON object.", INVALID);
       try {
         const call = { name, arguments: parsed };
-        return toOutcome(await within(signal, (client, limits) => client.callTool(call, limits)));
+        const result = await within(signal, (client, limits) => client.callTool(call, limits));
+        // The timeout is the server's: describing an image has its own.
+        return toOutcome(result, await toTexts(result.content, signal, readImage));
       } catch (error) {
         signal.throwIfAborted();
         const { text, status, code } = describeFailure(error);
@@ -243,15 +246,42 @@ function toTool(tool: {
   };
 }
 
-function toOutcome({ content, structuredContent, isError }: CallToolResult): McpOutcome {
-  const texts = content.map((block) => toText(block));
+function toOutcome(
+  { structuredContent, isError }: CallToolResult,
+  texts: readonly string[],
+): McpOutcome {
   const isBare = texts.length === 0 && structuredContent !== undefined;
   const text = boundText(isBare ? JSON.stringify(structuredContent) : texts.join("\n"), MAX_RESULT);
   if (isError !== true) return { text };
   return { text, error: executionError(text) };
 }
 
-/** Text is passed on unchanged. For content that the model cannot read, only its presence is mentioned. */
+/** Text is passed on unchanged, and images are described. For other content, only its presence is mentioned. */
+async function toTexts(
+  content: readonly ContentBlock[],
+  signal: AbortSignal,
+  readImage: ReadImage | undefined,
+): Promise<string[]> {
+  const texts: string[] = [];
+  let images = 0;
+  for (const block of content) {
+    const image = readImage && images < MAX_IMAGES ? toImage(block) : undefined;
+    if (image !== undefined) images += 1;
+    texts.push(image && readImage ? await readImage(image, signal) : toText(block));
+  }
+  return texts;
+}
+
+/** Most images of a result that are described, one after the other. */
+const MAX_IMAGES = 4;
+
+function toImage(block: ContentBlock): Parameters<ReadImage>[0] | undefined {
+  if (block.type === "image") return { data: block.data, mediaType: block.mimeType };
+  if (block.type !== "resource" || !("blob" in block.resource)) return undefined;
+  const { blob: data, mimeType: mediaType = "" } = block.resource;
+  return mediaType.startsWith("image/") ? { data, mediaType } : undefined;
+}
+
 function toText(block: ContentBlock): string {
   if (block.type === "text") return block.text;
   if (block.type === "resource" && "text" in block.resource) return block.resource.text;

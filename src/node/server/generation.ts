@@ -16,6 +16,7 @@ import type { Store } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Registry } from "../../telemetry/metrics.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
+import type { RequestPage } from "../../tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
@@ -37,6 +38,7 @@ export interface Shared {
   /** Absent: the store is not in a file. */
   readonly file?: SqliteStore | undefined;
   readonly toolbox: Toolbox;
+  readonly requestPage: RequestPage;
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
   readonly tracesContent?: boolean;

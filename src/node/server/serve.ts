@@ -130,7 +130,7 @@ async function openShared(
   const tracing = opened.use(await startTracing(options.environment ?? {}, log));
   const llamas = opened.use(createLlamas(log));
   const { store, file } = opened.use(await openStore(settings));
-  const { toolbox } = opened.use(await openToolbox(settings, log));
+  const { toolbox, requestPage } = opened.use(await openToolbox(settings, log));
   const { auditFile } = settings;
   const audit =
     auditFile === undefined ? undefined : opened.use(await openAuditFile(auditFile, log));
@@ -144,6 +144,7 @@ async function openShared(
     store,
     file,
     toolbox,
+    requestPage,
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,
     writeAudit: audit?.write,

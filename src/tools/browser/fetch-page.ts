@@ -48,20 +48,31 @@ export const MAX_PAGE_LENGTH = 1_000_000;
 const STEP = 262_144;
 
 export function createPageFetch(request: RequestPage): FetchPage {
-  return async (text, policy, signal) => {
-    let url = checkUrl(text, policy);
-    for (let redirects = 0; ; redirects++) {
-      const response = await request(url, signal);
-      try {
-        const target = toRedirect(response, url);
-        if (target === undefined) return await readPage(response, url);
-        if (redirects === MAX_REDIRECTS) throw new FetchRefused("it redirects too often");
-        url = checkUrl(target, policy);
-      } finally {
-        response.cancel();
-      }
+  return (url, policy, signal) => fetchChecked(request, { url, policy, signal }, readPage);
+}
+
+/** Follows redirects, and checks each address before it is requested. Rejects with an error whose message may be shown to the model. */
+export async function fetchChecked<T>(
+  request: RequestPage,
+  {
+    url: text,
+    policy,
+    signal,
+  }: { readonly url: string; readonly policy: UrlPolicy; readonly signal: AbortSignal },
+  read: (response: PageResponse, url: URL) => Promise<T>,
+): Promise<T> {
+  let url = checkUrl(text, policy);
+  for (let redirects = 0; ; redirects++) {
+    const response = await request(url, signal);
+    try {
+      const target = toRedirect(response, url);
+      if (target === undefined) return await read(response, url);
+      if (redirects === MAX_REDIRECTS) throw new FetchRefused("it redirects too often");
+      url = checkUrl(target, policy);
+    } finally {
+      response.cancel();
     }
-  };
+  }
 }
 
 function toRedirect({ status, header }: PageResponse, from: URL): string | undefined {

@@ -10,11 +10,26 @@ export interface McpServer {
    * @throws McpUnavailable
    */
   listTools(signal: AbortSignal): Promise<readonly McpTool[]>;
-  /** Calls a tool. Rejects only if the signal is aborted: a failure of the server is an outcome. */
-  callTool(name: string, args: string, signal: AbortSignal): Promise<McpOutcome>;
+  /**
+   * Calls a tool. Rejects only if the signal is aborted: a failure of the server is an outcome.
+   *
+   * @param readImage absent: a note stands for each image of the result.
+   */
+  callTool(
+    name: string,
+    args: string,
+    signal: AbortSignal,
+    readImage?: ReadImage,
+  ): Promise<McpOutcome>;
   /** Closes the connection, and stops the server's process if it has one. */
   close(): Promise<void>;
 }
+
+/** The text that the model reads in place of an image, given as base64. */
+export type ReadImage = (
+  image: { readonly data: string; readonly mediaType: string },
+  signal: AbortSignal,
+) => Promise<string>;
 
 export interface McpTool {
   readonly name: string;

@@ -10,7 +10,7 @@ import {
   type McpShown,
   type ToolOrigin,
 } from "../builtin-tool.ts";
-import type { McpServer, McpTool } from "./connection.ts";
+import type { McpServer, McpTool, ReadImage } from "./connection.ts";
 import { toToolNames } from "./names.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "./policy.ts";
 
@@ -23,11 +23,13 @@ export interface McpToolOptions {
   /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
+  /** Undefined: a note stands for each image of a result. */
+  readonly readImage?: ReadImage | undefined;
 }
 
 /** Offers those tools of the server that the policies allow. */
 export function createMcpTool(options: McpToolOptions): BuiltinTool {
-  const { server, policies } = options;
+  const { server, policies, readImage } = options;
   const { functions, byRecipient } = toFunctions(options);
   return {
     name: mcpToolName(server.label),
@@ -45,7 +47,10 @@ export function createMcpTool(options: McpToolOptions): BuiltinTool {
     },
     open: () =>
       Promise.resolve({
-        run: (call, signal) => runCall(server, byRecipient.get(call.recipient), call, signal),
+        run: (call, signal) => {
+          const tool = byRecipient.get(call.recipient);
+          return runCall({ server, readImage }, tool, call, signal);
+        },
         save: () => undefined,
         // The connection is kept beyond the turn.
         close: () => Promise.resolve(),
@@ -90,7 +95,7 @@ function describeCall(
 }
 
 async function runCall(
-  server: McpServer,
+  { server, readImage }: Pick<McpToolOptions, "server" | "readImage">,
   tool: McpTool | undefined,
   { recipient, body }: BuiltinCall,
   signal: AbortSignal,
@@ -101,7 +106,7 @@ async function runCall(
     const error = { type: "protocol", code: NO_SUCH_TOOL, message } as const;
     return { text: `Error: ${message}`, shown: { ...shown, error }, failed: true };
   }
-  const { text, error } = await server.callTool(tool.name, body, signal);
+  const { text, error } = await server.callTool(tool.name, body, signal, readImage);
   if (error !== undefined)
     return { text: `Error: ${text}`, shown: { ...shown, error }, failed: true };
   return { text, shown: { ...shown, output: text }, failed: false };

@@ -79,6 +79,18 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       await server.close();
     });
 
+    test("an image is what reading it says", async () => {
+      const server = open();
+      const read: string[] = [];
+      const { text } = await server.callTool("get-tiny-image", "", never, async (image) => {
+        read.push(`${image.mediaType} ${image.data.slice(0, 5)}`);
+        return "[a tiny image]";
+      });
+      expect(read).toEqual(["image/png iVBOR"]);
+      expect(text).toContain("[a tiny image]");
+      await server.close();
+    });
+
     test("invalid calls are results, not exceptions", async () => {
       const server = open();
       expect(await server.callTool("get-sum", '{"a":"x"}', never)).toHaveProperty("error");

@@ -21,6 +21,7 @@ import { createLogWith } from "../../../src/telemetry/log.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { pngOf, startVisionServer } from "../../helpers/vision-server.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const ANSWER =
@@ -91,6 +92,10 @@ describe("a line", () => {
       completionTokens: chat.usage?.completion_tokens,
       reasoningTokens: chat.usage?.completion_tokens_details?.reasoning_tokens,
       toolCalls: 0,
+      imagesDescribed: 0,
+      imagesCached: 0,
+      imagesFailed: 0,
+      visionTokens: 0,
       firstTokenMs: expect.any(Number),
       ms: expect.any(Number),
     });
@@ -103,6 +108,26 @@ describe("a line", () => {
       completionTokens: message.usage.output_tokens,
     });
     expect(readFileSync(path, "utf8")).not.toContain("SECRET");
+  });
+
+  test("counts images, and the vision model's tokens beside those of the turn", async () => {
+    const vision = await startVisionServer();
+    const { openai, lines } = await start(() => ANSWER, vision.settings);
+    const url = `data:image/png;base64,${pngOf(2, 2)}`;
+    const content = [
+      { type: "image_url" as const, image_url: { url } },
+      { type: "image_url" as const, image_url: { url: "data:image/png;base64,AAAA" } },
+    ];
+    const messages = [{ role: "user" as const, content }];
+    const chat = await openai.chat.completions.create({ model: MODEL, messages });
+    const [line] = await lines(1);
+    expect(line).toMatchObject({
+      promptTokens: chat.usage?.prompt_tokens,
+      imagesDescribed: 1,
+      imagesCached: 0,
+      imagesFailed: 1,
+      visionTokens: 1020,
+    });
   });
 
   test("is one for all choices of a request", async () => {

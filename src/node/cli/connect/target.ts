@@ -33,6 +33,7 @@ const modelList = z.object({
         description: z.string().max(1000).optional(),
         context_length: z.number().nullish(),
         max_output_tokens: z.number().nullish(),
+        architecture: z.object({ input_modalities: z.array(z.string()) }).nullish(),
         reasoning: z
           .object({ default_effort: z.enum(["none", "low", "medium", "high"]) })
           .optional(),
@@ -84,6 +85,7 @@ export async function askTarget(
     isPreset: entry.canonical_slug !== undefined && entry.canonical_slug !== entry.id,
     description: entry.description,
     effort: entry.reasoning?.default_effort,
+    seesImages: entry.architecture?.input_modalities.includes("image") ?? false,
   }));
   if (first === undefined) {
     throw new TypeError(`What answers at ${origin} is no gateway: ${url} has no list of models.`);
@@ -103,10 +105,12 @@ export function targetOf(settings: Settings): Target {
       LONGEST,
     );
   };
+  const seesImages = settings.visionUrl !== undefined;
   const models = [...new Set(backends.map(({ servedName }) => servedName))].map((id) => ({
     ...toSizes(contextOf([id])),
     id,
     isPreset: false,
+    seesImages,
   }));
   const presets = toPresets(settings).filter(({ unlisted }) => !unlisted);
   const [first = { ...toSizes(GPT_OSS_CONTEXT), id: DEFAULT_MODEL, isPreset: false }, ...rest] =
@@ -121,6 +125,7 @@ export function targetOf(settings: Settings): Target {
         ...toSizes(contextOf(spellings(model)), maxOutputTokens),
         id: name,
         isPreset: true,
+        seesImages,
         description,
         effort,
       })),

@@ -9,6 +9,8 @@ test("a running gateway and its settings give the same models and presets", asyn
       hidden: { model: "gpt-oss-20b", unlisted: true },
     },
     contextLength: 20_000,
+    visionUrl: "http://127.0.0.1:1",
+    visionModel: "sees",
   };
   const gateway = await startTestGateway({ settings });
   onTestFinished(() => gateway.close());
@@ -21,6 +23,7 @@ test("a running gateway and its settings give the same models and presets", asyn
       isPreset: false,
       description: "",
       effort: "medium",
+      seesImages: true,
     },
     {
       id: "review",
@@ -29,6 +32,7 @@ test("a running gateway and its settings give the same models and presets", asyn
       isPreset: true,
       description: "Slow",
       effort: "high",
+      seesImages: true,
     },
   ]);
   const own = targetOf(testSettings({ ...settings, port: Number(new URL(gateway.origin).port) }));

@@ -25,13 +25,13 @@ export const continueClient: ConnectedClient = {
 
 /** YAML reads JSON's strings. */
 function toItems({ origin, models, key = NO_KEY }: Target): readonly (readonly string[])[] {
-  return models.map(({ id }) => [
+  return models.map(({ id, seesImages = false }) => [
     `name: ${JSON.stringify(id)}`,
     "provider: openai",
     `model: ${JSON.stringify(id)}`,
     `apiBase: ${JSON.stringify(`${origin}/v1`)}`,
     `apiKey: ${JSON.stringify(key)}`,
     "roles: [chat, edit, apply]",
-    "capabilities: [tool_use]",
+    `capabilities: [tool_use${seesImages ? ", image_input" : ""}]`,
   ]);
 }

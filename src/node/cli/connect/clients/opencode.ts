@@ -40,9 +40,16 @@ function toProvider({ origin, models, key }: Target): object {
     name: "harmony-gateway",
     options: { baseURL: `${origin}/v1`, ...(key !== undefined && { apiKey: key }) },
     models: Object.fromEntries(
-      models.map(({ id, contextLength, maxOutputTokens }) => [
+      models.map(({ id, contextLength, maxOutputTokens, seesImages }) => [
         id,
-        { name: id, limit: { context: contextLength, output: maxOutputTokens } },
+        {
+          name: id,
+          ...(seesImages && {
+            attachment: true,
+            modalities: { input: ["text", "image"], output: ["text"] },
+          }),
+          limit: { context: contextLength, output: maxOutputTokens },
+        },
       ]),
     ),
   };

@@ -35,12 +35,12 @@ function toProvider({ origin, models, key }: Target): object {
     vendor: "customendpoint",
     apiKey: key === undefined ? NO_KEY : "${input:harmonyGatewayKey}",
     apiType: "chat-completions",
-    models: models.map(({ id, contextLength, maxOutputTokens }) => ({
+    models: models.map(({ id, contextLength, maxOutputTokens, seesImages = false }) => ({
       id,
       name: id.replace(/^openai\//, ""),
       url: `${origin}/v1/chat/completions`,
       toolCalling: true,
-      vision: false,
+      vision: seesImages,
       thinking: true,
       supportsReasoningEffort: ["low", "medium", "high"],
       // VS Code adds them up to the context.
