@@ -1,7 +1,7 @@
 /**
  * Bundles the command with what it depends on, into `dist/command`: a start from 500 files takes twice the CPU. The tokenizer's
  * own modules become one: alone, reading each of them is a third of the time until it is ready. The other modules of the
- * package's exports stay as the compiler wrote them. The inspector's page becomes two files. Part of `npm run build`.
+ * package's exports stay as the compiler wrote them. The pages are bundled by `bundle-pages.ts`. Part of `npm run build`.
  *
  * Bun and Deno run the modules: Bun replaces some packages with its own, which are no longer there in a bundle.
  *
@@ -11,6 +11,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import * as z from "zod";
+import { bundlePages } from "./bundle-pages.ts";
 import { COMMAND_BUNDLE } from "./command-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -78,34 +79,9 @@ for (const input of Object.keys(tokenizer.metafile.inputs)) {
   rmSync(join(TOKENIZER, `${name}.d.ts`));
 }
 
-/**
- * The page's first file asks for data, and runs without waiting for the other. In a clone, without a build, the browser loads
- * all modules one by one.
- */
-const FIRST = "first-load";
-const pageFiles = { "app.ts": [importedFirst()], [`${FIRST}.ts`]: [] };
-const pages = await Promise.all(
-  Object.entries(pageFiles).map(([name, plugins]) =>
-    build({
-      absWorkingDir: ROOT,
-      entryPoints: [join(SOURCES, "inspect/page", name)],
-      outdir: join(ROOT, "dist/inspect/page"),
-      plugins,
-      bundle: true,
-      minify: true,
-      format: "esm",
-      platform: "browser",
-      target: "es2024",
-      legalComments: "none",
-      metafile: true,
-      logLevel: "warning",
-    }),
-  ),
-);
+const pages = await bundlePages(join(ROOT, "dist"));
 
-const inputs = [metafile, ...pages.map((page) => page.metafile)].flatMap((meta) =>
-  Object.keys(meta.inputs),
-);
+const inputs = [...Object.keys(metafile.inputs), ...pages];
 const packages = new Set(
   inputs.flatMap(
     (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(resolve(ROOT, file))?.[0] ?? [],
@@ -114,7 +90,7 @@ const packages = new Set(
 const notices = Array.from(packages, toNotice).toSorted();
 writeFileSync(
   join(ROOT, "dist/THIRD-PARTY-NOTICES"),
-  `The command of harmony-gateway, in ${FOLDER}/, and its page, in inspect/page/, contain these packages.\n\n${notices.join("\n")}`,
+  `The command of harmony-gateway, in ${FOLDER}/, and its pages, in home/page/ and inspect/page/, contain these packages.\n\n${notices.join("\n")}`,
 );
 
 const command = join(ROOT, "dist/node.js");
@@ -123,19 +99,6 @@ const parts = readFileSync(command, "utf8").split(MODULES);
 if (parts.length !== 2) throw new Error(`dist/node.js imports ${MODULES} in another way`);
 const isOther = '"bun" in process.versions || "deno" in process.versions';
 writeFileSync(command, parts.join(`${isOther} ? ${MODULES} : "./${FOLDER}/main.js"`));
-
-/** A module has its state once: it is imported, not bundled again. */
-function importedFirst(): Plugin {
-  return {
-    name: "imported-first",
-    setup(bundle) {
-      const filter = new RegExp(`/${FIRST}\\.ts$`);
-      bundle.onResolve({ filter }, ({ kind }) =>
-        kind === "entry-point" ? undefined : { path: `./${FIRST}.js`, external: true },
-      );
-    },
-  };
-}
 
 function readManifest(folder: string): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));

@@ -24,6 +24,7 @@ import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
+import { homeRoutes } from "./home/routes.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -43,6 +44,8 @@ import type { Recorder } from "./telemetry/record/recorder.ts";
 import { observeModels } from "./telemetry/observe-models.ts";
 import { describeForLog } from "./telemetry/describe-for-log.ts";
 import { createMeters, withoutOtherKeys } from "./telemetry/meters.ts";
+import type { PageAssets } from "./pages/assets.ts";
+import { assetRoutes } from "./pages/routes.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { RequestPage } from "./tools/browser/fetch-page.ts";
@@ -95,6 +98,8 @@ export interface AppDeps {
   readonly tracesContent?: boolean;
   /** Serves the public pages, `/` and `/api`. Default: true. */
   readonly pages?: boolean;
+  /** The files of pages that run in browsers. Absent: this runtime has none, and `/` is a page of links. */
+  readonly assets?: PageAssets | undefined;
   /** Routes of the inspector's page. Absent: there is none. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
@@ -158,9 +163,14 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       hasKeys: settings.keys.length > 0,
       hasInspector: deps.inspector !== undefined,
       publicUrl: settings.publicUrl,
+      hasLinks: settings.home === "links" || (settings.home === "chat" && !deps.assets),
     };
+    if (settings.home === "chat" && deps.assets) {
+      app.route("/", homeRoutes({ ...pages, assets: deps.assets }));
+    }
     app.route("/", pageRoutes(pages));
   }
+  if (deps.assets) app.route("/", assetRoutes(deps.assets));
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       const client = settings.metrics === "key" ? await authenticate(c.req, BEARER) : undefined;

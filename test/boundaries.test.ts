@@ -39,7 +39,10 @@ const ALLOWED: Record<string, readonly string[]> = {
     "tools",
     "turn",
   ],
-  inspect: ["api", "config", "models", "telemetry", "tokenizer"],
+  snippets: [],
+  pages: ["api"],
+  home: ["api", "pages", "snippets"],
+  inspect: ["api", "config", "models", "pages", "telemetry", "tokenizer"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */

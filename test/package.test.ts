@@ -84,20 +84,27 @@ test("it holds what runs and its types, and nothing they were made with", async 
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
-  const others = files.filter((path) => !/^dist\/.+\.(js|d\.ts|css)$/.test(path));
+  const others = files.filter(
+    (path) =>
+      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(home|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$/.test(
+        path,
+      ),
+  );
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
     "dist/THIRD-PARTY-NOTICES",
+    "dist/pages/style/icon.svg",
     "dist/tokenizer/vocabulary.json",
     "package.json",
   ]);
   expect(files).toContain("dist/inspect/page/app.js");
-  const styles = await readdir(join(ROOT, "src/inspect/page/style"));
-  expect(files.filter((path) => path.endsWith(".css")).toSorted()).toEqual(
-    styles.map((name) => `dist/inspect/page/style/${name}`).toSorted(),
-  );
+  expect(files).toContain("dist/home/page/app.js");
+  expect(files.filter((path) => path.endsWith(".css")).toSorted()).toEqual([
+    "dist/home/page/style.css",
+    "dist/inspect/page/style.css",
+  ]);
   const targets = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );

@@ -9,7 +9,9 @@ import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
-import type { Assets } from "./assets.ts";
+import type { PageAssets } from "../pages/assets.ts";
+import { PAGE_HEADERS } from "../pages/headers.ts";
+import { INSPECT_PAGE } from "./page-description.ts";
 import { streamChanges } from "./changes.ts";
 import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
@@ -17,7 +19,7 @@ import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
 
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
-  readonly assets: Assets;
+  readonly assets: PageAssets;
   /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
   readonly capture?: (entry: RecordEntry) => Promise<string>;
   readonly models: () => Models;
@@ -28,34 +30,13 @@ export interface InspectorOptions extends AccessOptions {
   readonly closing: AbortSignal;
 }
 
-/** No other origins, no inline code, no frames. */
-export const PAGE_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-    "frame-ancestors 'none'",
-  "cache-control": "no-store",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
-
 export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   const { recorder, assets } = options;
   const app = new Hono<ApiEnv>();
   app.use("/inspect", checkOrigin(options));
   app.use("/inspect/*", checkOrigin(options));
 
-  app.get("/inspect", async (c) => c.html(await assets.page(), 200, PAGE_HEADERS));
-  app.get("/inspect/app/:version/:name", async (c) => {
-    const file = await assets.file(c.req.param("version"), c.req.param("name"));
-    if (file === undefined) return c.notFound();
-    return c.body(file.text, 200, {
-      ...PAGE_HEADERS,
-      "content-type": file.type,
-      "cache-control": "private, max-age=31536000, immutable",
-    });
-  });
+  app.get("/inspect", async (c) => c.html(await assets.html(INSPECT_PAGE), 200, PAGE_HEADERS));
 
   app.use("/inspect/api/*", checkToken(options));
   app.get("/inspect/api/turns", (c) =>

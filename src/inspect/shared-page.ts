@@ -1,5 +1,6 @@
 /** One turn as a page that works without a server: the same scripts, with the record embedded. */
-import type { Assets } from "./assets.ts";
+import type { PageAssets } from "../pages/assets.ts";
+import { INSPECT_PAGE } from "./page-description.ts";
 
 /** Where the page looks for a record of its own. */
 const RECORD_ID = "shared-turn";
@@ -11,14 +12,14 @@ const RECORD_ID = "shared-turn";
  * @param turn as JSON
  */
 export async function* toSharedPage(
-  assets: Assets,
+  assets: PageAssets,
   turn: AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  const scripts = await assets.scripts();
-  const style = await assets.style();
+  const { scripts, style } = await assets.sources(INSPECT_PAGE);
   const imports: Record<string, string> = {};
   for (const [name, text] of scripts) {
-    imports[moduleName(name)] = `data:text/javascript;base64,${toBase64(withModuleNames(text))}`;
+    imports[moduleName(name)] =
+      `data:text/javascript;base64,${toBase64(withModuleNames(name, text))}`;
   }
   const [entry = ""] = scripts.keys();
   const map = JSON.stringify({ imports });
@@ -45,13 +46,18 @@ export async function* toSharedPage(
   ].join("\n");
 }
 
-function moduleName(file: string): string {
-  return `inspect/${file}`;
+/** A name of its own: one that begins like a path would be resolved against the page's address. */
+function moduleName(path: string): string {
+  return `gateway/${path}`;
 }
 
 /** Relative imports have no meaning in a data URL. */
-function withModuleNames(text: string): string {
-  return text.replaceAll(/(from\s*|import\s*)"\.\/([\w.-]+)"/g, '$1"inspect/$2"');
+function withModuleNames(path: string, text: string): string {
+  return text.replaceAll(
+    /(from\s*|import\s*)"(\.{1,2}\/[\w./-]+)"/g,
+    (_, keyword: string, to: string) =>
+      `${keyword}"${moduleName(new URL(to, `http://host/${path}`).pathname.slice(1))}"`,
+  );
 }
 
 function toBase64(text: string): string {

@@ -5,7 +5,9 @@ import * as z from "zod";
 import { type InspectorOptions, inspectorRoutes } from "../../src/inspect/routes.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
-import { createAssets } from "../../src/node/inspect/assets.ts";
+import { INSPECT_PAGE } from "../../src/inspect/page-description.ts";
+import { createAssets } from "../../src/node/pages/assets.ts";
+import { assetRoutes } from "../../src/pages/routes.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -25,12 +27,13 @@ function createInspected(
   const models = createModels([{ id: "openai/gpt-oss-20b", engine }], {
     newCallId: () => "call_1",
   });
-  const app = new Hono().route(
+  const assets = createAssets();
+  const app = new Hono().route("/", assetRoutes(assets)).route(
     "/",
     inspectorRoutes({
       recorder: recorded.recorder,
       ...(capture && { capture }),
-      assets: createAssets(),
+      assets,
       models: () => models,
       hasKeys: false,
       version: "0.0.0-test",
@@ -160,12 +163,12 @@ test("the page names every module that it will import, once, so that all are loa
   const { get } = createInspected();
   const named = await namedFiles(get);
   expect(new Set(named).size).toBe(named.length);
-  const scripts = named.filter((address) => !address.endsWith(".css"));
+  const scripts = named.filter((address) => /\.[jt]s$/.test(address));
   expect(scripts.length).toBeGreaterThan(15);
   for (const address of scripts) {
     const text = await (await get(address)).text();
-    for (const [, name = ""] of text.matchAll(/from\s*"\.\/([^"]+)"/g)) {
-      expect(named).toContain(address.replace(/[^/]+$/, name));
+    for (const [, name = ""] of text.matchAll(/from\s*"(\.[^"]+)"/g)) {
+      expect(named).toContain(new URL(name, `http://host${address}`).pathname);
     }
   }
 });
@@ -220,13 +223,14 @@ test("only the page's own files are served, and may be kept: their address has a
   for (const address of named) {
     const response = await get(address);
     expect(response.status).toBe(200);
-    expect(response.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   }
-  const base = named[0]?.replace(/[^/]+$/, "");
+  const base = /^\/app\/[^/]+\/inspect\/page\//.exec(named[1] ?? "")?.[0];
   for (const name of ["tsconfig.json", "..%2Froutes.ts", "..%2f..%2fapp.ts", "none.js", "."]) {
     expect((await get(`${base}${name}`)).status).toBe(404);
   }
-  expect((await get("/inspect/app/another-version/style.css")).status).toBe(404);
+  expect((await get("/app/inspect-another/style.css")).status).toBe(404);
+  expect((await get("/app/another-version/style.css")).status).toBe(404);
 });
 
 test("the newest turn can be requested before its number is known", async () => {
@@ -241,8 +245,8 @@ test("the newest turn can be requested before its number is known", async () => 
 });
 
 test("the scripts are JavaScript without types, below 60 KB after gzip", async () => {
-  const scripts = await createAssets().scripts();
-  expect([...scripts.keys()][0]).toBe("app.ts");
+  const { scripts } = await createAssets().sources(INSPECT_PAGE);
+  expect([...scripts.keys()][0]).toBe("inspect/page/app.ts");
   const all = [...scripts.values()].join("\n");
   expect(all).not.toMatch(/\binterface \w+|: TemplateResult|from "lit-html"/);
   expect(gzipSync(all).length).toBeLessThan(60_000);

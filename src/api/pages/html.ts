@@ -3,6 +3,8 @@
  * may put the gateway below a path.
  */
 
+import type { Context } from "hono";
+
 export const STYLE_PATH = "/style.css";
 
 /** Only the style sheet is loaded, no scripts run, and no other page may frame it. */
@@ -12,6 +14,11 @@ export const PAGE_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
 };
+
+/** Programs that request `/` get a 404 that names the APIs' paths. */
+export function isForBrowser({ req }: Context): boolean {
+  return /\btext\/html\b/.test(req.header("accept") ?? "");
+}
 
 /** Escapes text for HTML. */
 export function escapeHtml(text: string): string {

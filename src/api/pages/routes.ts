@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { apiPage } from "./api-page.ts";
-import { PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
+import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
 import { openApiDocument } from "./openapi.ts";
 
@@ -12,6 +12,8 @@ export interface PageOptions {
   readonly hasKeys: boolean;
   /** The inspector is on: the landing page links to it. */
   readonly hasInspector: boolean;
+  /** Serve the landing page at `/`. */
+  readonly hasLinks: boolean;
   /** Where clients reach the gateway. Undefined: where the page was requested. */
   readonly publicUrl: string | undefined;
 }
@@ -20,13 +22,13 @@ export function pageRoutes({
   models,
   hasKeys,
   hasInspector,
+  hasLinks,
   publicUrl,
 }: PageOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   const address = publicUrl?.replace(/\/+$/, "");
   routes.get("/", (c) => {
-    // Programs get a 404 that names the APIs' paths.
-    if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
+    if (!hasLinks || !isForBrowser(c)) return c.notFound();
     const origin = address ?? new URL(c.req.url).origin;
     return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });

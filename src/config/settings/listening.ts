@@ -18,6 +18,12 @@ export function listeningSettings() {
         "Where clients reach the gateway, if a proxy stands before it: https://llm.example.com, or with the path that the proxy " +
         "cuts off. For the addresses that are printed at the start and on the page /. Absent: `host` and `port`.",
     }),
+    home: setting("listening", () => z.enum(["chat", "links", "off"]), {
+      default: "chat",
+      description:
+        "What browsers get at `/`: a page to chat with the model, a page of links without scripts, or nothing. The pages are public; a " +
+        "chat needs a key where clients do.",
+    }),
     reusePort: setting("listening", z.boolean, {
       nodeOnly: true,
       default: false,

@@ -3,11 +3,11 @@ import type { Hono } from "hono";
 import type { ApiEnv } from "../../api/request/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { inspectorRoutes } from "../../inspect/routes.ts";
+import type { PageAssets } from "../../pages/assets.ts";
 import type { Models } from "../../models/models.ts";
 import type { RecordEntry, Recorder } from "../../telemetry/record/recorder.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
-import { createAssets } from "./assets.ts";
 
 export interface Inspector {
   /** The URL to print. The token follows a `#`, so that neither server logs nor other pages see it. */
@@ -19,11 +19,11 @@ export interface Inspector {
 export function openInspector(
   settings: Settings,
   recorder: Recorder,
+  assets: PageAssets,
   capture?: (entry: RecordEntry) => Promise<string>,
 ): Inspector {
   const { inspectKey } = settings;
   const token = inspectKey ?? randomId();
-  const assets = createAssets();
   const version = readVersion();
   return {
     // A token of the operator's own is not printed.

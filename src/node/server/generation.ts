@@ -20,6 +20,7 @@ import type { RequestPage } from "../../tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
+import type { PageAssets } from "../../pages/assets.ts";
 import { openMcp } from "../mcp/open-mcp.ts";
 import type { Inspector } from "../inspect/open-inspector.ts";
 import { randomId } from "../random-id.ts";
@@ -46,6 +47,8 @@ export interface Shared {
   readonly writeAudit?: ((line: string) => void) | undefined;
   /** Undefined: the page is off. */
   readonly inspector: Inspector | undefined;
+  /** The files of the pages for browsers. */
+  readonly assets: PageAssets;
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;

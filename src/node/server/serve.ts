@@ -15,6 +15,7 @@ import { Generations } from "./generations.ts";
 import { listen } from "./listen.ts";
 import { openMetricsPort } from "./metrics-port.ts";
 import { createLlamas } from "../llama/engines.ts";
+import { createAssets } from "../pages/assets.ts";
 import { openToolbox } from "../toolbox.ts";
 import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
@@ -135,8 +136,9 @@ async function openShared(
   const audit =
     auditFile === undefined ? undefined : opened.use(await openAuditFile(auditFile, log));
   const { isTerminal } = options;
+  const assets = createAssets();
   const listeners = { hasOwnEngines: options.models !== undefined, isTerminal };
-  const recording = opened.use(await startRecording(settings, log, listeners));
+  const recording = opened.use(await startRecording(settings, log, assets, listeners));
   const shared = {
     ...options,
     log,
@@ -149,6 +151,7 @@ async function openShared(
     tracesContent: tracing.capturesContent,
     writeAudit: audit?.write,
     inspector: recording.inspector,
+    assets,
     registry: createRegistry(),
     counts: new Map(),
     transport,

@@ -6,6 +6,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { createRecorder, type Recorder } from "../../telemetry/record/recorder.ts";
 import { createPause } from "../../streams/slices.ts";
+import type { PageAssets } from "../../pages/assets.ts";
 import { startCapture } from "./capture.ts";
 import { type Inspector, openInspector } from "../inspect/open-inspector.ts";
 import { readVersion } from "../version.ts";
@@ -48,6 +49,7 @@ export function isInspected(
 export async function startRecording(
   settings: Settings,
   log: Log,
+  assets: PageAssets,
   options: RecordingOptions = {},
 ): Promise<Recording> {
   const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxRecords } = settings;
@@ -73,6 +75,8 @@ export async function startRecording(
       ? undefined
       : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
-  const inspector = inspected ? openInspector(settings, recorder, capture?.save) : undefined;
+  const inspector = inspected
+    ? openInspector(settings, recorder, assets, capture?.save)
+    : undefined;
   return { recorder, inspector, close: async () => capture?.close() };
 }

@@ -6,12 +6,15 @@ import { OPERATIONS } from "../../../src/api/pages/operations.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
 import { createModels } from "../../../src/models/models.ts";
+import type { PageAssets } from "../../../src/pages/assets.ts";
+import { createAssets } from "../../../src/node/pages/assets.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 
-function appWith(settings = {}) {
+function appWith(settings = {}, assets?: PageAssets) {
   return createApp({
+    assets,
     settings: testSettings(settings),
     models: createModels([{ id: "<b>model</b>", engine: fakeEngine() }], {
       newCallId: () => "call",
@@ -98,6 +101,24 @@ describe("pages", () => {
       const { status } = await appWith().request(link, HTML);
       expect([link, status]).toEqual([link, 200]);
     }
+  });
+
+  test("/ is a chat where the runtime has its files, links by the setting home, or nothing", async () => {
+    const assets = createAssets();
+    const htmlOf = async (home: string) => {
+      const response = await appWith({ home }, assets).request("/", HTML);
+      return response.status === 404 ? undefined : response.text();
+    };
+    const chat = (await htmlOf("chat")) ?? "";
+    for (const [, address] of chat.matchAll(/(?:src|href)="(app\/[^"]+)"/g)) {
+      const file = await appWith({}, assets).request(`/${address}`);
+      expect([address, file.status]).toEqual([address, 200]);
+    }
+    expect(chat).toContain("home/page/app.ts");
+    expect(chat).not.toContain("model&#60;");
+    expect(await htmlOf("links")).toContain("Base URL for OpenAI's clients");
+    expect(await htmlOf("off")).toBeUndefined();
+    expect((await appWith({}, assets).request("/")).status).toBe(404);
   });
 
   test("the landing page names the models, as text", async () => {

@@ -1,0 +1,146 @@
+/** What the reader does with conversations and messages. */
+import type { ApiName } from "../../snippets/composed.ts";
+import { toComposed } from "./compose.ts";
+import {
+  type Answer,
+  choose,
+  type Conversation,
+  type Message,
+  newConversation,
+  openCalls,
+  replace,
+  siblingsOf,
+  toPath,
+} from "./conversation.ts";
+import { answer, ask, proceed, stop } from "./send.ts";
+import { change, state, update } from "./state.ts";
+import { remove } from "./storage.ts";
+import { store } from "./store-current.ts";
+
+/** The run that changes the current conversation. */
+let run: Promise<void> = Promise.resolve();
+
+function start(work: () => Promise<void>): void {
+  run = work().catch((error: unknown) => {
+    update({ notice: error instanceof Error ? error.message : String(error), running: undefined });
+  });
+}
+
+/** Checks what would be sent, so that a wrong field does not become a failed answer. */
+function isReady(): boolean {
+  try {
+    toComposed(state.current, []);
+    return true;
+  } catch (error) {
+    const notice = error instanceof Error ? error.message : String(error);
+    update({ notice, pane: "options", isPaneOpen: true });
+    return false;
+  }
+}
+
+export function send(): void {
+  const text = state.draft.trim();
+  if (state.running !== undefined) return stop();
+  if (text === "" || !isReady()) return;
+  const { editing, current } = state;
+  const edited = current.messages.find(({ id }) => id === editing);
+  const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
+  update({ draft: "", editing: undefined, notice: "" });
+  start(() => ask(text, parent));
+}
+
+export function edit(message: Message): void {
+  if (message.role !== "user") return;
+  update({ editing: message.id, draft: message.text });
+  requestAnimationFrame(() => focusOn("#message"));
+}
+
+export function editLast(): void {
+  const last = toPath(state.current).findLast(({ role }) => role === "user");
+  if (last !== undefined && state.running === undefined) edit(last);
+}
+
+/** Beside the answer that is shown, by the same API or another. */
+export function regenerate(old: Answer, api: ApiName): void {
+  const question = state.current.messages.find(({ id }) => id === old.parent);
+  if (question === undefined || state.running !== undefined || !isReady()) return;
+  start(() => answer(question, api));
+}
+
+/** Shows the sibling before or after a message. */
+export function step(message: Message, by: 1 | -1): void {
+  const siblings = siblingsOf(state.current, message);
+  const next = siblings[siblings.findIndex(({ id }) => id === message.id) + by];
+  if (next === undefined || state.running !== undefined) return;
+  update({ current: choose(state.current, next), exchanges: [] });
+  void store();
+}
+
+/** Gives a call its result. With the last one the model continues. */
+export function answerCall(from: Answer, id: string, result: string, isAlways: boolean): void {
+  if (state.running !== undefined) return;
+  const call = from.parts.find((part) => part.type === "call" && part.id === id);
+  const parts = from.parts.map((part) =>
+    part.type === "call" && part.id === id ? { ...part, result } : part,
+  );
+  const answered = { ...from, parts };
+  update({ current: replace(state.current, answered) });
+  if (isAlways && call?.type === "call") {
+    change({ results: { ...state.current.results, [call.name]: result } });
+  }
+  if (openCalls(answered).length === 0) start(() => proceed(answered));
+  else void store();
+}
+
+export function forgetResult(name: string): void {
+  const results = Object.entries(state.current.results).filter(([each]) => each !== name);
+  change({ results: Object.fromEntries(results) });
+}
+
+async function leave(): Promise<void> {
+  stop();
+  await run;
+}
+
+export async function startNew(): Promise<void> {
+  await leave();
+  show(newConversation(state.current));
+}
+
+export async function select(conversation: Conversation): Promise<void> {
+  await leave();
+  show(conversation);
+}
+
+export function show(current: Conversation): void {
+  update({ current, draft: "", editing: undefined, exchanges: [], notice: "", isListOpen: false });
+  requestAnimationFrame(() => focusOn("#message"));
+}
+
+export async function erase({ id }: Conversation): Promise<void> {
+  await leave();
+  await remove(id);
+  update({ conversations: state.conversations.filter((each) => each.id !== id) });
+  if (state.current.id === id) show(newConversation(state.current));
+}
+
+export function focusOn(selector: string): void {
+  const element = document.querySelector(selector);
+  if (element instanceof HTMLElement) element.focus();
+}
+
+let forget: ReturnType<typeof setTimeout> | undefined;
+
+/** @param name marks what was copied, until it is no longer news */
+export async function copy(text: string, name: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    update({ copied: name });
+    clearTimeout(forget);
+    forget = setTimeout(() => update({ copied: "" }), COPIED_MS);
+  } catch {
+    update({ notice: "The browser does not let the page copy. Select the text, and copy it." });
+  }
+}
+
+const COPIED_MS = 1_500;

@@ -1,0 +1,105 @@
+/** The chat's page. */
+import { html, nothing, render, type TemplateResult } from "lit-html";
+import { focusOn } from "./actions.ts";
+import { onKey } from "./keys.ts";
+import { loadMarkdown } from "./markdown-loader.ts";
+import { openAddressed } from "./opened-request.ts";
+import { onChange, state, update } from "./state.ts";
+import { watchStatus } from "./status.ts";
+import { loadAll } from "./storage.ts";
+import { composer } from "./view/composer.ts";
+import { helpDialog, keyDialog } from "./view/dialogs.ts";
+import { log } from "./view/log.ts";
+import { pane } from "./view/pane.ts";
+import { sidebar } from "./view/sidebar.ts";
+import { top } from "./view/top.ts";
+
+function page(): TemplateResult {
+  const { keyProblem, isHelpOpen, isListOpen, isPaneOpen, statusProblem, status } = state;
+  const isDown = status !== undefined && !status.isReady;
+  return html`${top()}
+    <div class="columns ${isListOpen ? "list-open" : ""} ${isPaneOpen ? "pane-open" : ""}">
+      ${sidebar()}
+      <main class="stage">
+        ${
+          statusProblem !== "" || isDown
+            ? html`<p class="banner" role="alert">
+                ${statusProblem === "" ? "The inference server does not answer yet. Messages get the gateway's error until it does." : statusProblem}
+              </p>`
+            : nothing
+        }
+        ${log()} ${composer()}
+      </main>
+      ${isPaneOpen ? pane() : nothing}
+    </div>
+    ${
+      isListOpen
+        ? html`<button
+            type="button"
+            class="backdrop"
+            aria-label="Close the list"
+            @click=${() => update({ isListOpen: false })}
+          ></button>`
+        : nothing
+    }
+    ${keyProblem === undefined ? nothing : keyDialog(keyProblem)}
+    ${isHelpOpen ? helpDialog() : nothing}`;
+}
+
+const frame = document.querySelector("#app");
+const root = frame instanceof HTMLElement ? frame : document.body;
+let isDrawn = false;
+let dialog = "";
+/** The end of the conversation stays in view unless the reader has scrolled up. */
+let isAtEnd = true;
+let shown = "";
+
+function draw(): void {
+  // Replaces the frame that the HTML came with.
+  if (!isDrawn) root.replaceChildren();
+  const scroller = root.querySelector(".scroll");
+  if (scroller !== null && isDrawn) {
+    isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
+  }
+  render(page(), root);
+  const path = `${state.current.id} ${state.current.messages.length}`;
+  const after = root.querySelector(".scroll");
+  if (after !== null && (isAtEnd || path !== shown)) after.scrollTop = after.scrollHeight;
+  shown = path;
+  fitMessage();
+  focusDialog();
+  isDrawn = true;
+}
+
+/** As high as its text, up to a third of the window. */
+function fitMessage(): void {
+  const field = root.querySelector("#message");
+  if (!(field instanceof HTMLTextAreaElement)) return;
+  const lines = Math.min(
+    12,
+    Math.max(1, field.value.split("\n").length, Math.ceil(field.value.length / 80)),
+  );
+  if (field.rows !== lines) field.rows = lines;
+}
+
+function focusDialog(): void {
+  const now = state.keyProblem === undefined ? (state.isHelpOpen ? "help" : "") : "key";
+  if (now !== dialog && now !== "") focusOn(now === "key" ? "#key" : "#close-help");
+  if (now !== dialog && now === "") focusOn("#message");
+  dialog = now;
+}
+
+onChange(draw);
+document.addEventListener("keydown", onKey);
+update({});
+watchStatus();
+void loadMarkdown();
+void start();
+addEventListener("hashchange", openAddressed);
+
+async function start(): Promise<void> {
+  const { all, problem } = await loadAll();
+  update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
+  openAddressed();
+  focusOn("#message");
+}

@@ -1,0 +1,103 @@
+/** The gateway that serves the page: its address, the reader's key, and requests to it. */
+
+/** Without a slash at its end. With a path where a proxy puts the gateway below one. */
+export function toGatewayUrl(): string {
+  return new URL(".", location.href).href.slice(0, -1);
+}
+
+/** Where clients reach it, for code. */
+export function toPublicUrl(): string {
+  return document.body.dataset["origin"] ?? toGatewayUrl();
+}
+
+export const HAS_INSPECTOR = document.body.dataset["inspector"] === "on";
+
+const KEY = "harmony-gateway-key";
+
+/** Storage may be forbidden: the key then lives as long as the page. */
+let key = read(() => sessionStorage.getItem(KEY)) ?? read(() => localStorage.getItem(KEY)) ?? "";
+
+export function getKey(): string {
+  return key;
+}
+
+/** @param isRemembered on this device; otherwise in this tab only */
+export function setKey(next: string, isRemembered: boolean): void {
+  key = next;
+  read(() => {
+    (isRemembered ? localStorage : sessionStorage).setItem(KEY, next);
+    if (!isRemembered) localStorage.removeItem(KEY);
+    return null;
+  });
+}
+
+function read(from: () => string | null): string | undefined {
+  try {
+    return from() ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The gateway requires a key, or refuses this one. */
+export class KeyNeeded extends Error {}
+
+export function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (key !== "") headers.set("authorization", `Bearer ${key}`);
+  return fetch(`${toGatewayUrl()}${path}`, { ...init, headers });
+}
+
+/** The gateway's own words, if it has some. */
+export async function toError(response: Response): Promise<Error> {
+  const body: unknown = await response.json().catch(() => ({}));
+  const error: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
+  const said: unknown = typeof error === "object" && error ? Reflect.get(error, "message") : error;
+  const message = typeof said === "string" ? said : `The gateway answered ${response.status}.`;
+  return response.status === 401 ? new KeyNeeded(message) : new Error(message);
+}
+
+export interface ServedModel {
+  readonly id: string;
+  readonly contextLength?: number;
+}
+
+export interface GatewayStatus {
+  readonly models: readonly ServedModel[];
+  /** The kind of server, such as `vllm`; undefined: not known. */
+  readonly engine?: string;
+  readonly isReady: boolean;
+  readonly running: number;
+  readonly queued: number;
+}
+
+/** Rejects with {@link KeyNeeded} where a key is missing. */
+export async function loadStatus(): Promise<GatewayStatus> {
+  const [models, ready] = await Promise.all([request("/v1/models"), request("/ready")]);
+  if (!models.ok) throw await toError(models);
+  const list: { data: { id: string; context_length?: number }[] } = await models.json();
+  const state: ReadyState = await ready.json().catch(() => ({}));
+  const first = state.models?.[0];
+  const engine = first?.backends?.[0]?.engine;
+  return {
+    models: list.data.map(({ id, context_length: length }) => ({
+      id,
+      ...(length !== undefined && { contextLength: length }),
+    })),
+    ...(engine !== undefined && { engine }),
+    isReady: ready.ok,
+    running: sum(first?.backends?.map((backend) => backend.in_flight) ?? []),
+    queued: first?.queued ?? 0,
+  };
+}
+
+interface ReadyState {
+  readonly models?: readonly {
+    readonly queued?: number;
+    readonly backends?: readonly { readonly engine: string; readonly in_flight: number }[];
+  }[];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

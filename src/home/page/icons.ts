@@ -1,0 +1,27 @@
+/** Icons, drawn with the colour of the text. A button that has only one names itself. */
+import { svg, type SVGTemplateResult } from "lit-html";
+
+const PATHS = {
+  copy: "M9 9h10v10H9zM5 15V5h10",
+  check: "M5 13l4 4L19 7",
+  edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
+  again: "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
+  back: "M14 6l-6 6 6 6",
+  next: "M10 6l6 6-6 6",
+  swap: "M4 8h14l-3-3M20 16H6l3 3",
+  look: "M4 12s3-6 8-6 8 6 8 6-3 6-8 6-8-6-8-6zM12 10a2 2 0 1 1 0 4 2 2 0 0 1 0-4",
+  plus: "M12 5v14M5 12h14",
+  menu: "M4 7h16M4 12h16M4 17h16",
+  code: "M8 7l-5 5 5 5M16 7l5 5-5 5",
+  send: "M12 19V5M6 11l6-6 6 6",
+  stop: "M7 7h10v10H7z",
+  clip: "M8 12l6-6a3 3 0 0 1 4 4l-8 8a5 5 0 0 1-7-7l7-7",
+  close: "M6 6l12 12M18 6L6 18",
+  tool: "M14 6a4 4 0 0 0-5 5l-5 5 4 4 5-5a4 4 0 0 0 5-5l-3 2-2-2z",
+  bin: "M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12",
+  down: "M12 5v10M7 11l5 5 5-5M5 20h14",
+} as const;
+
+export function icon(name: keyof typeof PATHS): SVGTemplateResult {
+  return svg`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+}

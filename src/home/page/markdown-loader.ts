@@ -1,0 +1,27 @@
+/** Answers as Markdown. The parser is loaded beside the page; until it is there, text is shown as written. */
+import type { TemplateResult } from "lit-html";
+import type { AnswerPart } from "./conversation.ts";
+import { update } from "./state.ts";
+
+type TextPart = Extract<AnswerPart, { type: "text" }>;
+
+let toTemplate: ((text: string) => TemplateResult) | undefined;
+
+export async function loadMarkdown(): Promise<void> {
+  ({ toTemplate } = await import("./markdown.ts"));
+  update({});
+}
+
+/** Longer text is parsed when it is complete: each frame would take too long. */
+const MAX_WHILE_WRITING = 200_000;
+const made = new WeakMap<TextPart, TemplateResult>();
+
+export function markdown(part: TextPart, isWriting: boolean): TemplateResult | string {
+  if (toTemplate === undefined || (isWriting && part.text.length > MAX_WHILE_WRITING))
+    return part.text;
+  const known = made.get(part);
+  if (known !== undefined) return known;
+  const template = toTemplate(part.text);
+  made.set(part, template);
+  return template;
+}

@@ -1,0 +1,180 @@
+/**
+ * Markdown as templates and text: no HTML string exists, so there is nothing to sanitize. HTML in the text is shown as
+ * written. Images are not loaded, because their address can carry the conversation away.
+ */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { lexer, type Token, type Tokens } from "marked";
+import { copy } from "./actions.ts";
+import { highlight } from "./highlight.ts";
+import { icon } from "./icons.ts";
+
+/** Deeper quotations and lists are shown as written. */
+const MAX_DEPTH = 24;
+
+export function toTemplate(text: string): TemplateResult {
+  return html`${blocks(lexer(text, { gfm: true }), 0)}`;
+}
+
+function blocks(tokens: readonly Token[], depth: number): unknown[] {
+  if (depth > MAX_DEPTH) return [tokens.map(({ raw }) => raw).join("")];
+  return tokens.map((token) => block(token, depth + 1));
+}
+
+function block(token: Token, depth: number): unknown {
+  if (isKnown(token, "heading")) return heading(token, depth);
+  if (isKnown(token, "paragraph")) return html`<p>${inline(token.tokens, depth)}</p>`;
+  if (isKnown(token, "code")) return codeBlock(token);
+  if (isKnown(token, "blockquote"))
+    return html`<blockquote>${blocks(token.tokens, depth)}</blockquote>`;
+  if (isKnown(token, "list")) return list(token, depth);
+  if (isKnown(token, "table")) return table(token, depth);
+  if (isKnown(token, "hr")) return html`<hr />`;
+  if (isKnown(token, "space") || isKnown(token, "def")) return nothing;
+  if (isKnown(token, "text")) {
+    return token.tokens === undefined ? unescape(token.text) : inline(token.tokens, depth);
+  }
+  return html`<p class="as-written">${token.raw}</p>`;
+}
+
+interface Kinds {
+  blockquote: Tokens.Blockquote;
+  br: Tokens.Br;
+  code: Tokens.Code;
+  codespan: Tokens.Codespan;
+  def: Tokens.Def;
+  del: Tokens.Del;
+  em: Tokens.Em;
+  escape: Tokens.Escape;
+  heading: Tokens.Heading;
+  hr: Tokens.Hr;
+  image: Tokens.Image;
+  link: Tokens.Link;
+  list: Tokens.List;
+  paragraph: Tokens.Paragraph;
+  space: Tokens.Space;
+  strong: Tokens.Strong;
+  table: Tokens.Table;
+  text: Tokens.Text;
+}
+
+function isKnown<Kind extends keyof Kinds>(token: Token, kind: Kind): token is Kinds[Kind] {
+  return token.type === kind;
+}
+
+/** The page has headings of its own above these. */
+function heading({ depth: level, tokens }: Tokens.Heading, depth: number): TemplateResult {
+  const text = inline(tokens, depth);
+  if (level <= 1) return html`<h3>${text}</h3>`;
+  return level === 2 ? html`<h4>${text}</h4>` : html`<h5>${text}</h5>`;
+}
+
+function codeBlock({ text, lang }: Tokens.Code): TemplateResult {
+  const language = /^[\w+#-]{1,20}/.exec(lang ?? "")?.[0] ?? "";
+  return html`<figure class="code">
+    <figcaption>
+      <span>${language}</span>
+      <button
+        type="button"
+        class="ghost small"
+        aria-label="Copy code"
+        @click=${() => void copy(text, "")}
+      >
+        ${icon("copy")}
+      </button>
+    </figcaption>
+    <pre tabindex="0"><code>${highlight(text, language)}</code></pre>
+  </figure>`;
+}
+
+function list({ ordered, start, items }: Tokens.List, depth: number): TemplateResult {
+  const content = items.map(
+    ({ tokens, task, checked }) =>
+      html`<li>
+        ${task ? html`<input type="checkbox" disabled ?checked=${checked} aria-label="done" /> ` : nothing}${blocks(
+          tokens.filter(({ type }) => type !== "checkbox"),
+          depth,
+        )}
+      </li>`,
+  );
+  return ordered
+    ? html`<ol start=${Number(start) || 1}>
+        ${content}
+      </ol>`
+    : html`<ul>
+        ${content}
+      </ul>`;
+}
+
+function table({ header, rows, align }: Tokens.Table, depth: number): TemplateResult {
+  const side = (index: number) => (align[index] === "right" ? "right" : "");
+  return html`<div class="table" tabindex="0" role="region" aria-label="Table">
+    <table>
+      <thead>
+        <tr>
+          ${header.map((cell, index) => html`<th class=${side(index)} scope="col">${inline(cell.tokens, depth)}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${row.map((cell, index) => html`<td class=${side(index)}>${inline(cell.tokens, depth)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function inline(tokens: readonly Token[] = [], depth: number): unknown[] {
+  if (depth > MAX_DEPTH) return [tokens.map(({ raw }) => raw).join("")];
+  return tokens.map((token) => piece(token, depth + 1));
+}
+
+function piece(token: Token, depth: number): unknown {
+  if (isKnown(token, "strong")) return html`<strong>${inline(token.tokens, depth)}</strong>`;
+  if (isKnown(token, "em")) return html`<em>${inline(token.tokens, depth)}</em>`;
+  if (isKnown(token, "del")) return html`<del>${inline(token.tokens, depth)}</del>`;
+  if (isKnown(token, "codespan")) return html`<code>${token.text}</code>`;
+  if (isKnown(token, "br")) return html`<br />`;
+  if (isKnown(token, "escape")) return token.text;
+  if (isKnown(token, "link")) return link(token, depth);
+  if (isKnown(token, "image")) return image(token);
+  if (isKnown(token, "text")) {
+    return token.tokens === undefined ? unescape(token.text) : inline(token.tokens, depth);
+  }
+  return token.raw;
+}
+
+function link({ href, tokens, raw }: Tokens.Link, depth: number): unknown {
+  if (!isSafe(href)) return raw;
+  return html`<a href=${href} target="_blank" rel="noopener noreferrer"
+    >${inline(tokens, depth)}</a
+  >`;
+}
+
+function isSafe(href: string): boolean {
+  return URL.canParse(href) && /^(https?|mailto):$/.test(new URL(href).protocol);
+}
+
+/** Its address, as text: the reader sees where it would have been loaded from. */
+function image({ href, text }: Tokens.Image): TemplateResult {
+  return html`<span class="image">image not loaded: ${text} <code>${href}</code></span>`;
+}
+
+/** The lexer leaves entities as they are; the common ones are meant as characters. */
+function unescape(text: string): string {
+  return text.replaceAll(
+    /&(amp|lt|gt|quot|#39|nbsp);/g,
+    (whole, name: string) => ENTITIES.get(name) ?? whole,
+  );
+}
+
+const ENTITIES = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["#39", "'"],
+  ["nbsp", "\u00a0"],
+]);

@@ -1,0 +1,53 @@
+/** An answer while it is written: its parts grow by the events of any API. */
+import type { ApiName } from "../../../snippets/composed.ts";
+import type { AnswerPart, Usage } from "../conversation.ts";
+
+export class Draft {
+  readonly parts: AnswerPart[];
+  usage: Usage = {};
+  finish: string | undefined;
+  problem: string | undefined;
+  readonly #now: () => number;
+
+  /** @param parts those before it, in a loop of tool calls */
+  constructor(parts: readonly AnswerPart[], now: () => number) {
+    this.parts = [...parts];
+    this.#now = now;
+  }
+
+  /** Adds to the last part if it is of this kind and `isNew` is false. */
+  write(type: "reasoning" | "text", text: string, isNew = false): void {
+    const last = this.parts.at(-1);
+    const at = this.#now();
+    if (!isNew && last?.type === type)
+      this.#replaceLast({ ...last, text: last.text + text, ended: at });
+    else if (text !== "" || isNew) this.parts.push({ type, text, began: at, ended: at });
+  }
+
+  seal(api: ApiName, value: object): void {
+    const index = this.parts.findLastIndex((part) => part.type === "reasoning");
+    const part = this.parts[index];
+    if (part?.type === "reasoning" && part.sealed === undefined) {
+      this.parts[index] = { ...part, sealed: { api, value } };
+    }
+  }
+
+  call(id: string, name: string): void {
+    const at = this.#now();
+    this.parts.push({ type: "call", id, name, arguments: "", began: at, ended: at });
+  }
+
+  writeArguments(id: string, text: string): void {
+    const index = this.parts.findIndex((part) => part.type === "call" && part.id === id);
+    const part = this.parts[index];
+    if (part?.type !== "call") return;
+    this.parts[index] = { ...part, arguments: part.arguments + text, ended: this.#now() };
+  }
+
+  #replaceLast(part: AnswerPart): void {
+    this.parts[this.parts.length - 1] = part;
+  }
+}
+
+/** Takes the data of one event. */
+export type ReadEvent = (event: Readonly<Record<string, unknown>>) => void;

@@ -1,0 +1,185 @@
+/** Sends the conversation, and reads the answer as it is written. Calls that have a fixed result are answered at once. */
+import { toBody } from "../../snippets/bodies.ts";
+import { API_PATHS, type ApiName } from "../../snippets/composed.ts";
+import { isObject } from "../../snippets/read.ts";
+import { APIS, lackingSentences } from "./apis.ts";
+import { modelOf, toComposed } from "./compose.ts";
+import {
+  add,
+  type Answer,
+  type Conversation,
+  type Message,
+  openCalls,
+  replace,
+  toPath,
+  toTitle,
+} from "./conversation.ts";
+import { KeyNeeded, request, toError } from "./gateway.ts";
+import { Draft } from "./readers/draft.ts";
+import { readEvents } from "./server-events.ts";
+import { type Exchange, state, update } from "./state.ts";
+import { store } from "./store-current.ts";
+
+/** Calls answered by themselves in one answer. */
+const MAX_LOOP = 20;
+const MAX_KEPT_EVENTS = 2_000;
+
+/** Asks after the last message of the path, or in place of `text`'s sibling. */
+export async function ask(text: string, parent: string | null): Promise<void> {
+  const { current } = state;
+  const question = { id: crypto.randomUUID(), parent, role: "user", text } as const;
+  const title = current.messages.length === 0 ? toTitle(text) : current.title;
+  update({ current: { ...add(current, question), title } });
+  await answer(question);
+}
+
+/** Writes an answer to a question, beside those it has. */
+export async function answer(question: Message, api: ApiName = state.current.api): Promise<void> {
+  const next: Answer = {
+    id: crypto.randomUUID(),
+    parent: question.id,
+    role: "assistant",
+    parts: [],
+    api,
+    model: modelOf(state.current),
+    status: "running",
+  };
+  update({ current: add(state.current, next), exchanges: [], notice: "" });
+  await proceed(next);
+}
+
+/** Continues an answer: from its beginning, or after the results of its calls. */
+export async function proceed(from: Answer): Promise<void> {
+  const running = new AbortController();
+  update({ running });
+  let at: Answer = { ...from, status: "running" };
+  try {
+    for (let step = 0; step < MAX_LOOP; step++) {
+      at = await runStep(at, running.signal);
+      if (at.status !== "done") break;
+      at = withFixedResults(at, state.current.results);
+      if (openCalls(at).length > 0 || at.parts.at(-1)?.type !== "call") break;
+    }
+  } finally {
+    put(at);
+    if (state.running === running) update({ running: undefined });
+    announce(at);
+    await store();
+  }
+}
+
+export function stop(): void {
+  state.running?.abort();
+}
+
+function withFixedResults(answered: Answer, results: Conversation["results"]): Answer {
+  const parts = answered.parts.map((part) => {
+    if (part.type !== "call" || part.result !== undefined || !Object.hasOwn(results, part.name))
+      return part;
+    return { ...part, result: results[part.name] ?? "" };
+  });
+  return { ...answered, parts };
+}
+
+async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
+  const began = performance.now();
+  const draft = new Draft(from.parts, Date.now);
+  let at = from;
+  let firstMs: number | undefined;
+  const show = (changes: Partial<Answer>) => {
+    at = { ...at, parts: [...draft.parts], usage: draft.usage, ...changes };
+    put(at);
+  };
+  try {
+    const { exchange, response } = await post(from, signal);
+    const requestId = response.headers.get("x-request-id");
+    if (requestId !== null) at = { ...at, requestId };
+    if (!response.ok || response.body === null) throw await toError(response);
+    const read = APIS[from.api].read(draft);
+    for await (const { name, data } of readEvents(response.body)) {
+      const ms = performance.now() - began;
+      keep(exchange, { ms, name, data });
+      const event = parseEvent(data);
+      if (event === undefined) continue;
+      read(event);
+      if (firstMs === undefined && draft.parts.length > from.parts.length) firstMs = ms;
+      show({});
+    }
+    const totalMs = performance.now() - began;
+    const times = { firstMs: firstMs ?? totalMs, totalMs };
+    if (draft.problem !== undefined) show({ status: "failed", problem: draft.problem, ...times });
+    else show({ status: "done", finish: draft.finish ?? "", ...times });
+  } catch (error) {
+    if (signal.aborted) {
+      show({ status: "stopped", totalMs: performance.now() - began });
+    } else {
+      const problem = error instanceof Error ? error.message : String(error);
+      show({ status: "failed", problem: explain(problem) });
+      if (error instanceof KeyNeeded) update({ keyProblem: problem });
+    }
+  }
+  return at;
+}
+
+/** Browsers say "Failed to fetch" or "NetworkError" when nothing answers. */
+function explain(problem: string): string {
+  return /fetch|network|load failed/i.test(problem)
+    ? "The connection to the gateway broke. Is it still running?"
+    : problem;
+}
+
+async function post(from: Answer, signal: AbortSignal) {
+  const { current } = state;
+  const path = toPath(current);
+  const before = path.slice(
+    0,
+    path.findIndex(({ id }) => id === from.id),
+  );
+  const composed = toComposed(current, from.parts.length > 0 ? [...before, from] : before);
+  const body = { ...toBody(from.api, composed), stream: true };
+  const exchange: Exchange = {
+    api: from.api,
+    path: API_PATHS[from.api],
+    body,
+    notes: lackingSentences(from.api, composed),
+    headers: [],
+    events: [],
+    dropped: 0,
+  };
+  const response = await request(API_PATHS[from.api], {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-session-id": current.id },
+    body: JSON.stringify(body),
+    signal,
+  });
+  const seen = { ...exchange, status: response.status, headers: [...response.headers] };
+  update({ exchanges: [...state.exchanges, seen] });
+  return { exchange: seen, response };
+}
+
+function keep(exchange: Exchange, event: Exchange["events"][number]): void {
+  if (exchange.events.length < MAX_KEPT_EVENTS) exchange.events.push(event);
+  else Reflect.set(exchange, "dropped", exchange.dropped + 1);
+}
+
+function parseEvent(data: string) {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // `[DONE]`, the end of a stream.
+    return undefined;
+  }
+}
+
+function put(message: Answer): void {
+  update({ current: replace(state.current, message) });
+}
+
+/** Screen readers hear complete answers only. */
+function announce({ status, parts, problem }: Answer): void {
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  update({
+    said: status === "failed" ? `Failed: ${problem}` : status === "stopped" ? "Stopped." : text,
+  });
+}

@@ -1,0 +1,95 @@
+/** The state of the page, and its changes. */
+import type { ApiName, Body } from "../../snippets/composed.ts";
+import { type Conversation, newConversation } from "./conversation.ts";
+import type { GatewayStatus } from "./gateway.ts";
+
+export type Pane = "code" | "options" | "events";
+
+/** One request of an answer, as it went over the wire. */
+export interface Exchange {
+  readonly api: ApiName;
+  readonly path: string;
+  readonly body: Body;
+  /** What the API lacks of the composed request. */
+  readonly notes: readonly string[];
+  readonly status?: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly events: { readonly ms: number; readonly name: string; readonly data: string }[];
+  /** Events that are not kept. */
+  readonly dropped: number;
+}
+
+export interface State {
+  /** Newest first. The current one is among them once something was sent. */
+  conversations: readonly Conversation[];
+  current: Conversation;
+  status: GatewayStatus | undefined;
+  /** Why the gateway cannot be used. */
+  statusProblem: string;
+  /** A key has to be entered; the text says why. */
+  keyProblem: string | undefined;
+  notice: string;
+  draft: string;
+  /** The question that is being edited. */
+  editing: string | undefined;
+  search: string;
+  pane: Pane;
+  isPaneOpen: boolean;
+  isListOpen: boolean;
+  isHelpOpen: boolean;
+  client: string;
+  withKey: boolean;
+  /** Of the last answer. */
+  exchanges: readonly Exchange[];
+  /** Aborts the request that runs. */
+  running: AbortController | undefined;
+  /** What was copied last. */
+  copied: string;
+  /** Announced to screen readers. */
+  said: string;
+}
+
+const isWide = matchMedia("(min-width: 1100px)").matches;
+
+export const state: State = {
+  conversations: [],
+  current: newConversation(),
+  status: undefined,
+  statusProblem: "",
+  keyProblem: undefined,
+  notice: "",
+  draft: "",
+  editing: undefined,
+  search: "",
+  pane: "code",
+  isPaneOpen: isWide,
+  isListOpen: false,
+  isHelpOpen: false,
+  client: "curl",
+  withKey: false,
+  exchanges: [],
+  running: undefined,
+  copied: "",
+  said: "",
+};
+
+let draw: () => void = () => undefined;
+let frame: number | undefined;
+
+/** @param redraw called once per frame after changes. */
+export function onChange(redraw: () => void): void {
+  draw = redraw;
+}
+
+export function update(changes: Partial<State>): void {
+  Object.assign(state, changes);
+  frame ??= requestAnimationFrame(() => {
+    frame = undefined;
+    draw();
+  });
+}
+
+/** Changes the current conversation. */
+export function change(changes: Partial<Conversation>): void {
+  update({ current: { ...state.current, ...changes } });
+}

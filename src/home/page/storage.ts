@@ -1,0 +1,79 @@
+/** Conversations in this browser's IndexedDB. The gateway stores none. */
+import type { Conversation } from "./conversation.ts";
+
+const DATABASE = "harmony-gateway";
+const STORE = "conversations";
+const MAX_CONVERSATIONS = 200;
+const MAX_CHARACTERS = 20_000_000;
+
+/** What storing reports: undefined, or a sentence for the reader. */
+export type StorageProblem = string | undefined;
+
+const FORBIDDEN =
+  "This browser does not let the page store anything: chats are lost when it is closed.";
+const FULL =
+  "The browser's storage is full: newer chats are lost when the page is closed. Delete some, or export this one.";
+
+let opening: Promise<IDBDatabase> | undefined;
+
+function open(): Promise<IDBDatabase> {
+  opening ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.addEventListener("upgradeneeded", () => {
+      request.result.createObjectStore(STORE, { keyPath: "id" });
+    });
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () => reject(request.error ?? new Error(FORBIDDEN)));
+  });
+  return opening;
+}
+
+function settled<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () => reject(request.error ?? new Error(FULL)));
+  });
+}
+
+/** Newest first. */
+export async function loadAll(): Promise<{ all: Conversation[]; problem: StorageProblem }> {
+  try {
+    const store = (await open()).transaction(STORE).objectStore(STORE);
+    const all: Conversation[] = await settled(store.getAll());
+    return { all: all.toSorted((a, b) => b.updated - a.updated), problem: undefined };
+  } catch {
+    return { all: [], problem: FORBIDDEN };
+  }
+}
+
+/** Stores a conversation. The oldest ones beyond the limits are deleted. */
+export async function save(
+  conversation: Conversation,
+  all: readonly Conversation[],
+): Promise<StorageProblem> {
+  try {
+    const store = (await open()).transaction(STORE, "readwrite").objectStore(STORE);
+    await settled(store.put(conversation));
+    for (const { id } of beyondLimits(all)) store.delete(id);
+    return undefined;
+  } catch (error) {
+    return error instanceof DOMException && error.name === "QuotaExceededError" ? FULL : FORBIDDEN;
+  }
+}
+
+/** @param all newest first */
+export function beyondLimits(all: readonly Conversation[]): readonly Conversation[] {
+  let characters = 0;
+  return all.filter((conversation, index) => {
+    characters += JSON.stringify(conversation.messages).length;
+    return index > 0 && (index >= MAX_CONVERSATIONS || characters > MAX_CHARACTERS);
+  });
+}
+
+export async function remove(id: string): Promise<void> {
+  try {
+    await settled((await open()).transaction(STORE, "readwrite").objectStore(STORE).delete(id));
+  } catch {
+    // What could not be stored needs no deleting.
+  }
+}

@@ -1,0 +1,190 @@
+/** Conversations as files: Markdown, and JSON as a request of the chosen API. */
+import { fromBody, toBody } from "../../snippets/bodies.ts";
+import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
+import { isObject } from "../../snippets/read.ts";
+import { show } from "./actions.ts";
+import { toComposed } from "./compose.ts";
+import {
+  add,
+  type Answer,
+  type Conversation,
+  type Message,
+  newConversation,
+  toPath,
+  toTitle,
+} from "./conversation.ts";
+import { state, update } from "./state.ts";
+import { store } from "./store-current.ts";
+
+const MAX_BYTES = 5_000_000;
+const MAX_MESSAGES = 2_000;
+
+export function exportJson(): void {
+  const { current } = state;
+  try {
+    const body = toBody(current.api, toComposed(current, toPath(current)));
+    saveFile(`${toFileName(current.title)}.json`, JSON.stringify(body, undefined, 2));
+  } catch (error) {
+    update({ notice: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+export function exportMarkdown(): void {
+  const { current } = state;
+  saveFile(`${toFileName(current.title)}.md`, toMarkdown(current));
+}
+
+const YOU = "## You";
+const MODEL = "## gpt-oss";
+
+export function toMarkdown(conversation: Conversation): string {
+  const blocks = toPath(conversation).map((message) => {
+    if (message.role === "user") return `${YOU}\n\n${message.text}`;
+    const parts = message.parts.map((part) => {
+      if (part.type === "text") return part.text;
+      if (part.type === "reasoning") return part.text === "" ? "" : quote(part.text);
+      return `\`${part.name}(${part.arguments})\` → ${part.result ?? "no result"}`;
+    });
+    return `${MODEL}\n\n${parts.filter((part) => part !== "").join("\n\n")}`;
+  });
+  return `# ${conversation.title}\n\n${blocks.join("\n\n")}\n`;
+}
+
+function quote(text: string): string {
+  return text
+    .split("\n")
+    .map((each) => `> ${each}`)
+    .join("\n");
+}
+
+export async function importFile(file: File): Promise<void> {
+  try {
+    if (file.size > MAX_BYTES) throw new Error("it is larger than 5 MB");
+    const text = await file.text();
+    if (file.name.endsWith(".md")) await open(fromMarkdown(text));
+    else await open(fromRequest(JSON.parse(text)));
+  } catch (error) {
+    const reason =
+      error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : "";
+    update({ notice: `\`${file.name}\` was not imported: ${reason}.` });
+  }
+}
+
+async function open(conversation: Conversation): Promise<void> {
+  show(conversation);
+  await store();
+}
+
+/** @throws Error that says why it is no conversation */
+export function fromRequest(value: unknown): Conversation {
+  if (!isObject(value)) throw new Error("it is not a request");
+  const api = apiOf(value);
+  if (api === undefined) throw new Error("it has neither messages nor an input");
+  const composed = fromBody(api, value);
+  if (composed.messages.length === 0) throw new Error("it has no messages");
+  if (composed.messages.length > MAX_MESSAGES)
+    throw new Error(`it has more than ${MAX_MESSAGES} messages`);
+  return toConversation(api, composed);
+}
+
+/** Anthropic's body has a limit, or content that OpenAI's has not. */
+function apiOf(body: Body): ApiName | undefined {
+  if (body["input"] !== undefined) return "responses";
+  if (!Array.isArray(body["messages"])) return undefined;
+  const isAnthropic =
+    body["system"] !== undefined ||
+    body["stop_sequences"] !== undefined ||
+    body["output_config"] !== undefined ||
+    /"(tool_use|tool_result|input_schema|thinking)"/.test(JSON.stringify(body));
+  return isAnthropic || hasOnlyLimit(body) ? "messages" : "chat";
+}
+
+function hasOnlyLimit(body: Body): boolean {
+  const names = Object.keys(body).filter((name) => name !== "stream");
+  return (
+    names.length === 3 && ["model", "max_tokens", "messages"].every((name) => names.includes(name))
+  );
+}
+
+function toConversation(api: ApiName, composed: Composed): Conversation {
+  const { format, ...options } = composed.options;
+  const tools = [
+    ...composed.tools.map((tool) => ({ type: "function", ...tool })),
+    ...(composed.hosted ?? []),
+  ];
+  let conversation: Conversation = {
+    ...newConversation(),
+    api,
+    ...(composed.model !== "" && { model: composed.model }),
+    system: composed.system ?? "",
+    tools: tools.length === 0 ? "" : JSON.stringify(tools, undefined, 2),
+    options,
+    format: format?.type ?? "",
+    schema: format?.type === "schema" ? JSON.stringify(format.schema, undefined, 2) : "",
+  };
+  let parent: string | null = null;
+  for (const message of composed.messages) {
+    const next = toMessage(message, parent, api, composed.model);
+    conversation = add(conversation, next);
+    parent = next.id;
+  }
+  const first = composed.messages.find(({ role }) => role === "user");
+  return { ...conversation, title: toTitle(first?.role === "user" ? first.text : "") };
+}
+
+function toMessage(
+  message: Composed["messages"][number],
+  parent: string | null,
+  api: ApiName,
+  model: string,
+): Message {
+  const id = crypto.randomUUID();
+  if (message.role === "user") return { id, parent, role: "user", text: message.text };
+  return {
+    id,
+    parent,
+    role: "assistant",
+    parts: message.parts,
+    api,
+    model,
+    status: "done",
+  } satisfies Answer;
+}
+
+/** @throws Error if the file was not made by an export */
+export function fromMarkdown(text: string): Conversation {
+  const [head = "", ...blocks] = text.split(/^(?=## (?:You|gpt-oss)$)/m);
+  if (blocks.length === 0) throw new Error("it has no part that begins with “## You”");
+  const messages = blocks.map((block): Composed["messages"][number] => {
+    const isUser = block.startsWith(YOU);
+    const said = block.slice((isUser ? YOU : MODEL).length).trim();
+    return isUser ? { role: "user", text: said } : { role: "assistant", parts: readParts(said) };
+  });
+  const made = toConversation(state.current.api, { model: "", messages, tools: [], options: {} });
+  const title = /^# (.+)$/m.exec(head)?.[1];
+  return title === undefined ? made : { ...made, title };
+}
+
+/** A quotation at the beginning is reasoning. */
+function readParts(said: string): Answer["parts"] {
+  const quoted = /^(?:>.*(?:\n|$))+/.exec(said)?.[0] ?? "";
+  const rest = said.slice(quoted.length).trim();
+  const thought = quoted.replaceAll(/^> ?/gm, "").trim();
+  return [
+    ...(thought === "" ? [] : [{ type: "reasoning" as const, text: thought }]),
+    ...(rest === "" ? [] : [{ type: "text" as const, text: rest }]),
+  ];
+}
+
+function toFileName(title: string): string {
+  return title.replaceAll(/[^\p{L}\p{N}-]+/gu, "-").slice(0, 60) || "chat";
+}
+
+export function saveFile(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text]));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

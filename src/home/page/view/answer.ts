@@ -1,0 +1,144 @@
+/** An answer: reasoning, text and calls in the order in which they were written, and what can be done with it. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { copy, regenerate } from "../actions.ts";
+import { API_NAMES, APIS } from "../apis.ts";
+import type { Answer, AnswerPart } from "../conversation.ts";
+import { HAS_INSPECTOR } from "../gateway.ts";
+import { icon } from "../icons.ts";
+import { markdown } from "../markdown-loader.ts";
+import { state, update } from "../state.ts";
+import { callView } from "./call.ts";
+import { switcher } from "./switcher.ts";
+
+export function answerView(answer: Answer): TemplateResult {
+  const { parts, status } = answer;
+  return html`<article class="answer ${status}" aria-busy=${status === "running"}>
+    <h2 class="unseen">${answer.model}</h2>
+    ${parts.map((part, index) => partView(answer, part, index))}
+    ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
+    ${status === "failed" ? html`<p class="problem" role="alert">${answer.problem}</p>` : nothing}
+    ${status === "running" ? nothing : foot(answer)}
+  </article>`;
+}
+
+function isWaiting(parts: readonly AnswerPart[]): boolean {
+  const last = parts.at(-1);
+  return last === undefined || last.type === "call" || last.text === "";
+}
+
+function partView(
+  answer: Answer,
+  part: AnswerPart,
+  index: number,
+): TemplateResult | typeof nothing {
+  const isOpen = answer.status === "running" && index === answer.parts.length - 1;
+  switch (part.type) {
+    case "reasoning":
+      return reasoningView(part, isOpen, `${answer.id} ${index}`);
+    case "text":
+      return part.text === "" ? nothing : html`<div class="text">${markdown(part, isOpen)}</div>`;
+    case "call":
+      return callView(answer, part);
+    default:
+      return part satisfies never;
+  }
+}
+
+/** Whether the reader has opened or closed a thought, by its place. */
+const chosen = new Map<string, boolean>();
+
+/** Open while it is written, and folded when the answer begins, unless the reader decides otherwise. */
+function reasoningView(
+  part: Extract<AnswerPart, { type: "reasoning" }>,
+  isWriting: boolean,
+  place: string,
+): TemplateResult | typeof nothing {
+  if (part.text === "") return part.sealed === undefined ? nothing : sealedNote(part.sealed.value);
+  const seconds = ((part.ended ?? 0) - (part.began ?? 0)) / 1000;
+  const label = isWriting
+    ? "Thinking …"
+    : seconds < 0.1
+      ? "Thought"
+      : `Thought for ${seconds.toFixed(1)} s`;
+  const isOpen = chosen.get(place) ?? isWriting;
+  return html`<details class="reasoning ${isWriting ? "writing" : ""}" ?open=${isOpen}>
+    <summary
+      @click=${(event: Event) => {
+        event.preventDefault();
+        chosen.set(place, !isOpen);
+        update({});
+      }}
+    >
+      ${label}
+    </summary>
+    <div class="thought">${part.text}</div>
+  </details>`;
+}
+
+function sealedNote(value: object): TemplateResult {
+  const kilobytes = (JSON.stringify(value).length / 1000).toFixed(1);
+  return html`<p class="quiet sealed">Reasoning: encrypted, ${kilobytes} KB, sent back unread</p>`;
+}
+
+function foot(answer: Answer): TemplateResult {
+  const text = answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const others = API_NAMES.filter((name) => name !== answer.api);
+  return html`<div class="deeds">
+      <button
+        type="button"
+        class="ghost small"
+        aria-label="Copy answer"
+        @click=${() => void copy(text, answer.id)}
+      >
+        ${icon(state.copied === answer.id ? "check" : "copy")}
+      </button>
+      <button
+        type="button"
+        class="ghost small"
+        aria-label="Regenerate"
+        @click=${() => regenerate(answer, answer.api)}
+      >
+        ${icon("again")}
+      </button>
+      ${switcher(answer)}
+      ${others.map(
+        (name) =>
+          html`<button
+            type="button"
+            class="ghost small text-deed"
+            aria-label="Send again as ${APIS[name].label}"
+            @click=${() => regenerate(answer, name)}
+          >
+            ${icon("swap")}as ${APIS[name].label}
+          </button>`,
+      )}
+      ${
+        HAS_INSPECTOR && answer.requestId !== undefined
+          ? html`<a
+              class="ghost small text-deed"
+              href="inspect?turn=${encodeURIComponent(answer.requestId)}"
+              >${icon("look")}inspect</a
+            >`
+          : nothing
+      }
+    </div>
+    <p class="figures">${figures(answer)}</p>`;
+}
+
+function figures({ api, usage, firstMs, totalMs, finish, status }: Answer): string {
+  const { input, output } = usage ?? {};
+  const writing = totalMs !== undefined && firstMs !== undefined ? totalMs - firstMs : 0;
+  const facts = [
+    APIS[api].label,
+    input === undefined || output === undefined ? "" : `${count(input)} → ${count(output)} tokens`,
+    usage?.cached ? `${count(usage.cached)} cached` : "",
+    firstMs === undefined ? "" : `first ${Math.round(firstMs)} ms`,
+    output && writing > 0 ? `${Math.round((output / writing) * 1000)} tokens/s` : "",
+    status === "stopped" ? "stopped" : status === "failed" ? "failed" : (finish ?? ""),
+  ];
+  return facts.filter((fact) => fact !== "").join(" · ");
+}
+
+function count(number: number): string {
+  return String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
+}

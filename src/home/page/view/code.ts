@@ -1,0 +1,92 @@
+/** The conversation as code for the usual clients. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { toBody } from "../../../snippets/bodies.ts";
+import { CLIENTS, toSnippet } from "../../../snippets/index.ts";
+import { copy } from "../actions.ts";
+import { toComposed } from "../compose.ts";
+import { toPath } from "../conversation.ts";
+import { getKey, toPublicUrl } from "../gateway.ts";
+import { highlight } from "../highlight.ts";
+import { icon } from "../icons.ts";
+import { state, update } from "../state.ts";
+
+export function codePane(): TemplateResult {
+  const { api } = state.current;
+  const clients = CLIENTS.filter(({ apis }) => apis.includes(api));
+  const client = clients.find(({ id }) => id === state.client) ?? clients[0];
+  if (client === undefined) return html``;
+  return html`
+    <div class="clients" role="group" aria-label="Client">
+      ${clients.map(
+        ({ id, label }) =>
+          html`<button
+            type="button"
+            class="chip"
+            aria-pressed=${id === client.id}
+            @click=${() => update({ client: id })}
+          >
+            ${label}
+          </button>`,
+      )}
+    </div>
+    ${codeView(client.id)}
+  `;
+}
+
+function codeView(client: string): TemplateResult {
+  try {
+    const { file, code, run, language, note } = toSnippet(client, currentRequest());
+    return html`<figure class="code">
+        <figcaption>
+          <span>${file}</span>
+          <button type="button" class="ghost small" @click=${() => void copy(code, "code")}>
+            ${icon(state.copied === "code" ? "check" : "copy")}
+            ${state.copied === "code" ? "Copied" : "Copy"}
+          </button>
+        </figcaption>
+        <pre tabindex="0"><code>${highlight(code, language)}</code></pre>
+      </figure>
+      ${run === "" ? nothing : html`<p class="run"><span class="quiet">Run</span> <code>${run}</code></p>`}
+      ${note === undefined ? nothing : html`<p class="note">${note}</p>`}
+      ${
+        getKey() === ""
+          ? nothing
+          : html`<label class="tick">
+              <input
+                type="checkbox"
+                .checked=${state.withKey}
+                @change=${() => update({ withKey: !state.withKey })}
+              />
+              with my key
+            </label>`
+      }`;
+  } catch (error) {
+    return html`<p class="problem" role="alert">${error instanceof Error ? error.message : ""}</p>`;
+  }
+}
+
+/** Up to the last question: what the shown answer was made of. */
+function currentRequest() {
+  const { current, draft, withKey, status } = state;
+  const path = toPath(current);
+  const last = path.at(-1);
+  const asked = last?.role === "assistant" && !isOpen(last) ? path.slice(0, -1) : path;
+  const composed = toComposed(current, asked);
+  const messages =
+    composed.messages.length > 0
+      ? composed.messages
+      : [{ role: "user" as const, text: draft.trim() === "" ? "Hello!" : draft }];
+  const key = getKey();
+  return {
+    origin: toPublicUrl(),
+    api: current.api,
+    body: toBody(current.api, { ...composed, messages }),
+    key: key === "" ? undefined : withKey ? key : ("variable" as const),
+    contextLength: status?.models.find(({ id }) => id === composed.model)?.contextLength,
+  };
+}
+
+/** An answer whose calls have results that the model has not seen. */
+function isOpen({ parts }: { parts: readonly { type: string }[] }): boolean {
+  return parts.at(-1)?.type === "call";
+}

@@ -1,0 +1,172 @@
+/** Where a message is written, with what is sent along. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { live } from "lit-html/directives/live.js";
+import { editLast, focusOn, send } from "../actions.ts";
+import { API_NAMES, APIS, isApiName } from "../apis.ts";
+import { modelOf, parseTools } from "../compose.ts";
+import { attach } from "../files.ts";
+import { icon } from "../icons.ts";
+import { change, state, update } from "../state.ts";
+import { select } from "./fields.ts";
+
+export function composer(): TemplateResult {
+  const { running, draft, editing, notice } = state;
+  return html`<div class="composer-frame">
+    ${notice === "" ? nothing : noticeView(notice)}
+    <form
+      class="composer"
+      @submit=${(event: Event) => {
+        event.preventDefault();
+        send();
+      }}
+      @dragover=${(event: DragEvent) => event.preventDefault()}
+      @drop=${(event: DragEvent) => {
+        event.preventDefault();
+        void attach(event.dataTransfer?.files);
+      }}
+    >
+      ${
+        editing === undefined
+          ? nothing
+          : html`<p class="editing-note">
+              Editing an earlier message
+              <button
+                type="button"
+                class="ghost small text-deed"
+                @click=${() => update({ editing: undefined, draft: "" })}
+              >
+                Cancel
+              </button>
+            </p>`
+      }
+      <label class="unseen" for="message">Message</label>
+      <textarea
+        id="message"
+        rows="1"
+        placeholder="Message"
+        .value=${live(draft)}
+        @input=${(event: InputEvent) => {
+          if (event.target instanceof HTMLTextAreaElement) update({ draft: event.target.value });
+        }}
+        @keydown=${onKey}
+        @paste=${(event: ClipboardEvent) => {
+          const files = event.clipboardData?.files;
+          if (files === undefined || files.length === 0) return;
+          event.preventDefault();
+          void attach(files);
+        }}
+      ></textarea>
+      <div class="bar">
+        <div class="options">${optionButtons()}</div>
+        <button
+          type="submit"
+          class="send ${running === undefined ? "" : "stop"}"
+          aria-label=${running === undefined ? "Send" : "Stop"}
+        >
+          ${icon(running === undefined ? "send" : "stop")}
+        </button>
+      </div>
+    </form>
+  </div>`;
+}
+
+function noticeView(notice: string): TemplateResult {
+  return html`<p class="notice" role="alert">
+    <span>${notice}</span>
+    <button
+      type="button"
+      class="ghost small"
+      aria-label="Dismiss"
+      @click=${() => update({ notice: "" })}
+    >
+      ${icon("close")}
+    </button>
+  </p>`;
+}
+
+function optionButtons(): TemplateResult {
+  const { current, status } = state;
+  const models = status?.models ?? [];
+  return html`
+    ${select(
+      "API",
+      API_NAMES.map((name) => [name, APIS[name].label]),
+      current.api,
+      (api) => isApiName(api) && change({ api }),
+    )}
+    ${
+      models.length > 1
+        ? select(
+            "Model",
+            models.map(({ id }) => [id, id.replace(/^openai\//, "")]),
+            modelOf(current),
+            (model) => change({ model }),
+          )
+        : nothing
+    }
+    ${select(
+      "Reasoning effort",
+      [
+        ["", "effort"],
+        ["low", "low"],
+        ["medium", "medium"],
+        ["high", "high"],
+      ],
+      current.options.effort ?? "",
+      (effort) => {
+        const { effort: _, ...options } = current.options;
+        change({ options: effort === "" ? options : { ...options, effort } });
+      },
+    )}
+    ${optionButton("System", "#system", current.system.trim() === "" ? 0 : 1)}
+    ${optionButton("Tools", "#tools", countTools(current.tools))}
+    ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
+    ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
+    <label class="chip attach">
+      ${icon("clip")}<span class="unseen">Attach text files</span>
+      <input
+        type="file"
+        multiple
+        @change=${(event: Event) => {
+          if (!(event.target instanceof HTMLInputElement)) return;
+          void attach(event.target.files ?? undefined);
+          event.target.value = "";
+        }}
+      />
+    </label>
+  `;
+}
+
+function optionButton(label: string, field: string, count: number): TemplateResult {
+  return html`<button
+    type="button"
+    class="chip ${count > 0 ? "set" : ""}"
+    @click=${() => {
+      update({ pane: "options", isPaneOpen: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => focusOn(field)));
+    }}
+  >
+    ${label}${count > 0 ? html` <b>${count}</b>` : nothing}
+  </button>`;
+}
+
+function countTools(given: string): number {
+  try {
+    const { tools, hosted = [] } = parseTools(given);
+    return tools.length + hosted.length;
+  } catch {
+    return 0;
+  }
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.isComposing) return;
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    if (state.running === undefined) send();
+  }
+  if (event.key === "ArrowUp" && state.draft === "") {
+    event.preventDefault();
+    editLast();
+  }
+}

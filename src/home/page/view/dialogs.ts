@@ -1,0 +1,79 @@
+/** The field for a key, and the list of keys of the keyboard. */
+import { html, type TemplateResult } from "lit-html";
+import { setKey } from "../gateway.ts";
+import { update } from "../state.ts";
+import { refreshStatus } from "../status.ts";
+
+/** @param reason in the gateway's words */
+export function keyDialog(reason: string): TemplateResult {
+  return html`<div class="veil">
+    <form
+      class="dialog"
+      role="dialog"
+      aria-modal="true"
+      aria-labelledby="key-title"
+      @submit=${(event: Event) => {
+        event.preventDefault();
+        if (!(event.target instanceof HTMLFormElement)) return;
+        const data = new FormData(event.target);
+        const key = data.get("key");
+        if (typeof key !== "string") return;
+        setKey(key.trim(), data.has("remember"));
+        update({ keyProblem: undefined });
+        void refreshStatus();
+      }}
+    >
+      <h2 id="key-title">This gateway needs a key</h2>
+      <p class="quiet">${reason}</p>
+      <label class="field wide" for="key"
+        ><span>Key</span>
+        <input id="key" name="key" type="password" autocomplete="off" required />
+      </label>
+      <label class="tick"><input type="checkbox" name="remember" /> remember on this device</label>
+      <p class="row end">
+        <button
+          type="button"
+          @click=${() => update({ keyProblem: undefined, statusProblem: reason })}
+        >
+          Not now
+        </button>
+        <button type="submit" class="primary">Use key</button>
+      </p>
+    </form>
+  </div>`;
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["Enter", "send"],
+  ["Shift Enter", "a new line"],
+  ["Esc", "stop, or close"],
+  ["↑", "edit the last message, in an empty field"],
+  ["Ctrl K", "search chats"],
+  ["Ctrl Shift O", "a new chat"],
+  ["?", "this list"],
+];
+
+export function helpDialog(): TemplateResult {
+  return html`<div class="veil">
+    <section class="dialog" role="dialog" aria-modal="true" aria-labelledby="help-title">
+      <h2 id="help-title">Keys</h2>
+      <dl class="keys">
+        ${KEYS.map(
+          ([keys, does]) =>
+            html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt>
+              <dd>${does}</dd>`,
+        )}
+      </dl>
+      <p class="row end">
+        <button
+          type="button"
+          id="close-help"
+          class="primary"
+          @click=${() => update({ isHelpOpen: false })}
+        >
+          Close
+        </button>
+      </p>
+    </section>
+  </div>`;
+}

@@ -1,0 +1,49 @@
+/** The requests of the last answer as they went over the wire. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { type Exchange, state } from "../state.ts";
+
+/** Shown at once; more would slow the page down. */
+const SHOWN = 300;
+const HEADERS = /^(x-|request-id|content-type|retry-after)/;
+
+export function eventsPane(): TemplateResult {
+  if (state.exchanges.length === 0) {
+    return html`<p class="quiet pad">
+      Send a message: its request, the headers of the response and all events appear here.
+    </p>`;
+  }
+  return html`${state.exchanges.map((exchange) => exchangeView(exchange))}`;
+}
+
+function exchangeView(exchange: Exchange): TemplateResult {
+  const { path, body, status, headers, events, notes, dropped } = exchange;
+  const hidden = Math.max(0, events.length - SHOWN) + dropped;
+  return html`<section class="exchange">
+    <h3><code>POST ${path}</code> <span class="quiet">${status ?? ""}</span></h3>
+    ${notes.map((note) => html`<p class="note">${note}</p>`)}
+    <details>
+      <summary>Request</summary>
+      <pre tabindex="0">${JSON.stringify(body, undefined, 2)}</pre>
+    </details>
+    <dl class="headers">
+      ${headers
+        .filter(([name]) => HEADERS.test(name))
+        .map(
+          ([name, value]) =>
+            html`<dt>${name}</dt>
+              <dd>${value}</dd>`,
+        )}
+    </dl>
+    <ol class="events">
+      ${events
+        .slice(0, SHOWN)
+        .map(
+          ({ ms, name, data }) =>
+            html`<li>
+              <span>${Math.round(ms)}</span><code>${name === "" ? "" : `${name} `}${data}</code>
+            </li>`,
+        )}
+    </ol>
+    ${hidden > 0 ? html`<p class="quiet">and ${hidden} more</p>` : nothing}
+  </section>`;
+}

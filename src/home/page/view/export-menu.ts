@@ -1,0 +1,27 @@
+/** Export and import of the conversation. */
+import { html, type TemplateResult } from "lit-html";
+import { exportJson, exportMarkdown, importFile } from "../transfer.ts";
+import { icon } from "../icons.ts";
+
+export function exportMenu(): TemplateResult {
+  return html`<details class="menu">
+    <summary>${icon("down")}Export, import</summary>
+    <div class="menu-items">
+      <button type="button" @click=${exportMarkdown}>Export as Markdown</button>
+      <button type="button" @click=${exportJson}>Export as a request (JSON)</button>
+      <label class="file-button"
+        >Import …
+        <input
+          type="file"
+          accept=".md,.json,application/json,text/markdown"
+          @change=${(event: Event) => {
+            if (!(event.target instanceof HTMLInputElement)) return;
+            const [file] = event.target.files ?? [];
+            if (file !== undefined) void importFile(file);
+            event.target.value = "";
+          }}
+        />
+      </label>
+    </div>
+  </details>`;
+}

@@ -1,0 +1,46 @@
+/** The messages of the conversation. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import { copy, edit } from "../actions.ts";
+import { type Question, toPath } from "../conversation.ts";
+import { icon } from "../icons.ts";
+import { state } from "../state.ts";
+import { answerView } from "./answer.ts";
+import { switcher } from "./switcher.ts";
+import { welcome } from "./welcome.ts";
+
+export function log(): TemplateResult {
+  const path = toPath(state.current);
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Conversation">
+      <div class="log" role="log" aria-live="off">
+        ${path.length === 0 ? welcome() : nothing}
+        ${repeat(
+          path,
+          ({ id }) => id,
+          (message) => (message.role === "user" ? questionView(message) : answerView(message)),
+        )}
+      </div>
+    </div>
+    <p class="unseen" role="status">${state.said}</p>`;
+}
+
+function questionView(message: Question): TemplateResult {
+  return html`<article class="question ${state.editing === message.id ? "editing" : ""}">
+    <h2 class="unseen">You</h2>
+    <p class="bubble">${message.text}</p>
+    <div class="deeds">
+      ${switcher(message)}
+      <button type="button" class="ghost small" aria-label="Edit" @click=${() => edit(message)}>
+        ${icon("edit")}
+      </button>
+      <button
+        type="button"
+        class="ghost small"
+        aria-label="Copy question"
+        @click=${() => void copy(message.text, message.id)}
+      >
+        ${icon(state.copied === message.id ? "check" : "copy")}
+      </button>
+    </div>
+  </article>`;
+}

@@ -1,0 +1,62 @@
+/** The bar at the top: where one can go, and the state of the model. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { HAS_INSPECTOR } from "../gateway.ts";
+import { icon } from "../icons.ts";
+import { modelOf } from "../compose.ts";
+import { state, update } from "../state.ts";
+
+export function top(): TemplateResult {
+  return html`<header class="top">
+    <button
+      type="button"
+      class="ghost only-narrow"
+      aria-label="Chats"
+      aria-expanded=${state.isListOpen}
+      @click=${() => update({ isListOpen: !state.isListOpen })}
+    >
+      ${icon("menu")}
+    </button>
+    <h1><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1>
+    <nav class="places" aria-label="Pages">
+      <a href="./" aria-current="page">Chat</a>
+      ${HAS_INSPECTOR ? html`<a href="inspect">Inspector</a>` : nothing}
+      <a href="api">API</a>
+    </nav>
+    <p class="status">${statusText()}</p>
+    <button
+      type="button"
+      class="ghost"
+      aria-label="Code, settings and events"
+      aria-expanded=${state.isPaneOpen}
+      @click=${() => update({ isPaneOpen: !state.isPaneOpen })}
+    >
+      ${icon("code")}
+    </button>
+    <button
+      type="button"
+      class="ghost wide-only"
+      aria-label="Keys"
+      @click=${() => update({ isHelpOpen: true })}
+    >
+      ?
+    </button>
+  </header>`;
+}
+
+function statusText(): TemplateResult {
+  const { status, statusProblem, keyProblem } = state;
+  if (keyProblem !== undefined) return html`<span class="dot"></span>needs a key`;
+  if (statusProblem !== "") return html`<span class="dot bad"></span>no connection`;
+  if (status === undefined) return html`<span class="dot"></span>connecting`;
+  const model = modelOf(state.current);
+  const length = status.models.find(({ id }) => id === model)?.contextLength;
+  const facts = [
+    model.replace(/^openai\//, ""),
+    status.engine,
+    length === undefined ? undefined : `${Math.round(length / 1000)}k`,
+    status.running > 0 ? `${status.running} running` : undefined,
+    status.queued > 0 ? `${status.queued} queued` : undefined,
+  ].filter((fact) => fact !== undefined);
+  return html`<span class="dot ${status.isReady ? "good" : "bad"}"></span
+    ><span class="facts">${facts.join(" · ")}${status.isReady ? "" : " · not ready"}</span>`;
+}

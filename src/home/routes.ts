@@ -1,0 +1,28 @@
+/** The chat at `/`. The page is public and names nothing: it asks the APIs, with the reader's key. */
+import { Hono } from "hono";
+import { isForBrowser } from "../api/pages/html.ts";
+import type { ApiEnv } from "../api/request/client.ts";
+import type { PageAssets } from "../pages/assets.ts";
+import { PAGE_HEADERS } from "../pages/headers.ts";
+import { HOME_PAGE } from "./page-description.ts";
+
+export interface HomeOptions {
+  readonly assets: PageAssets;
+  /** The inspector is on: the page links to it. */
+  readonly hasInspector: boolean;
+  /** Where clients reach the gateway, for the code. Undefined: where the page was requested. */
+  readonly publicUrl: string | undefined;
+}
+
+export function homeRoutes({ assets, hasInspector, publicUrl }: HomeOptions): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  routes.get("/", async (c, next) => {
+    if (!isForBrowser(c)) return next();
+    const html = await assets.html(HOME_PAGE, {
+      ...(hasInspector && { inspector: "on" }),
+      ...(publicUrl !== undefined && { origin: publicUrl.replace(/\/+$/, "") }),
+    });
+    return c.html(html, 200, PAGE_HEADERS);
+  });
+  return routes;
+}

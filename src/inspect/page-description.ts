@@ -1,0 +1,23 @@
+/** The inspector's page. */
+import type { PageDescription } from "../pages/assets.ts";
+
+export const INSPECT_PAGE: PageDescription = {
+  name: "inspect",
+  title: "Inspector · harmony-gateway",
+  entry: "inspect/page/app",
+  early: "inspect/page/first-load",
+  styles: [
+    "pages/style/base",
+    ...["frame", "list", "turn", "messages", "tokens", "lanes", "parts", "panes", "narrow"].map(
+      (name) => `inspect/page/style/${name}`,
+    ),
+  ],
+  frame: `<div id="app">
+<header class="top"><h1><span class="logo" aria-hidden="true">◧</span> Inspector</h1></header>
+<div class="columns">
+<nav class="list" aria-label="Turns"></nav>
+<main><p class="quiet pad" role="status">Loading …</p></main>
+</div>
+</div>
+<noscript>The inspector needs JavaScript.</noscript>`,
+};

@@ -1,0 +1,191 @@
+/**
+ * Reads the pages' files, when they are first asked for. In a clone they are TypeScript, whose types are stripped, as Node does
+ * with the gateway's own sources; in the package they have been bundled, and each has compressed copies.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path/posix";
+import type { Asset, PageAssets, PageDescription } from "../../pages/assets.ts";
+import { toPageHtml } from "../../pages/page-html.ts";
+
+/** `src/` in a clone, `dist/` in the package. */
+const ROOT = new URL("../../", import.meta.url);
+/** `.ts` in a clone, `.js` in the package. */
+const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+/** Packages that pages import, served below `lib/`: the folder of the build for browsers, and the file of the package's own name. */
+const LIBRARIES: Readonly<Record<string, { readonly folder: () => URL; readonly main: string }>> = {
+  // The name alone resolves to a folder for servers.
+  "lit-html": {
+    folder: () => new URL("../", import.meta.resolve("lit-html")),
+    main: "lit-html.js",
+  },
+  marked: { folder: () => new URL("./", import.meta.resolve("marked")), main: "marked.esm.js" },
+};
+const STYLE = "style.css";
+const ICON = "icon.svg";
+const TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+const ENCODINGS = { br: ".br", gzip: ".gz" } as const;
+
+/** The files of one page by their paths. */
+interface Files {
+  readonly version: string;
+  readonly all: ReadonlyMap<string, Asset>;
+  /** The paths of its modules, those of the first load before all others. */
+  readonly modules: readonly string[];
+  /** Modules that are only imported when they are needed, and what they import. */
+  readonly later: readonly string[];
+}
+
+export function createAssets(): PageAssets {
+  const pages = new Map<string, Promise<Files>>();
+  const open = (page: PageDescription): Promise<Files> => {
+    const known = pages.get(page.name);
+    if (known !== undefined) return known;
+    const reading = readFiles(page).catch((error: unknown) => {
+      // The next request reads them again.
+      pages.delete(page.name);
+      throw error;
+    });
+    pages.set(page.name, reading);
+    return reading;
+  };
+  return {
+    async html(page, facts = {}) {
+      const { version, modules } = await open(page);
+      const [entry, early] = [nameOf(page.entry), page.early && nameOf(page.early)];
+      return toPageHtml(page, {
+        base: `app/${version}/`,
+        style: STYLE,
+        icon: ICON,
+        entry,
+        early,
+        facts,
+        modules: modules.filter((path) => path !== entry && path !== early),
+      });
+    },
+    async file(version, path) {
+      const files = await pages.get(version.slice(0, version.lastIndexOf("-")));
+      return files?.version === version ? files.all.get(path) : undefined;
+    },
+    async sources(page) {
+      const { all, modules, later } = await open(page);
+      const textOf = (path: string) => new TextDecoder().decode(all.get(path)?.plain);
+      const paths = new Set([nameOf(page.entry), ...modules, ...later]);
+      const scripts = new Map(Array.from(paths, (path) => [path, textOf(path)] as const));
+      return { style: textOf(STYLE), scripts };
+    },
+  };
+}
+
+function nameOf(module: string): string {
+  return `${module}${EXTENSION}`;
+}
+
+async function readFiles(page: PageDescription): Promise<Files> {
+  const [style, icon, scripts] = await Promise.all([
+    readStyle(page),
+    readFile(new URL("pages/style/icon.svg", ROOT)),
+    readScripts(
+      [page.early, page.entry].flatMap((name) => (name === undefined ? [] : [nameOf(name)])),
+    ),
+  ]);
+  const all = new Map<string, Asset>([
+    [STYLE, style],
+    [ICON, toAsset(ICON, new Uint8Array(icon))],
+    ...scripts.all,
+  ]);
+  const hash = createHash("sha256");
+  for (const [path, { plain }] of all) hash.update(path).update(plain);
+  return {
+    version: `${page.name}-${hash.digest("base64url").replaceAll(/[^\w]/g, "").slice(0, 16)}`,
+    all,
+    modules: scripts.modules,
+    later: [...scripts.all.keys()].filter((path) => !scripts.modules.includes(path)),
+  };
+}
+
+/** Modules, found by their imports from the given ones on. */
+async function readScripts(starts: readonly string[]) {
+  const all = new Map<string, Asset>();
+  const dynamic = new Set<string>();
+  const visit = async (start: string): Promise<void> => {
+    let level = [start];
+    while (level.length > 0) {
+      const texts = await Promise.all(level.map((path) => readScript(path)));
+      const imported = new Set<string>();
+      for (const [index, path] of level.entries()) {
+        const { asset, text } = texts[index] ?? (await readScript(path));
+        all.set(path, asset);
+        for (const each of importsOf(path, text, STATIC)) imported.add(each);
+        for (const each of importsOf(path, text, DYNAMIC)) dynamic.add(each);
+      }
+      level = [...imported].filter((path) => !all.has(path));
+    }
+  };
+  for (const start of starts) await visit(start);
+  const modules = [...all.keys()];
+  for (const start of dynamic) await visit(start);
+  return { all, modules };
+}
+
+const STATIC = /\b(?:from|import)\s*"(\.{1,2}\/[\w./-]+)"/g;
+const DYNAMIC = /\bimport\(\s*"(\.{1,2}\/[\w./-]+)"\s*\)/g;
+
+function importsOf(path: string, text: string, pattern: RegExp): string[] {
+  return Array.from(text.matchAll(pattern), ([, to = ""]) => join(path, "..", to));
+}
+
+async function readScript(path: string): Promise<{ readonly asset: Asset; readonly text: string }> {
+  const [, library = "", file = ""] = /^lib\/([\w-]+)\/(.+)$/.exec(path) ?? [];
+  const url = new URL(file || path, library === "" ? ROOT : LIBRARIES[library]?.folder());
+  const given = await readFile(url, "utf8");
+  const text = await toScript(path, given);
+  const encoded = text === given ? await readEncoded(url) : new Map();
+  const plain = new TextEncoder().encode(text);
+  return { text, asset: { type: "text/javascript; charset=utf-8", plain, encoded } };
+}
+
+/** Copies that the build made beside a file. A clone has none. */
+async function readEncoded(url: URL): Promise<Asset["encoded"]> {
+  const found = new Map<string, Uint8Array<ArrayBuffer>>();
+  if (EXTENSION === ".ts") return found;
+  for (const [name, ending] of Object.entries(ENCODINGS)) {
+    found.set(name, new Uint8Array(await readFile(new URL(`${url.href}${ending}`))));
+  }
+  return found;
+}
+
+async function readStyle({ entry, styles }: PageDescription): Promise<Asset> {
+  if (EXTENSION === ".js") {
+    const url = new URL(join(entry, "..", STYLE), ROOT);
+    const encoded = await readEncoded(url);
+    return { ...toAsset(STYLE, new Uint8Array(await readFile(url))), encoded };
+  }
+  const urls = styles.map((style) => new URL(`${style}.css`, ROOT));
+  const texts = await Promise.all(urls.map((url) => readFile(url, "utf8")));
+  return toAsset(STYLE, new TextEncoder().encode(texts.join("\n")));
+}
+
+function toAsset(path: string, plain: Uint8Array<ArrayBuffer>): Asset {
+  return { type: TYPES[path.slice(path.lastIndexOf(".") + 1)] ?? "", plain, encoded: new Map() };
+}
+
+async function toScript(path: string, text: string): Promise<string> {
+  const plain = path.endsWith(".ts") ? await stripTypes(text) : text;
+  const up = "../".repeat(path.split("/").length - 1);
+  return plain
+    .replaceAll(/from\s*"([a-z][\w-]*)(\/[\w./-]+)?"/g, (whole, name: string, file?: string) => {
+      if (!Object.hasOwn(LIBRARIES, name)) return whole;
+      return `from "${up}lib/${name}${file ?? `/${LIBRARIES[name]?.main}`}"`;
+    })
+    .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "");
+}
+
+/** Imported here, because not every runtime that is like Node has it. */
+async function stripTypes(text: string): Promise<string> {
+  const { stripTypeScriptTypes } = await import("node:module");
+  return stripTypeScriptTypes(text);
+}

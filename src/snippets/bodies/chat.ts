@@ -1,0 +1,185 @@
+/** Bodies of Chat Completions. */
+import {
+  type AssistantPart,
+  type Body,
+  compact,
+  type Composed,
+  type ComposedMessage,
+  SCHEMA_NAME,
+  toSteps,
+} from "../composed.ts";
+import {
+  contentText,
+  isObject,
+  number,
+  objects,
+  readToolChoice,
+  readTools,
+  strings,
+  text,
+} from "../read.ts";
+
+export function toChatBody({
+  model,
+  system,
+  messages,
+  tools,
+  hosted = [],
+  options,
+}: Composed): Body {
+  const { effort, budget, format, toolChoice } = options;
+  const functions = tools.map((tool) => ({ type: "function", function: { ...tool } }));
+  return compact({
+    model,
+    messages: [
+      ...(system ? [{ role: "system", content: system }] : []),
+      ...messages.flatMap((message) => toMessages(message)),
+    ],
+    tools: tools.length + hosted.length > 0 ? [...functions, ...hosted] : undefined,
+    tool_choice:
+      typeof toolChoice === "object" ? { type: "function", function: toolChoice } : toolChoice,
+    parallel_tool_calls: options.parallelCalls,
+    reasoning_effort: budget === undefined ? effort : undefined,
+    reasoning: budget === undefined ? undefined : { max_tokens: budget },
+    response_format: format && toFormat(format),
+    temperature: options.temperature,
+    top_p: options.topP,
+    max_completion_tokens: options.maxTokens,
+    stop: options.stop,
+    seed: options.seed,
+  });
+}
+
+function toFormat(format: NonNullable<Composed["options"]["format"]>): Body {
+  if (format.type === "object") return { type: "json_object" };
+  const { name, schema } = format;
+  return { type: "json_schema", json_schema: { name, strict: true, schema } };
+}
+
+function toMessages(message: ComposedMessage): Body[] {
+  if (message.role === "user") return [{ role: "user", content: message.text }];
+  return toSteps(message.parts).flatMap((step) => {
+    const calls = step.filter((part) => part.type === "call");
+    const thoughts = step.filter((part) => part.type === "reasoning");
+    const sealed = thoughts.flatMap((part) =>
+      part.sealed?.api === "chat" ? part.sealed.value : [],
+    );
+    const reasoning = thoughts.map((part) => part.text).join("\n");
+    const content = step.flatMap((part) => (part.type === "text" ? part.text : [])).join("");
+    return [
+      compact({
+        role: "assistant",
+        content: content === "" && calls.length > 0 ? null : content,
+        reasoning: sealed.length > 0 || reasoning === "" ? undefined : reasoning,
+        reasoning_details: sealed.length > 0 ? sealed : undefined,
+        tool_calls:
+          calls.length === 0
+            ? undefined
+            : calls.map((call) => ({
+                id: call.id,
+                type: "function",
+                function: { name: call.name, arguments: call.arguments },
+              })),
+      }),
+      ...calls.flatMap((call) =>
+        call.result === undefined
+          ? []
+          : [{ role: "tool", tool_call_id: call.id, content: call.result }],
+      ),
+    ];
+  });
+}
+
+export function fromChatBody(body: Body): Composed {
+  const messages: ComposedMessage[] = [];
+  const system: string[] = [];
+  for (const message of objects(body["messages"])) {
+    const content = contentText(message["content"]);
+    switch (message["role"]) {
+      case "system":
+      case "developer":
+        system.push(content);
+        break;
+      case "assistant":
+        addParts(messages, toParts(message));
+        break;
+      case "tool":
+        addResult(messages, text(message["tool_call_id"]), content);
+        break;
+      default:
+        messages.push({ role: "user", text: content });
+    }
+  }
+  const reasoning = isObject(body["reasoning"]) ? body["reasoning"] : {};
+  return {
+    model: text(body["model"]) ?? "",
+    ...(system.length > 0 && { system: system.join("\n\n") }),
+    messages,
+    ...readTools(body["tools"]),
+    options: compact({
+      effort: text(body["reasoning_effort"]) ?? text(reasoning["effort"]),
+      budget: number(reasoning["max_tokens"]),
+      temperature: number(body["temperature"]),
+      topP: number(body["top_p"]),
+      maxTokens: number(body["max_completion_tokens"]) ?? number(body["max_tokens"]),
+      stop: strings(body["stop"]),
+      seed: number(body["seed"]),
+      format: readFormat(body["response_format"]),
+      toolChoice: readToolChoice(body["tool_choice"]),
+      parallelCalls:
+        typeof body["parallel_tool_calls"] === "boolean" ? body["parallel_tool_calls"] : undefined,
+    }),
+  };
+}
+
+/** Of Chat Completions, whose schema is one level deeper, or of Responses. */
+export function readFormat(value: unknown): Composed["options"]["format"] {
+  if (!isObject(value)) return undefined;
+  if (value["type"] === "json_object") return { type: "object" };
+  const inner = isObject(value["json_schema"]) ? value["json_schema"] : value;
+  if (value["type"] !== "json_schema" || !isObject(inner["schema"])) return undefined;
+  return { type: "schema", name: text(inner["name"]) ?? SCHEMA_NAME, schema: inner["schema"] };
+}
+
+function toParts(message: Body): AssistantPart[] {
+  const thought =
+    text(message["reasoning"]) ??
+    text(message["reasoning_content"]) ??
+    objects(message["reasoning_details"])
+      .map((each) => text(each["text"]) ?? "")
+      .join("");
+  const content = contentText(message["content"]);
+  return [
+    ...(thought === "" ? [] : [{ type: "reasoning", text: thought } as const]),
+    ...(content === "" ? [] : [{ type: "text", text: content } as const]),
+    ...objects(message["tool_calls"]).map((call) => {
+      const inner = isObject(call["function"]) ? call["function"] : {};
+      return {
+        type: "call" as const,
+        id: text(call["id"]) ?? "",
+        name: text(inner["name"]) ?? "",
+        arguments: text(inner["arguments"]) ?? "",
+      };
+    }),
+  ];
+}
+
+/** Adds to the last message if it is the assistant's: a loop of tool calls is one message. */
+export function addParts(messages: ComposedMessage[], parts: readonly AssistantPart[]): void {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") messages.push({ role: "assistant", parts });
+  else messages[messages.length - 1] = { ...last, parts: [...last.parts, ...parts] };
+}
+
+export function addResult(
+  messages: ComposedMessage[],
+  id: string | undefined,
+  result: string,
+): void {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return;
+  const parts = last.parts.map((part) =>
+    part.type === "call" && part.id === id ? { ...part, result } : part,
+  );
+  messages[messages.length - 1] = { ...last, parts };
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { PageAssets } from "../../src/pages/assets.ts";
+import { PAGE_HEADERS } from "../../src/pages/headers.ts";
+import { toPageHtml } from "../../src/pages/page-html.ts";
+import { assetRoutes } from "../../src/pages/routes.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const ASSETS: PageAssets = {
+  html: () => Promise.resolve(""),
+  sources: () => Promise.resolve({ style: "", scripts: new Map() }),
+  file: (version, path) =>
+    Promise.resolve(
+      `${version}/${path}` === "home-1/home/page/app.js"
+        ? {
+            type: "text/javascript",
+            plain: bytes("plain"),
+            encoded: new Map([
+              ["br", bytes("brotli")],
+              ["gzip", bytes("gzipped")],
+            ]),
+          }
+        : undefined,
+    ),
+};
+
+test.each([
+  ["gzip, deflate, br", "brotli", "br"],
+  ["gzip;q=1.0, *;q=0.5", "gzipped", "gzip"],
+  ["br;q=0, gzip", "gzipped", "gzip"],
+  ["br; q=0.000", "plain", null],
+  ["", "plain", null],
+])("a browser that accepts %j gets the smallest of them", async (accepted, text, encoding) => {
+  const headers = { "accept-encoding": accepted };
+  const response = await assetRoutes(ASSETS).request("/app/home-1/home/page/app.js", { headers });
+  expect(await response.text()).toBe(text);
+  expect(response.headers.get("content-encoding")).toBe(encoding);
+  expect(response.headers.get("vary")).toBe("accept-encoding");
+});
+
+test("another version or path is a 404", async () => {
+  for (const path of ["home-2/home/page/app.js", "home-1/app.js", "home-1/..%2fhome/page/app.js"]) {
+    expect((await assetRoutes(ASSETS).request(`/app/${path}`)).status).toBe(404);
+  }
+});
+
+test("facts become attributes, whatever is in them", () => {
+  const page = { name: "home", title: "T", entry: "a", styles: [], frame: "" };
+  const names = { base: "app/1/", style: "s.css", icon: "i.svg", entry: "a.js", early: undefined };
+  const facts = { origin: `https://host/"><script>` };
+  const html = toPageHtml(page, { ...names, modules: [], facts });
+  expect(html).toContain('<body data-origin="https://host/&#34;&#62;&#60;script&#62;">');
+});
+
+test("pages may not load from elsewhere, nor make HTML of strings", () => {
+  const policy = PAGE_HEADERS["content-security-policy"];
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  expect(policy).toContain("require-trusted-types-for 'script'; trusted-types lit-html");
+});
