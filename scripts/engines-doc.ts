@@ -49,7 +49,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "With `--enable-prompt-tokens-details` it reports cached tokens.",
       "`--prefix-cache-retention-interval 128` matters for tool loops: gpt-oss has a window of 128 tokens in every other layer, and " +
         "since version 0.29 vLLM keeps that window at the end of a prompt only (vllm#52216), so each step reads again what the " +
-        "model wrote in the step before. With it, a real run of 56 steps read 19 % fewer tokens; it takes room in the cache " +
+        "model wrote in the step before. With it, a real run of 56 steps read <!-- figure: retention-interval -->19 %<!-- / --> fewer tokens; it takes room in the cache " +
         "when many conversations run (vllm#48435). The doctor checks it: `loop-cache`.",
       "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
         "without, the gateway uses `/v1/completions`.",

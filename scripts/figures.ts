@@ -26,7 +26,7 @@ export type Figure = z.output<typeof figure>;
 export type Figures = Readonly<Record<string, Figure>>;
 
 const QUOTE = /<!-- figure: (\S+) -->(.*?)<!-- \/ -->/gs;
-const TABLE = /(<!-- figures: (\S+) -->\n\n)[\s\S]*?(\n\n<!-- \/ -->)/g;
+const TABLE = /(<!-- figures: (\S+) -->\n)[\s\S]*?(\n<!-- \/ -->)/g;
 
 export function readFigures(root: string): Figures {
   return figures.parse(JSON.parse(readFileSync(join(root, "docs/figures.json"), "utf8")));
@@ -59,13 +59,15 @@ function find(all: Figures, id: string): Figure {
   return found;
 }
 
-/** All figures whose command begins so. */
+/** All figures with a bound, whose command begins so. */
 function toTable(all: Figures, command: string): string {
   const rows = Object.values(all)
+    .filter(({ bound }) => bound !== undefined)
     .filter((each) => each.command.replaceAll(" ", "-").startsWith(command))
-    .map(({ what, text, bound = "", met }) => {
-      const verdict = met === undefined ? "" : met ? "kept" : "**missed**";
-      return `| ${what} | ${bound} | ${text} | ${verdict} |`;
-    });
-  return ["| path | bound | measured | |", "| --- | --- | --- | --- |", ...rows].join("\n");
+    .map(({ what, text, bound, met, commit, date }) =>
+      ["", what, bound, met === true ? text : `**${text}**`, `${date}, ${commit}`, ""]
+        .join(" | ")
+        .trim(),
+    );
+  return ["", "| path | bound | measured | |", "| --- | --- | --- | --- |", ...rows, ""].join("\n");
 }

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findPages } from "../../scripts/docs/fences.ts";
+import { proseOf, readFigures, withFigures } from "../../scripts/figures.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const figures = readFigures(ROOT);
+const pages = findPages(ROOT).map((name) => ({
+  name,
+  text: readFileSync(join(ROOT, name), "utf8"),
+}));
+
+/** A formatter aligns tables. */
+const unaligned = (text: string): string =>
+  text.replaceAll(/(?<=\|) :?-+:? (?=\|)/g, " - ").replaceAll(/ +/g, " ");
+
+test.each(pages)(
+  "$name quotes docs/figures.json: if not, run scripts/write-figures.ts",
+  ({ text }) => {
+    expect(unaligned(text)).toBe(unaligned(withFigures(text, figures)));
+  },
+);
+
+test("an unknown figure is an error", () => {
+  expect(() => withFigures("<!-- figure: no-such -->1 ms<!-- / -->", figures)).toThrow(
+    'docs/figures.json has no figure "no-such".',
+  );
+});
+
+describe("a measured figure stands in a page only as a quote", () => {
+  /** Reports of measurements, and notes for those who change the code. */
+  const REPORTS =
+    /^(?:proof\/|docs\/decisions\/|docs\/clients\/matrix|docs\/(?:comparison|security-evidence)|CHANGELOG|CONTRIBUTING)/;
+  const FIGURE = /(?<![\w.])\d[\d,.]*\s?(?:KB|MB|ms|µs|%|×|tokens\/s)(?!\w)/g;
+
+  test.each(pages.filter(({ name }) => !REPORTS.test(name)))("$name", ({ text }) => {
+    expect(proseOf(text).match(FIGURE) ?? []).toEqual([]);
+  });
+});

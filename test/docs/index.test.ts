@@ -1,0 +1,43 @@
+/** The table in `docs/README.md` is the index of the pages, and the sidebar of the site. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const DOCS = join(import.meta.dirname, "../../docs");
+const index = readFileSync(join(DOCS, "README.md"), "utf8");
+
+test("each page is in the index", () => {
+  const pages = readdirSync(DOCS).filter((name) => name.endsWith(".md") && name !== "README.md");
+  const linked = Array.from(index.matchAll(/\]\(([^)]+)\)/g), ([, page]) => page);
+  const reachable = pages.filter((page) =>
+    linked.some((from = "") => from === page || readLinks(from).includes(page)),
+  );
+  expect(pages.filter((page) => !reachable.includes(page))).toEqual([]);
+});
+
+test("a page that people write has at most 1,500 words of prose, and names the next page", () => {
+  const generated =
+    /^(?:first-answer|settings|fields|guarantees|engines|tools-session|turn-record|security-evidence|harmony-rules)\.md$/;
+  const pages = readdirSync(DOCS).filter(
+    (name) => name.endsWith(".md") && name !== "README.md" && !generated.test(name),
+  );
+  for (const page of pages) {
+    const text = readFileSync(join(DOCS, page), "utf8");
+    expect([page, countWords(text) <= 1500, text.includes("\nNext: ")]).toEqual([page, true, true]);
+  }
+});
+
+function readLinks(page: string): string[] {
+  if (!page.endsWith(".md") || page.startsWith("../")) return [];
+  const text = readFileSync(join(DOCS, page), "utf8");
+  return Array.from(text.matchAll(/\]\(([^)#]+)/g), ([, target = ""]) => target);
+}
+
+/** Outside of code and tables. */
+function countWords(text: string): number {
+  const prose = text
+    .replace(/^```[\s\S]*?^```/gm, "")
+    .replace(/^\|.*$/gm, "")
+    .replace(/<!--[\s\S]*?-->/g, "");
+  return prose.split(/[\s|]+/).filter((word) => /[a-z]/i.test(word)).length;
+}
