@@ -93,7 +93,7 @@ test("settings of the command are named, and have no effect", () => {
   createGateway({
     mcpServers: { docs: { url: "https://mcp.example" } },
     inspect: true,
-    log: ({ message }) => messages.push(message),
+    log: ({ fields }) => messages.push(fields["message"]),
   });
   expect(messages).toEqual([
     "createGateway: mcpServers: is available on Node only, and has no effect here.",
