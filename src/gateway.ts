@@ -53,7 +53,7 @@ export interface GatewayOptions extends SettingOptions {
 }
 
 /** The part of a Worker's execution context that is used. */
-interface ExecutionContext {
+export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
 }
 
@@ -220,7 +220,7 @@ function withoutPrefix(request: Request, prefix: string): Request {
   return new Request(url, request);
 }
 
-function newRandomId(): string {
+export function newRandomId(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }
 

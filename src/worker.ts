@@ -2,7 +2,7 @@
  * The entry for Cloudflare Workers: settings from bindings, one application per isolate. Variables and secrets have the
  * same names as on Node, `HARMONY_GATEWAY_…`. JSON variables may be given as JSON.
  */
-import { assemble } from "./gateway.ts";
+import { assemble, type ExecutionContext, newRandomId } from "./gateway.ts";
 import { createProbing } from "./models/probing.ts";
 import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { toErrorBody } from "./api/chat-completions/errors.ts";
@@ -25,11 +25,6 @@ import { createPythonTool } from "./tools/python/tool.ts";
 import type { TrainedToolbox } from "./tools/toolbox.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
-
-/** What the runtime passes along with a request. */
-interface ExecutionContext {
-  waitUntil(promise: Promise<unknown>): void;
-}
 
 type Handler = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
@@ -107,7 +102,7 @@ function openToolbox(settings: Settings): TrainedToolbox {
           url,
           key,
           timeoutMs: settings.pythonTimeoutMs,
-          newId: randomId,
+          newId: newRandomId,
           fetch: (input, init) => fetch(input, init),
         })
       : undefined;
@@ -117,10 +112,6 @@ function openToolbox(settings: Settings): TrainedToolbox {
       : undefined,
     python: python && ((options) => createPythonTool(python, options)),
   };
-}
-
-function randomId(): string {
-  return crypto.randomUUID().replaceAll("-", "");
 }
 
 function readBindings(env: WorkerEnv): SettingInput[] {

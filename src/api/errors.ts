@@ -54,6 +54,19 @@ export class RequestError extends Error {
   }
 }
 
+/** Names the field and says what is wrong with it. */
+export function refusal(param: string, problem: string): RequestError {
+  return new RequestError(`${param}: ${problem}`, { param });
+}
+
+export function noSuchPath(message: string): RequestError {
+  return new RequestError(message, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "not_found",
+  });
+}
+
 /**
  * Quoted text comes from the client and may itself contain quotation marks, so everything from the first to the last is
  * removed.

@@ -5,7 +5,7 @@ import { type Api, type ApiServices, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
-import { type ErrorReader, RequestError } from "./errors.ts";
+import { type ErrorReader, noSuchPath, RequestError } from "./errors.ts";
 import { unsupportedPaths } from "./unsupported-paths.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
@@ -88,11 +88,7 @@ function wrongMethod(methods: readonly string[]): RequestError {
 function notFound(path: string, apis: readonly Api[]): RequestError {
   const meant = toKnownPaths(apis).find((each) => path === each || path.startsWith(`${each}/`));
   const hint = meant === undefined ? toAlternatives(apis) : `Did you mean /v1${meant}?`;
-  return new RequestError(`There is no route with this path. ${hint}`, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "not_found",
-  });
+  return noSuchPath(`There is no route with this path. ${hint}`);
 }
 
 function toAlternatives(apis: readonly Api[]): string {

@@ -1,14 +1,14 @@
 /** Paths of OpenAI's API that other servers have: the 404 names the alternatives. */
 import { Hono } from "hono";
 import type { ApiEnv } from "./request/client.ts";
-import { RequestError } from "./errors.ts";
+import { noSuchPath } from "./errors.ts";
 
 /** @param alternatives a sentence that names the paths that exist. */
 export function unsupportedPaths(alternatives: string): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, sentence] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw notFound(`${sentence} ${alternatives}`);
+      throw noSuchPath(`${sentence} ${alternatives}`);
     });
   }
   return routes;
@@ -33,11 +33,3 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   "/threads": "There is no Assistants API here; the Responses API has replaced it.",
   "/threads/*": "There is no Assistants API here; the Responses API has replaced it.",
 };
-
-function notFound(message: string): RequestError {
-  return new RequestError(message, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "not_found",
-  });
-}

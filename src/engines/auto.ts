@@ -8,6 +8,7 @@ import { findServer, type FoundServer, isHostedKind, type ServerKind } from "./f
 import { listModels } from "./models-probe.ts";
 import type { ServerOptions } from "./server.ts";
 import { toPublicUrl } from "./server-url.ts";
+import { unlessAborted } from "../streams/unless-aborted.ts";
 
 /** A few queries that sample nothing. */
 const FIND_TIMEOUT_MS = 15_000;
@@ -60,16 +61,6 @@ export function createAutoEngine<O extends AutoOptions>(
     },
     complete: (request, signal) => found?.complete(request, signal) ?? refuse(find(signal)),
   };
-}
-
-/** Stops waiting when the signal is aborted. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener("abort", leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }
 
 /** What a request may ask for depends on the kind, so one that was written before cannot be sent. */

@@ -9,17 +9,12 @@ import * as z from "zod";
 
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
-import {
-  type EngineFinish,
-  type EngineTokens,
-  type EngineUsage,
-  NO_LOGPROB,
-  type TokenLogprob,
-} from "./engine.ts";
+import { type EngineFinish, type EngineTokens, NO_LOGPROB, type TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { PromptEcho } from "./prompt-echo.ts";
+import { ReadTokens, toUsage } from "./read-tokens.ts";
 import type { Server } from "./server.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
@@ -76,11 +71,8 @@ class Reader implements CompletionReader {
   readonly #topLogprobs: number | undefined;
   readonly #echo: PromptEcho | undefined;
   readonly #ordinary: OrdinaryFrames;
-  #ids: TokenId[] = [];
-  #logprobs: TokenLogprob[] | undefined;
-  #text = "";
+  readonly #read = new ReadTokens();
   #givesIds = false;
-  #lastId: TokenId | undefined;
   #finish: EngineFinish | undefined;
 
   constructor(server: Server, { topLogprobs, echo, firstLearned }: CompletionReaderOptions) {
@@ -94,12 +86,12 @@ class Reader implements CompletionReader {
   }
 
   readWhole(bytes: Uint8Array, from: number): number {
-    return this.#ordinary.read(bytes, from, this.#ids);
+    return this.#ordinary.read(bytes, from, this.#read.ids);
   }
 
   push(event: string): void {
     this.#echo?.expectFirst(event);
-    if (this.#topLogprobs === undefined && readOrdinaryIds(event, this.#ids)) {
+    if (this.#topLogprobs === undefined && readOrdinaryIds(event, this.#read.ids)) {
       this.#givesIds = true;
       this.#ordinary.learn(event);
       return;
@@ -109,26 +101,14 @@ class Reader implements CompletionReader {
     const choice = choices?.[0];
     if (choice !== undefined) this.#pushChoice(choice);
     if (this.#finish !== undefined && usage != null) {
-      this.#finish = { ...this.#finish, usage: toUsage(usage) };
+      const { prompt_tokens: prompt, completion_tokens: completion } = usage;
+      const cached = usage.prompt_tokens_details?.cached_tokens;
+      this.#finish = { ...this.#finish, usage: toUsage(prompt, cached, completion) };
     }
   }
 
   drain(): EngineTokens | undefined {
-    const ids = this.#ids;
-    if (ids.length > 0) {
-      const logprobs = this.#logprobs;
-      this.#lastId = ids.at(-1);
-      this.#ids = [];
-      this.#logprobs = undefined;
-      // Omitted if the server gave none or not one for each token.
-      return logprobs?.length === ids.length
-        ? { type: "ids", ids, logprobs }
-        : { type: "ids", ids };
-    }
-    if (this.#text === "") return undefined;
-    const tokens: EngineTokens = { type: "text", text: this.#text };
-    this.#text = "";
-    return tokens;
+    return this.#read.drain();
   }
 
   finish(): EngineFinish | undefined {
@@ -138,26 +118,19 @@ class Reader implements CompletionReader {
   #pushChoice(choice: Choice): void {
     const topLogprobs = this.#topLogprobs;
     const tokens = topLogprobs === undefined ? [] : toLogprobs(choice, topLogprobs);
-    if (tokens.length > 0) {
-      const logprobs = (this.#logprobs ??= []);
-      for (const token of tokens) logprobs.push(token);
-    }
+    const read = this.#read;
+    for (const token of tokens) read.logprobs.push(token);
     // With log probabilities, tokens are named by id: this gives ids from servers without `return_token_ids`.
     const sampled = choice.token_ids ?? tokens.map(({ id }) => id);
-    for (const id of sampled) this.#ids.push(id);
+    for (const id of sampled) read.ids.push(id);
     this.#givesIds ||= choice.token_ids != null || tokens.length > 0;
-    if (!this.#givesIds) this.#text += choice.text ?? "";
+    if (!this.#givesIds) read.text += choice.text ?? "";
     if (choice.finish_reason == null) return;
 
     const { finish_reason: reason, stop_reason: stopReason } = choice;
     // Some servers omit the stop token from the ids and report it only in `stop_reason`.
-    const lastId = this.#ids.at(-1) ?? this.#lastId;
-    if (this.#givesIds && typeof stopReason === "number" && lastId !== stopReason) {
-      this.#ids.push(stopReason);
-      // A placeholder that no client sees: it keeps the list parallel to the ids.
-      if (topLogprobs !== undefined) {
-        (this.#logprobs ??= []).push({ id: stopReason, logprob: NO_LOGPROB, top: [] });
-      }
+    if (this.#givesIds && typeof stopReason === "number" && read.lastId !== stopReason) {
+      read.addStopId(stopReason, topLogprobs !== undefined);
     }
     if (reason === "abort" || reason === "error") {
       throw this.#server.toError({
@@ -208,20 +181,6 @@ function isPlain(event: string, text: string, ids: readonly TokenId[], server: S
 /** `repetition` is vLLM ending a loop. As with a limit, the model has not finished its answer. */
 function mapFinishReason(reason: string): EngineFinish["reason"] {
   return reason === "length" || reason === "repetition" ? "length" : "stop";
-}
-
-function toUsage(usage: NonNullable<CompletionFrame["usage"]>): EngineUsage {
-  const {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    prompt_tokens_details: details,
-  } = usage;
-  const cached = details?.cached_tokens;
-  return {
-    ...(prompt != null && { promptTokens: prompt }),
-    ...(cached != null && { cachedTokens: cached }),
-    ...(completion != null && { completionTokens: completion }),
-  };
 }
 
 /** With `return_tokens_as_token_ids` the names of tokens are `token_id:200005`; other names have no id. */

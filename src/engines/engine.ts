@@ -69,11 +69,11 @@ export interface CompletionRequest {
   /** Further headers of the request to the server, if it is reached over HTTP. Read when the request is sent. */
   readonly headers?: () => Readonly<Record<string, string>>;
   /** Told by a pool which of its backends is asked, and which has failed. */
-  readonly onAttempt?: (attempt: Attempt) => void;
+  readonly onAttempt?: (attempt: AttemptFact) => void;
 }
 
 /** A pool requests a completion from one backend, or that request has failed. */
-export type Attempt =
+export type AttemptFact =
   | { readonly type: "attempt"; readonly backend: string }
   | { readonly type: "attempt-failed"; readonly backend: string; readonly error: unknown };
 

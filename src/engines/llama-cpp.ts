@@ -20,7 +20,6 @@ import type {
   EngineFinish,
   EngineProgress,
   EngineTokens,
-  EngineUsage,
   EnginePiece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
@@ -30,6 +29,7 @@ import { END_OF_GENERATION, toChoiceGrammar, toIdsBody } from "./request-body.ts
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import type { CompletionCall, Server, ServerOptions } from "./server.ts";
+import { toUsage } from "./read-tokens.ts";
 import type { RequestBody } from "./transport.ts";
 
 /** Members of the request body, each value as JSON. The server accepts either a schema or a grammar. */
@@ -272,12 +272,8 @@ const CONTROL_AT_END = /<\|[a-z0-9_]+\|>$/;
 /** `limit` includes an exhausted context. `none` is an aborted completion. */
 function toFinish(frame: LlamaFrame): EngineFinish {
   const native = frame.stop_type ?? null;
-  const cached = frame.timings?.cache_n;
-  const usage: EngineUsage = {
-    ...(frame.tokens_evaluated != null && { promptTokens: frame.tokens_evaluated }),
-    ...(cached != null && { cachedTokens: cached }),
-    ...(frame.tokens_predicted != null && { completionTokens: frame.tokens_predicted }),
-  };
+  const { tokens_evaluated: prompt, tokens_predicted: completion, timings } = frame;
+  const usage = toUsage(prompt, timings?.cache_n, completion);
   const isLength = native === "limit" || native === "none";
   return { type: "finish", reason: isLength ? "length" : "stop", nativeReason: native, usage };
 }

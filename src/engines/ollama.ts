@@ -24,6 +24,7 @@ import { createLineSplitter } from "./ndjson.ts";
 import { toJsonBody } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import type { Server, ServerOptions } from "./server.ts";
+import { toUsage } from "./read-tokens.ts";
 import { createServerEngine } from "./server-engine.ts";
 
 export interface OllamaOptions extends ServerOptions {
@@ -179,10 +180,7 @@ function createOllamaReader(server: Server): CompletionReader {
         type: "finish",
         reason: native === "length" ? "length" : "stop",
         nativeReason: native,
-        usage: {
-          ...(prompt != null && { promptTokens: prompt }),
-          ...(completion != null && { completionTokens: completion }),
-        },
+        usage: toUsage(prompt, undefined, completion),
       };
     },
     drain(): EngineTokens | undefined {

@@ -31,7 +31,7 @@ import {
   getOrCreate,
   type PoolCounts,
 } from "./pool/counts.ts";
-import { describeKind } from "./pool/judge.ts";
+import { describeKind } from "./pool/error-class.ts";
 import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
 import { RetryBudget } from "./pool/retry-budget.ts";
 

@@ -10,6 +10,7 @@ import { type EngineFinish, type EngineTokens, NO_LOGPROB, type TokenLogprob } f
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import type { PromptEcho } from "./prompt-echo.ts";
+import { ReadTokens, toUsage } from "./read-tokens.ts";
 import type { Server } from "./server.ts";
 import { lazy } from "../lazy.ts";
 
@@ -56,12 +57,9 @@ class SglangReader implements CompletionReader {
   readonly #echo: PromptEcho;
   readonly #topLogprobs: number | undefined;
   readonly #cursor = new NewIdsCursor();
-  #ids: TokenId[] = [];
-  #logprobs: TokenLogprob[] = [];
-  #text = "";
+  readonly #read = new ReadTokens();
   /** Ids of the whole completion, including those that were drained. */
   #idCount = 0;
-  #lastId: TokenId | undefined;
   #textSoFar = "";
   /** Unknown until the second event: the first is the same either way. */
   #cumulative: boolean | undefined;
@@ -90,11 +88,11 @@ class SglangReader implements CompletionReader {
   }
 
   drain(): EngineTokens | undefined {
-    if (this.#ids.length > 0) return this.#drainIds();
-    if (this.#text === "") return undefined;
-    const tokens: EngineTokens = { type: "text", text: this.#text };
-    this.#text = "";
-    return tokens;
+    const tokens = this.#read.drain();
+    const cachedTokens = this.#cachedTokens;
+    if (tokens?.type !== "ids" || cachedTokens === undefined) return tokens;
+    this.#cachedTokens = undefined;
+    return { ...tokens, cachedTokens };
   }
 
   finish(): EngineFinish | undefined {
@@ -104,10 +102,10 @@ class SglangReader implements CompletionReader {
   /** The fast path of cumulative events. Returns false, with nothing read, for any other. */
   #pushNewIds(event: string): boolean {
     if (this.#cumulative !== true || this.#topLogprobs !== undefined) return false;
-    const before = this.#ids.length;
-    if (!this.#cursor.readNewIds(event, this.#ids)) return false;
-    this.#idCount += this.#ids.length - before;
-    this.#lastId = this.#ids.at(-1) ?? this.#lastId;
+    const { ids } = this.#read;
+    const before = ids.length;
+    if (!this.#cursor.readNewIds(event, ids)) return false;
+    this.#idCount += ids.length - before;
     return true;
   }
 
@@ -122,7 +120,7 @@ class SglangReader implements CompletionReader {
     if (this.#textSoFar !== "") this.#cumulative ??= frameText.startsWith(this.#textSoFar);
     const seen = this.#cumulative === true ? this.#textSoFar.length : 0;
     const more = frameText.slice(seen);
-    this.#text += more;
+    this.#read.text += more;
     this.#textSoFar += more;
   }
 
@@ -132,16 +130,12 @@ class SglangReader implements CompletionReader {
     if (this.#topLogprobs !== undefined) {
       const seen = this.#idCount;
       const unseen = <T>(list: readonly T[]) => this.#unseen(list, seen);
-      this.#logprobs.push(...toLogprobs(meta, this.#topLogprobs, unseen));
+      this.#read.logprobs.push(...toLogprobs(meta, this.#topLogprobs, unseen));
     }
-    this.#pushIds(this.#unseen(ids, this.#idCount));
-    if (this.#cumulative === true && this.#topLogprobs === undefined) this.#cursor.remember(ids);
-  }
-
-  #pushIds(more: readonly TokenId[]): void {
-    for (const id of more) this.#ids.push(id);
+    const more = this.#unseen(ids, this.#idCount);
+    for (const id of more) this.#read.ids.push(id);
     this.#idCount += more.length;
-    this.#lastId = more.at(-1) ?? this.#lastId;
+    if (this.#cumulative === true && this.#topLogprobs === undefined) this.#cursor.remember(ids);
   }
 
   /** The new part of a list. Lists of log probabilities are cumulative when the ids are. */
@@ -156,30 +150,12 @@ class SglangReader implements CompletionReader {
         ...(status != null && { status }),
       });
     }
-    if (this.#idCount > 0 && typeof matched === "number" && this.#lastId !== matched) {
-      this.#pushIds([matched]);
-      // A placeholder that no client sees: it keeps the list parallel to the ids.
-      if (this.#topLogprobs !== undefined) {
-        this.#logprobs.push({ id: matched, logprob: NO_LOGPROB, top: [] });
-      }
+    if (this.#idCount > 0 && typeof matched === "number" && this.#read.lastId !== matched) {
+      this.#read.addStopId(matched, this.#topLogprobs !== undefined);
     }
     const reason = type === "length" ? "length" : "stop";
-    this.#finish = { type: "finish", reason, nativeReason: type, usage: toUsage(meta) };
-  }
-
-  #drainIds(): EngineTokens {
-    const ids = this.#ids;
-    const logprobs = this.#logprobs;
-    const cachedTokens = this.#cachedTokens;
-    this.#ids = [];
-    this.#logprobs = [];
-    this.#cachedTokens = undefined;
-    return {
-      type: "ids",
-      ids,
-      ...(this.#topLogprobs !== undefined && logprobs.length === ids.length && { logprobs }),
-      ...(cachedTokens !== undefined && { cachedTokens }),
-    };
+    const usage = toUsage(meta.prompt_tokens, meta.cached_tokens, meta.completion_tokens);
+    this.#finish = { type: "finish", reason, nativeReason: type, usage };
   }
 }
 
@@ -227,15 +203,6 @@ class NewIdsCursor {
 }
 
 const IDS_KEY = '"output_ids":[';
-
-function toUsage(meta: Meta): NonNullable<EngineFinish["usage"]> {
-  const { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion } = meta;
-  return {
-    ...(prompt != null && { promptTokens: prompt }),
-    ...(cached != null && { cachedTokens: cached }),
-    ...(completion != null && { completionTokens: completion }),
-  };
-}
 
 function toLogprobs(
   meta: Meta,

@@ -1,12 +1,12 @@
 /** The texts of all tokens in a record, so that the page needs no vocabulary. */
 import { isSpecial, specialTokenName, tokenBytes, type TokenId } from "../tokenizer/index.ts";
-import { SLICE, type Sliced } from "../telemetry/record/build-slices.ts";
+import { SLICE, type RecordSlices } from "../telemetry/record/build-slices.ts";
 import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 
 /** By id: the text of a token, or an array of its bytes where they are only part of a character. */
 export type RecordTexts = Record<number, string | readonly number[]>;
 
-export function* toRecordTexts(record: TurnRecord): Sliced<RecordTexts> {
+export function* toRecordTexts(record: TurnRecord): RecordSlices<RecordTexts> {
   let seen = 0;
   const texts: RecordTexts = {};
   for (const id of idsIn(record)) {

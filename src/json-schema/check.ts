@@ -32,7 +32,7 @@ export function* checkValue(
   return (yield* new Check(tracksEvaluated, work).apply(root, value, 0)).problem;
 }
 
-interface Outcome {
+interface CheckOutcome {
   readonly problem?: Problem;
   /**
    * Members or items that a schema has evaluated, for `unevaluated…`. Tracked only if the schema uses these
@@ -41,7 +41,7 @@ interface Outcome {
   readonly evaluated?: Evaluated | undefined;
 }
 
-const PASSED: Outcome = {};
+const PASSED: CheckOutcome = {};
 
 /** Limit for nested schema applications, in place and by members. Each takes up to eight stack frames. */
 const MAX_NESTING = 300;
@@ -53,14 +53,14 @@ const REMEMBER_STEPS = 20;
 class Check {
   readonly #tracks: boolean;
   readonly #work: Work;
-  readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
+  readonly #known = new Map<SchemaNode, Map<unknown, CheckOutcome>>();
 
   constructor(tracks: boolean, work: Work) {
     this.#tracks = tracks;
     this.#work = work;
   }
 
-  *apply(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
+  *apply(node: SchemaNode, value: unknown, nesting: number): Sliced<CheckOutcome> {
     const simple = this.#applySimple(node, value);
     if (simple) return simple;
     if (nesting > MAX_NESTING) throw new TooMuchWork();
@@ -69,7 +69,7 @@ class Check {
     if (!node.shared) return yield* this.#evaluate(node, value, nesting);
     // Equal strings and numbers share results. Objects and arrays are compared by identity.
     this.#work.spend(REMEMBER_STEPS + (typeof value === "string" ? value.length >> 5 : 0));
-    const results = getOrCreate(this.#known, node, () => new Map<unknown, Outcome>());
+    const results = getOrCreate(this.#known, node, () => new Map<unknown, CheckOutcome>());
     const known = results.get(value);
     if (known) return known;
     const outcome = yield* this.#evaluate(node, value, nesting);
@@ -78,7 +78,7 @@ class Check {
   }
 
   /** Most schemas are simple and take most of the time, so they are checked without a generator. */
-  #applySimple(node: SchemaNode, value: unknown): Outcome | undefined {
+  #applySimple(node: SchemaNode, value: unknown): CheckOutcome | undefined {
     if (!node.isSimple) return undefined;
     this.#work.spend(SIMPLE_STEPS);
     if (node.always === true) return PASSED;
@@ -89,7 +89,7 @@ class Check {
     return wrong ? { problem: wrong } : PASSED;
   }
 
-  *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
+  *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<CheckOutcome> {
     const wrong =
       findWrongValue(node, value, this.#work) ?? (yield* findUnequal(node, value, this.#work));
     if (wrong) return { problem: wrong };

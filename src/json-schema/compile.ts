@@ -9,7 +9,7 @@ import type { CompileBudget } from "./compile-budget.ts";
 import { findFormat } from "./formats.ts";
 import { Keywords, stringsIn } from "./keywords.ts";
 import { isSimple, nodesInPlace, type SchemaNode } from "./node.ts";
-import { type Place, Resources } from "./resources.ts";
+import { type SchemaPlace, Resources } from "./resources.ts";
 import { pointerTo, SchemaError } from "./schema-error.ts";
 import { toCanonicalForm } from "./canonical.ts";
 import { TooMuchWork } from "./work.ts";
@@ -38,7 +38,7 @@ class Compiler {
   /** Keyed by the schema object, so that recursive schemas refer to their own node. */
   readonly #nodes = new Map<object, SchemaNode>();
   /** Schemas still to be compiled. A queue instead of recursion, because references form long chains. */
-  readonly #pending: { readonly place: Place; readonly node: SchemaNode }[] = [];
+  readonly #pending: { readonly place: SchemaPlace; readonly node: SchemaNode }[] = [];
   readonly #pointers = new Map<SchemaNode, string>();
   tracksEvaluated = false;
 
@@ -87,7 +87,7 @@ class Compiler {
     for (const node of this.#pointers.keys()) measure(node, 0);
   }
 
-  #nodeAt(place: Place): SchemaNode {
+  #nodeAt(place: SchemaPlace): SchemaNode {
     const { schema, pointer } = place;
     if (typeof schema === "boolean") return { always: schema, shared: false, isSimple: true };
     if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
@@ -105,7 +105,7 @@ class Compiler {
     return node;
   }
 
-  #fill(node: SchemaNode, { schema, pointer, base }: Place): void {
+  #fill(node: SchemaNode, { schema, pointer, base }: SchemaPlace): void {
     const place = this.#resources.locate(schema, pointer, base);
     const given = new Keywords(place);
     for (const keyword of given.names()) this.#fillKeyword(node, keyword, given);
@@ -225,7 +225,7 @@ class Compiler {
     node.dependentSchemas = schemas;
   }
 
-  #fillReferences(node: SchemaNode, given: Keywords, place: Place): void {
+  #fillReferences(node: SchemaNode, given: Keywords, place: SchemaPlace): void {
     if (given.has("$recursiveRef")) given.refuse("$recursiveRef", "is not supported: use $ref");
     for (const keyword of ["$ref", "$dynamicRef"] as const) {
       if (!given.has(keyword)) continue;

@@ -15,9 +15,9 @@ export { SchemaError } from "./schema-error.ts";
 
 export interface SchemaChecker {
   /** Rejects only if `pause` rejects. */
-  check(value: unknown, options: CheckOptions): Promise<Verdict>;
+  check(value: unknown, options: CheckOptions): Promise<SchemaVerdict>;
   /** The same without pauses, for callers that serve nothing else. */
-  checkAtOnce(value: unknown): Verdict;
+  checkAtOnce(value: unknown): SchemaVerdict;
 }
 
 export interface CheckOptions {
@@ -29,7 +29,7 @@ export interface CheckOptions {
   readonly slice?: number;
 }
 
-export type Verdict =
+export type SchemaVerdict =
   | { readonly valid: true; readonly steps: number }
   /** `problem` says where and why, phrased for a model that will retry. */
   | { readonly valid: false; readonly problem: string; readonly steps: number };
@@ -59,7 +59,7 @@ export function compileSchema(schema: unknown, budget = new CompileBudget()): Sc
   };
 }
 
-function* verdicts(graph: SchemaGraph, value: unknown, work: Work): Sliced<Verdict> {
+function* verdicts(graph: SchemaGraph, value: unknown, work: Work): Sliced<SchemaVerdict> {
   try {
     const found = yield* checkValue(graph, value, work);
     return found === undefined

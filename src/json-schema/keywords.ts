@@ -1,13 +1,13 @@
 /** The keywords of one schema, each read with the type it must have. */
 import { TYPE_NAMES, type TypeName } from "./node.ts";
-import { objectOf, type Place } from "./resources.ts";
+import { objectOf, type SchemaPlace } from "./resources.ts";
 import { pointerTo, SchemaError } from "./schema-error.ts";
 
 export class Keywords {
   readonly #members: Readonly<Record<string, unknown>>;
-  readonly #place: Place;
+  readonly #place: SchemaPlace;
 
-  constructor(place: Place) {
+  constructor(place: SchemaPlace) {
     this.#members = objectOf(place.schema) ?? {};
     this.#place = place;
   }
@@ -32,7 +32,7 @@ export class Keywords {
     throw new SchemaError(this.at(keyword), reason);
   }
 
-  place(schema: unknown, pointer: string): Place {
+  place(schema: unknown, pointer: string): SchemaPlace {
     return { schema, pointer, base: this.#place.base };
   }
 
@@ -95,11 +95,11 @@ export class Keywords {
     });
   }
 
-  schema(keyword: string): Place {
+  schema(keyword: string): SchemaPlace {
     return this.place(this.#members[keyword], this.at(keyword));
   }
 
-  schemas(keyword: string): readonly Place[] {
+  schemas(keyword: string): readonly SchemaPlace[] {
     const list = this.list(keyword);
     // An empty `anyOf` or `oneOf` can never be satisfied; an empty `allOf` always is.
     if (list.length === 0 && (keyword === "anyOf" || keyword === "oneOf")) {
@@ -109,7 +109,7 @@ export class Keywords {
     return list.map((each, index) => this.place(each, `${at}/${index}`));
   }
 
-  schemasByKey(keyword: string): readonly (readonly [string, Place])[] {
+  schemasByKey(keyword: string): readonly (readonly [string, SchemaPlace])[] {
     const at = this.at(keyword);
     return Object.entries(this.object(keyword)).map(([key, each]) => [
       key,

@@ -7,7 +7,7 @@ import type { CompileBudget } from "./compile-budget.ts";
 import { pointerTo, quote, SchemaError } from "./schema-error.ts";
 
 /** A location in the document that is used as a schema. */
-export interface Place {
+export interface SchemaPlace {
   readonly schema: unknown;
   readonly pointer: string;
   /** The base URI for relative references. */
@@ -51,11 +51,11 @@ const NO_BASE = "schema:/";
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
 
 export class Resources {
-  readonly #byUri = new Map<string, Place>();
+  readonly #byUri = new Map<string, SchemaPlace>();
   readonly #dynamic = new Map<string, number>();
-  readonly #places = new Map<object, Place>();
+  readonly #places = new Map<object, SchemaPlace>();
   readonly #budget: CompileBudget;
-  readonly root: Place;
+  readonly root: SchemaPlace;
 
   constructor(schema: unknown, budget: CompileBudget) {
     this.#budget = budget;
@@ -65,7 +65,7 @@ export class Resources {
   }
 
   /** Resolves a `$ref` or `$dynamicRef` in `from`. Throws a {@link SchemaError}. */
-  resolve(from: Place, keyword: "$ref" | "$dynamicRef"): Place {
+  resolve(from: SchemaPlace, keyword: "$ref" | "$dynamicRef"): SchemaPlace {
     const at = pointerTo(from.pointer, keyword);
     const reference = objectOf(from.schema)?.[keyword];
     if (typeof reference !== "string") throw new SchemaError(at, "must be a string");
@@ -95,7 +95,7 @@ export class Resources {
   }
 
   /** A subschema, with the base URI that its own `$id` may set. */
-  locate(schema: unknown, pointer: string, base: string): Place {
+  locate(schema: unknown, pointer: string, base: string): SchemaPlace {
     const members = objectOf(schema);
     const known = members && this.#places.get(members);
     return known ?? { schema, pointer, base: identify(schema, base, pointer) };
@@ -106,7 +106,7 @@ export class Resources {
     const members = objectOf(schema);
     if (!members) return;
     const inner = identify(schema, base, pointer);
-    const place: Place = { schema, pointer, base: inner };
+    const place: SchemaPlace = { schema, pointer, base: inner };
     this.#places.set(members, place);
     if (members["$id"] !== undefined) this.#register(inner, place, pointerTo(pointer, "$id"));
     for (const keyword of ["$anchor", "$dynamicAnchor"]) {
@@ -135,7 +135,7 @@ export class Resources {
     }
   }
 
-  #register(uri: string, place: Place, at: string): void {
+  #register(uri: string, place: SchemaPlace, at: string): void {
     const known = this.#byUri.get(uri);
     if (known && known.schema !== place.schema) {
       throw new SchemaError(at, "names two different schemas");
@@ -183,8 +183,11 @@ function split(uri: string): readonly string[] {
 }
 
 /** A pointer may lead to any existing value. */
-function followPointer({ schema, pointer, base }: Place, path: string): Place | undefined {
-  let place: Place = { schema, pointer, base };
+function followPointer(
+  { schema, pointer, base }: SchemaPlace,
+  path: string,
+): SchemaPlace | undefined {
+  let place: SchemaPlace = { schema, pointer, base };
   for (const token of path.slice(1).split("/")) {
     const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
     const value = place.schema;

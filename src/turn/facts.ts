@@ -1,6 +1,6 @@
 /** The facts of a turn, for listeners: the recorder and traces. They are made only if `runTurn` is given a listener. */
 import type {
-  Attempt,
+  AttemptFact,
   Capabilities,
   CompletionRequest,
   EngineEvent,
@@ -24,7 +24,7 @@ export type TurnFact =
   | { readonly type: "decided"; readonly decision: Decision; readonly outcome: Outcome }
   | { readonly type: "called"; readonly stage: Stage; readonly request: CompletionRequest }
   /** A pool asks one of its backends. */
-  | Attempt
+  | AttemptFact
   /** What the engine has sent, before it is parsed. */
   | EngineEvent
   | { readonly type: "call-failed"; readonly error: unknown }

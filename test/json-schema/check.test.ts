@@ -3,7 +3,7 @@ import {
   type CheckOptions,
   CompileBudget,
   compileSchema,
-  type Verdict,
+  type SchemaVerdict,
 } from "../../src/json-schema/index.ts";
 import { checkOnce } from "./support.ts";
 
@@ -17,7 +17,7 @@ async function checkSliced(
   schema: unknown,
   value: unknown,
   options: Omit<CheckOptions, "pause"> = {},
-): Promise<Verdict & { readonly pauses: number }> {
+): Promise<SchemaVerdict & { readonly pauses: number }> {
   let pauses = 0;
   const pause = async () => void pauses++;
   const verdict = await compileSchema(schema).check(value, { pause, ...options });

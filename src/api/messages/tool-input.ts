@@ -29,7 +29,7 @@ export function createToolInput(): ToolInput {
  * - `scalar`: inside a number or a word
  * - `after`: after a value
  */
-type Place =
+type ReadState =
   | "start"
   | "first"
   | "next"
@@ -49,7 +49,7 @@ const SCALAR_CHARACTER = /[-+.\w]/;
 const MAX_SCALAR = 1_000;
 
 class ToolInputReader implements ToolInput {
-  #place: Place = "start";
+  #state: ReadState = "start";
   /** Closing brackets of the open objects and arrays, innermost last. */
   readonly #closers: ("}" | "]")[] = [];
   /** Text held back until a value follows. */
@@ -61,9 +61,9 @@ class ToolInputReader implements ToolInput {
   push(args: string): string {
     let out = "";
     for (let at = 0; at < args.length; at++) {
-      if (this.#place === "end") break;
+      if (this.#state === "end") break;
       // Fast path: most characters are inside strings and need no escape.
-      if (this.#place === "value-string" && !this.#string.isInEscape) {
+      if (this.#state === "value-string" && !this.#string.isInEscape) {
         const from = at;
         while (at < args.length && isPlain(args.charCodeAt(at))) at++;
         out += args.slice(from, at);
@@ -78,13 +78,13 @@ class ToolInputReader implements ToolInput {
   end(): string {
     if (!this.#hasWritten) return "";
     const rest = this.#isCompleteScalar() ? this.#release(this.#scalar) : "";
-    const quote = this.#place === "value-string" ? '"' : "";
-    this.#place = "end";
+    const quote = this.#state === "value-string" ? '"' : "";
+    this.#state = "end";
     return rest + quote + this.#closers.toReversed().join("");
   }
 
   #read(character: string): string {
-    switch (this.#place) {
+    switch (this.#state) {
       case "key":
         return this.#readKey(character);
       case "value-string":
@@ -97,8 +97,8 @@ class ToolInputReader implements ToolInput {
   }
 
   #readStructure(character: string): string {
-    const place = this.#place;
-    switch (place) {
+    const state = this.#state;
+    switch (state) {
       case "start":
         return character === "{" ? this.#open(character) : this.#stop();
       case "first":
@@ -108,7 +108,7 @@ class ToolInputReader implements ToolInput {
       case "colon":
         if (character !== ":") return this.#stop();
         this.#heldBack += ":";
-        this.#place = "value";
+        this.#state = "value";
         return "";
       case "value":
         return this.#beginValue(character);
@@ -116,7 +116,7 @@ class ToolInputReader implements ToolInput {
         if (character === this.#closers.at(-1)) return this.#close();
         if (character !== ",") return this.#stop();
         this.#heldBack = ",";
-        this.#place = "next";
+        this.#state = "next";
         return "";
       case "end":
       case "key":
@@ -124,7 +124,7 @@ class ToolInputReader implements ToolInput {
       case "scalar":
         return "";
       default:
-        return place satisfies never;
+        return state satisfies never;
     }
   }
 
@@ -135,7 +135,7 @@ class ToolInputReader implements ToolInput {
   #beginKey(character: string): string {
     if (character !== '"') return this.#stop();
     this.#heldBack += '"';
-    this.#place = "key";
+    this.#state = "key";
     return "";
   }
 
@@ -143,26 +143,26 @@ class ToolInputReader implements ToolInput {
     this.#heldBack += this.#string.endBrokenEscape(character);
     const isEnd = !this.#string.isInEscape && character === '"';
     this.#heldBack += isEnd ? '"' : this.#string.push(character);
-    if (isEnd) this.#place = "colon";
+    if (isEnd) this.#state = "colon";
     return "";
   }
 
   #beginValue(character: string): string {
     if (character === "{" || character === "[") return this.#open(character);
     if (character === '"') {
-      this.#place = "value-string";
+      this.#state = "value-string";
       return this.#release('"');
     }
     if (!SCALAR_CHARACTER.test(character)) return this.#stop();
     this.#scalar = character;
-    this.#place = "scalar";
+    this.#state = "scalar";
     return "";
   }
 
   #readString(character: string): string {
     const broken = this.#string.endBrokenEscape(character);
     if (this.#string.isInEscape || character !== '"') return broken + this.#string.push(character);
-    this.#place = "after";
+    this.#state = "after";
     return `${broken}"`;
   }
 
@@ -174,30 +174,30 @@ class ToolInputReader implements ToolInput {
     if (!this.#isCompleteScalar()) return this.#stop();
     const written = this.#release(this.#scalar);
     this.#scalar = "";
-    this.#place = "after";
+    this.#state = "after";
     return written + (isSpace(character) ? "" : this.#readStructure(character));
   }
 
   #isCompleteScalar(): boolean {
-    return this.#place === "scalar" && SCALAR.test(this.#scalar);
+    return this.#state === "scalar" && SCALAR.test(this.#scalar);
   }
 
   #open(bracket: "{" | "["): string {
     if (this.#closers.length >= MAX_DEPTH) return this.#stop();
     this.#closers.push(bracket === "{" ? "}" : "]");
-    this.#place = "first";
+    this.#state = "first";
     return this.#release(bracket);
   }
 
   #close(): string {
     const closer = this.#closers.pop() ?? "";
-    this.#place = this.#closers.length === 0 ? "end" : "after";
+    this.#state = this.#closers.length === 0 ? "end" : "after";
     return closer;
   }
 
   /** Ignores all further input, because it is not JSON. */
   #stop(): string {
-    this.#place = "end";
+    this.#state = "end";
     return "";
   }
 

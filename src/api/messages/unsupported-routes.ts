@@ -3,17 +3,17 @@
  */
 import { Hono } from "hono";
 import type { ApiEnv } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { noSuchPath } from "../errors.ts";
 
 export function unsupportedRoutes(): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, name] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw notFound(`This gateway does not support ${name}.`);
+      throw noSuchPath(`This gateway does not support ${name}.`);
     });
   }
   routes.all("/v1/*", () => {
-    throw notFound(
+    throw noSuchPath(
       "The path contains /v1 twice. Anthropic's clients append /v1 themselves: configure the base URL without it.",
     );
   });
@@ -25,11 +25,3 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   "/messages/batches/*": "message batches",
   "/complete": "text completions",
 };
-
-function notFound(message: string): RequestError {
-  return new RequestError(message, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "not_found",
-  });
-}

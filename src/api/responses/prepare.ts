@@ -2,7 +2,7 @@
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Model, Models } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { ReadBody } from "../request/body-memory.ts";
 import { readRequest } from "../request/parse-request.ts";
@@ -139,10 +139,6 @@ function refuseUnsupported(request: ResponsesRequest): void {
   if (request.background && request.store === false) {
     throw refusal("background", "background responses must be stored");
   }
-}
-
-function refusal(param: string, problem: string): RequestError {
-  return new RequestError(`${param}: ${problem}`, { param });
 }
 
 /** Loads the conversation. Refuses what could not be stored, if the response is to be stored. */

@@ -25,7 +25,8 @@ import { contentText } from "./content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
-import { refusal, type Unsupported } from "./unsupported.ts";
+import { type Unsupported } from "./unsupported.ts";
+import { refusal } from "../errors.ts";
 
 export interface HistoryOptions {
   readonly unsupported: Unsupported;

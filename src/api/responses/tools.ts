@@ -80,7 +80,7 @@ export function readTools(
     targets.set(key, { kind, ...(namespace && { namespace: namespace.name }), name });
   }
 
-  function read(tool: Tool, at: Place, namespace?: Namespace): void {
+  function read(tool: Tool, at: ToolPlace, namespace?: Namespace): void {
     switch (tool.type) {
       case "function": {
         const param = `${at.param}.parameters`;
@@ -148,17 +148,17 @@ export function toTarget(targets: CallTargets, name: string): CallTarget {
 export const TOOL_SEARCH = "tool_search";
 
 /** The position of a tool: its field, and its path in the ordered JSON. */
-interface Place {
+interface ToolPlace {
   readonly param: string;
   readonly ordered: readonly (string | number)[] | undefined;
 }
 
 /** Servers are listed before the history is read, so that items of it cannot add one. */
-function isLaterServer({ kind }: { readonly kind: string }, { ordered }: Place): boolean {
+function isLaterServer({ kind }: { readonly kind: string }, { ordered }: ToolPlace): boolean {
   return kind === "mcp" && ordered === undefined;
 }
 
-function inside({ param, ordered }: Place, index: number): Place {
+function inside({ param, ordered }: ToolPlace, index: number): ToolPlace {
   return {
     param: `${param}.tools[${index}]`,
     ordered: ordered && [...ordered, "tools", index],

@@ -13,7 +13,7 @@ import {
 import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
 import { createMcpTool } from "../../tools/mcp/tool.ts";
 import { type McpToolbox, ServerRefused } from "../../tools/toolbox.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "./hosted-tools.ts";
@@ -54,7 +54,7 @@ const MAX_SERVERS = 16;
 
 /**
  * Lists the servers whose tools are not known yet. A failing server is reported in its listing, and the request
- * continues without it. Throws a {@link RequestError} for a server that is not allowed, and for an invalid declaration.
+ * continues without it. Throws a `RequestError` for a server that is not allowed, and for an invalid declaration.
  */
 export async function openServers(
   declarations: readonly Declaration[],
@@ -217,8 +217,4 @@ async function openServer(
 
 function toImageReader(media: RequestMedia | undefined): ReadImage | undefined {
   return media && ((image, signal) => media.readImage(image, signal));
-}
-
-function refusal(param: string, problem: string): RequestError {
-  return new RequestError(`${param}: ${problem}`, { param });
 }

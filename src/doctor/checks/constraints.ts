@@ -14,6 +14,7 @@ import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
 import { conversation, FINAL, type Part } from "../prompts.ts";
 import { turnOf } from "../turns.ts";
+import { parseJson } from "../../engines/untyped-json.ts";
 
 type ConstraintType = Constraint["type"];
 
@@ -58,7 +59,7 @@ const SAMPLES: Readonly<
   "json-object": {
     constraint: { type: "json-object" },
     opened: JSON_FINAL,
-    holds: (text) => text.trimStart().startsWith("{") && parse(text) !== undefined,
+    holds: (text) => text.trimStart().startsWith("{") && parseJson(text) !== undefined,
   },
   choice: {
     constraint: { type: "choice", options: OPTIONS },
@@ -241,16 +242,8 @@ function toChange({ kind }: Examination, hasLooped = false): string {
 }
 
 async function satisfies(text: string): Promise<boolean> {
-  const value = parse(text);
+  const value = parseJson(text);
   return value !== undefined && (await CHECKER.check(value, { pause: yieldToEventLoop })).valid;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Strings that other models' templates and agents' prompts use as stop strings. */

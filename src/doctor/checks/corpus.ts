@@ -25,7 +25,7 @@ const TURNS: Check = {
   async run(examination, signal) {
     const { turns } = examination;
     if (turns === 0) return notApplicable("No turns were asked for (--turns).");
-    const outcomes: Outcome[] = [];
+    const outcomes: CaseOutcome[] = [];
     for (let at = 0; at < turns; at += AT_ONCE) {
       const batch = Array.from({ length: Math.min(AT_ONCE, turns - at) }, (_, index) =>
         runOne(examination, at + index, signal),
@@ -37,7 +37,7 @@ const TURNS: Check = {
   },
 };
 
-interface Outcome {
+interface CaseOutcome {
   readonly repairs: ReadonlyMap<string, number>;
   /** Why it failed. */
   readonly failure?: string;
@@ -47,7 +47,7 @@ async function runOne(
   examination: Examination,
   index: number,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<CaseOutcome> {
   const { engine, contextLength } = examination;
   let calls = 0;
   const events = runTurn(
@@ -71,14 +71,14 @@ async function runOne(
   }
 }
 
-function toOutcome({ end }: FinishedTurn): Outcome {
+function toOutcome({ end }: FinishedTurn): CaseOutcome {
   return {
     repairs: end.recoveries,
     ...(end.failure !== undefined && { failure: printable(end.failure.message, 120) }),
   };
 }
 
-function judge(outcomes: readonly Outcome[]): Finding {
+function judge(outcomes: readonly CaseOutcome[]): Finding {
   const total = outcomes.length;
   const failures = outcomes.flatMap(({ failure }) => failure ?? []);
   const malformed = outcomes.filter(({ repairs }) => repairs.size > 0).length;

@@ -1,10 +1,10 @@
 /** A backend: one configured engine and its health. */
-import { Breaker, type BreakerOptions, type Outcome } from "./breaker.ts";
+import { Breaker, type BreakerOptions, type Evidence } from "./breaker.ts";
 import type { Clock } from "../clock.ts";
 import { type BackendCounts, createBackendCounts } from "./counts.ts";
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
-import { describeKind, judge } from "./judge.ts";
+import { describeKind, classifyError } from "./error-class.ts";
 import type { Source } from "./outcomes.ts";
 import { type Timeout, withTimeout } from "../with-timeout.ts";
 
@@ -209,11 +209,11 @@ export class Backend {
     this.#inFlight += 1;
     this.#unbegun.add(controller);
     let ended = false;
-    const end = (outcome: Outcome): void => {
+    const end = (evidence: Evidence): void => {
       ended = true;
       this.#inFlight -= 1;
       this.#unbegun.delete(controller);
-      this.#breaker.end(this.#clock.now(), passage, outcome, source);
+      this.#breaker.end(this.#clock.now(), passage, evidence, source);
     };
     return {
       signal: controller.signal,
@@ -228,8 +228,8 @@ export class Backend {
       fail: (error, counts) => {
         if (ended) return;
         this.#counts.failed += 1;
-        const outcome = this.#toOutcome(error, !this.#unbegun.has(controller));
-        end(counts ? outcome : "unclear");
+        const evidence = this.#toEvidence(error, !this.#unbegun.has(controller));
+        end(counts ? evidence : "unclear");
       },
       end: () => {
         if (ended) return;
@@ -318,9 +318,9 @@ export class Backend {
     }
   }
 
-  #toOutcome(error: unknown, began: boolean): Outcome {
-    const verdict = judge(error, began);
-    switch (verdict) {
+  #toEvidence(error: unknown, began: boolean): Evidence {
+    const errorClass = classifyError(error, began);
+    switch (errorClass) {
       case "refusal":
         // The request was at fault; the backend answered.
         this.#hear();
@@ -335,9 +335,9 @@ export class Backend {
       case "unreached":
       case "failed":
         this.#noteFailure(error);
-        return verdict;
+        return errorClass;
       default:
-        return verdict satisfies never;
+        return errorClass satisfies never;
     }
   }
 }

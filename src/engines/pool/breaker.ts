@@ -32,7 +32,7 @@ export interface Passage {
 }
 
 /** The end of a request, as evidence about the backend. */
-export type Outcome =
+export type Evidence =
   | "served"
   /** The backend could not be reached, or never began to answer. */
   | "unreached"
@@ -113,11 +113,11 @@ export class Breaker {
     }
   }
 
-  end(now: number, passage: Passage, outcome: Outcome, source: Source): void {
+  end(now: number, passage: Passage, evidence: Evidence, source: Source): void {
     const wasTrial = this.#endTrial(passage);
-    if (this.#openUntil === undefined) return this.#count(now, outcome, source);
+    if (this.#openUntil === undefined) return this.#count(now, evidence, source);
     // Requests that were in flight when it opened are no new evidence.
-    if (!wasTrial || outcome === "served" || outcome === "unclear") return;
+    if (!wasTrial || evidence === "served" || evidence === "unclear") return;
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#options.maxPauseMs);
     this.#open(now);
   }
@@ -136,8 +136,8 @@ export class Breaker {
     if (this.#openUntil !== undefined) this.#openUntil = Math.min(this.#openUntil, now);
   }
 
-  #count(now: number, outcome: Outcome, source: Source): void {
-    switch (outcome) {
+  #count(now: number, evidence: Evidence, source: Source): void {
+    switch (evidence) {
       case "unreached":
         this.#failuresInRow += 1;
         if (this.#failuresInRow >= this.#options.failures) this.#openIfAllowed(now);
@@ -145,7 +145,7 @@ export class Breaker {
       case "served":
       case "failed": {
         this.#failuresInRow = 0;
-        const failed = outcome === "failed";
+        const failed = evidence === "failed";
         this.#outcomes.add(now, failed, source);
         if (failed && this.#outcomes.areBad(now)) this.#openIfAllowed(now);
         return;
@@ -153,7 +153,7 @@ export class Breaker {
       case "unclear":
         return;
       default:
-        outcome satisfies never;
+        evidence satisfies never;
     }
   }
 

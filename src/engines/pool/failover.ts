@@ -13,7 +13,7 @@ import { EngineError } from "../engine-error.ts";
 import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { Backend } from "./backend.ts";
-import { judge, type Verdict } from "./judge.ts";
+import { classifyError, type ErrorClass } from "./error-class.ts";
 import { ReadAhead } from "./read-ahead.ts";
 import type { ReleaseRetry, RetryBudget } from "./retry-budget.ts";
 
@@ -119,7 +119,7 @@ class Completion {
       });
       return undefined;
     } catch (error) {
-      return ahead.isStopped ? undefined : this.#judge(place, error, sampled);
+      return ahead.isStopped ? undefined : this.#classifyError(place, error, sampled);
     } finally {
       place.release();
       await ahead.end().finally(() => this.#signal.removeEventListener("abort", onAbort));
@@ -158,28 +158,28 @@ class Completion {
   }
 
   /** Returns a failure that may be retried and throws any other. */
-  #judge({ backend, attempt }: Place, error: unknown, sampled: boolean): Failed {
+  #classifyError({ backend, attempt }: Place, error: unknown, sampled: boolean): Failed {
     if (this.#signal.aborted) throw error;
     // The engine may only report that it was aborted.
     const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     if (failure instanceof EngineError) failure.backend ??= backend.id;
-    const verdict = judge(failure, sampled);
-    const speaks = verdict === "unreached" || verdict === "failed";
+    const errorClass = classifyError(failure, sampled);
+    const speaks = errorClass === "unreached" || errorClass === "failed";
     attempt.fail(failure, !(speaks && this.#hasSpoken));
     this.#hasSpoken ||= speaks;
     this.#onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
-    if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
-    return { error: failure, isBudgeted: isAnswered(failure, verdict) };
+    if (sampled || !this.#mayRetry(backend, failure, errorClass)) throw failure;
+    return { error: failure, isBudgeted: isAnswered(failure, errorClass) };
   }
 
-  #mayRetry(backend: Backend, failure: unknown, verdict: Verdict): boolean {
+  #mayRetry(backend: Backend, failure: unknown, errorClass: ErrorClass): boolean {
     if (isUnreached(failure)) {
       this.#unreached += 1;
       if (this.#unreached > MAX_UNREACHED) return false;
       return this.#goElsewhere(backend, (other) => !other.isDown) || this.#tryAgain(failure);
     }
     if (this.#attempts - this.#unreached >= this.#deps.maxAttempts) return false;
-    switch (verdict) {
+    switch (errorClass) {
       case "refusal":
         return false;
       case "busy":
@@ -187,12 +187,12 @@ class Completion {
         return this.#goElsewhere(backend, (other) => !other.isDown);
       case "misconfigured":
       case "failed":
-        if (!isAnswered(failure, verdict)) {
+        if (!isAnswered(failure, errorClass)) {
           return this.#goElsewhere(backend, (other) => !other.isDown);
         }
         return !this.#isBudgeted && this.#goElsewhere(backend, (other) => other.isAdmitting);
       default:
-        return verdict satisfies never;
+        return errorClass satisfies never;
     }
   }
 
@@ -213,9 +213,9 @@ class Completion {
 }
 
 /** The backend answered with an error, which the request may have caused. A stream cut before its first token is not one. */
-function isAnswered(failure: unknown, verdict: Verdict): boolean {
+function isAnswered(failure: unknown, errorClass: ErrorClass): boolean {
   if (failure instanceof EngineError && failure.kind === "closed") return false;
-  return verdict === "misconfigured" || verdict === "failed";
+  return errorClass === "misconfigured" || errorClass === "failed";
 }
 
 /** The request did not reach the backend, or the backend went down before its first token. */

@@ -17,14 +17,14 @@ const MIN_SOURCES = 2;
 /** Bounds memory and the cost of a verdict at high request rates. */
 const MAX_OUTCOMES = 256;
 
-interface Outcome {
+interface RequestOutcome {
   readonly at: number;
   readonly failed: boolean;
   readonly source: Source;
 }
 
 export class Outcomes {
-  #latest: Outcome[] = [];
+  #latest: RequestOutcome[] = [];
 
   add(now: number, failed: boolean, source: Source): void {
     this.#latest.push({ at: now, failed, source });
@@ -54,7 +54,7 @@ export class Outcomes {
   }
 }
 
-function countFailed(outcomes: readonly Outcome[]): number {
+function countFailed(outcomes: readonly RequestOutcome[]): number {
   return outcomes.filter(({ failed }) => failed).length;
 }
 

@@ -4,7 +4,7 @@ import { toPresets } from "../../config/presets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { BackendState } from "../../engines/pool/backend.ts";
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
-import { describeKind } from "../../engines/pool/judge.ts";
+import { describeKind } from "../../engines/pool/error-class.ts";
 import type { Model, Models, ModelStatus } from "../../models/models.ts";
 import type { Log } from "../../telemetry/log.ts";
 

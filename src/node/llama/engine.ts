@@ -20,6 +20,7 @@ import {
   type LoadedModel,
   type ModelSequence,
 } from "./model.ts";
+import { unlessAborted } from "../../streams/unless-aborted.ts";
 
 export interface NativeLlama extends Engine {
   /** Frees the model's memory, or stops loading it. In-flight and later completions fail. */
@@ -243,22 +244,4 @@ async function beginGrammar(
 function toServerError(error: unknown): EngineError {
   const why = error instanceof Error ? error.message : String(error);
   return new EngineError("server-error", `llama.cpp failed: ${why}`, { cause: error });
-}
-
-/**
- * Stops waiting when the signal is aborted. The load continues, as other requests share it.
- *
- * @param toError what to reject with instead of the signal's reason.
- */
-function unlessAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-  toError: (reason: unknown) => unknown = (reason) => reason,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(toError(signal.reason));
-    if (signal.aborted) leave();
-    signal.addEventListener("abort", leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }

@@ -24,6 +24,7 @@ import { executionError } from "../../tools/builtin-tool.ts";
 import { describeFailure, reasonOf } from "./failure.ts";
 import { limitedFetch, type McpFetch } from "./http-fetch.ts";
 import { StdioTransport } from "./stdio-transport.ts";
+import { unlessAborted } from "../../streams/unless-aborted.ts";
 
 export type McpTarget =
   | {
@@ -304,14 +305,4 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The operation continues for other callers that wait for it. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -4,7 +4,7 @@
  */
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
 import type { Interpreter } from "./interpreter.ts";
-import { type Place, Processes, type ProcessesOptions } from "./processes.ts";
+import { type SessionPlace, Processes, type ProcessesOptions } from "./processes.ts";
 import { SessionQueue } from "./session-queue.ts";
 
 export interface InterpreterPoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
@@ -105,7 +105,7 @@ class Interpreters implements InterpreterPool {
   }
 
   /** Undefined: the tenant or the pool has reached its limit. */
-  #reserve(tenant: string): Place | undefined {
+  #reserve(tenant: string): SessionPlace | undefined {
     if (this.#isClosed) throw new PythonUnavailable(STOPPED);
     if (this.#countOf(tenant) >= this.#options.maxPerTenant) return undefined;
     const place = this.#processes.reserve();
@@ -113,13 +113,13 @@ class Interpreters implements InterpreterPool {
     return place;
   }
 
-  #wait(tenant: string, signal: AbortSignal): Promise<Place> {
+  #wait(tenant: string, signal: AbortSignal): Promise<SessionPlace> {
     const place = this.#queue.wait(tenant, signal);
     this.#makeRoom();
     return place;
   }
 
-  async #fill(tenant: string, place: Place): Promise<Interpreter> {
+  async #fill(tenant: string, place: SessionPlace): Promise<Interpreter> {
     try {
       return await this.#processes.fill(place);
     } catch {

@@ -16,7 +16,7 @@ export interface ProcessesOptions {
 }
 
 /** Capacity for one more session. */
-export interface Place {
+export interface SessionPlace {
   /** Absent: one must be started. */
   readonly interpreter: Interpreter | undefined;
 }
@@ -40,7 +40,7 @@ export class Processes {
   }
 
   /** Undefined: the limit is reached. */
-  reserve(): Place | undefined {
+  reserve(): SessionPlace | undefined {
     const interpreter = this.#takeWarm();
     if (interpreter !== undefined) return { interpreter };
     if (this.#count >= this.#options.max) return undefined;
@@ -49,7 +49,7 @@ export class Processes {
   }
 
   /** The interpreter of a reserved place. Rejects if it does not start; the place is then given up. */
-  async fill({ interpreter }: Place): Promise<Interpreter> {
+  async fill({ interpreter }: SessionPlace): Promise<Interpreter> {
     return interpreter ?? this.#start();
   }
 

@@ -1,10 +1,10 @@
 /** Sessions that wait for an interpreter, in the order in which their tenants are served. */
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
-import type { Place } from "./processes.ts";
+import type { SessionPlace } from "./processes.ts";
 
 interface Waiter {
   readonly tenant: string;
-  grant(place: Place): void;
+  grant(place: SessionPlace): void;
   refuse(error: unknown): void;
 }
 
@@ -35,7 +35,7 @@ export class SessionQueue {
   }
 
   /** Rejects after the maximum wait. @throws PythonUnavailable if too many sessions of the tenant wait. */
-  wait(tenant: string, signal: AbortSignal): Promise<Place> {
+  wait(tenant: string, signal: AbortSignal): Promise<SessionPlace> {
     if (this.countOf(tenant) >= MAX_WAITING) throw new PythonUnavailable(BUSY);
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -62,7 +62,7 @@ export class SessionQueue {
   }
 
   /** Admits the tenant's first session, and moves the tenant behind the others. */
-  grantFirst(tenant: string, place: Place): void {
+  grantFirst(tenant: string, place: SessionPlace): void {
     this.#waiting.find((each) => each.tenant === tenant)?.grant(place);
     const others = this.#waiting.filter((each) => each.tenant !== tenant);
     this.#waiting = [...others, ...this.#waiting.filter((each) => each.tenant === tenant)];

@@ -5,9 +5,12 @@ import { createPause, type Pause } from "../../streams/slices.ts";
 export const SLICE = 1024;
 
 /** Yields where another slice should begin. */
-export type Sliced<T> = Generator<void, T, void>;
+export type RecordSlices<T> = Generator<void, T, void>;
 
-export async function runSliced<T>(steps: Sliced<T>, pause: Pause = createPause()): Promise<T> {
+export async function runSliced<T>(
+  steps: RecordSlices<T>,
+  pause: Pause = createPause(),
+): Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -15,7 +18,7 @@ export async function runSliced<T>(steps: Sliced<T>, pause: Pause = createPause(
   }
 }
 
-export function* mapSliced<T, U>(items: readonly T[], map: (item: T) => U): Sliced<U[]> {
+export function* mapSliced<T, U>(items: readonly T[], map: (item: T) => U): RecordSlices<U[]> {
   const mapped: U[] = [];
   for (const item of items) {
     mapped.push(map(item));

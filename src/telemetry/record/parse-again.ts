@@ -10,7 +10,7 @@ import { oneByOne } from "../../turn/reading/token-units.ts";
 import { createTurnParser, type TurnParser } from "../../turn/reading/turn-parser.ts";
 import type { ReadLog } from "./read-log.ts";
 import type { ParserNote, TurnRecording } from "./recording.ts";
-import { SLICE, type Sliced } from "./build-slices.ts";
+import { SLICE, type RecordSlices } from "./build-slices.ts";
 
 export interface ParsedPart {
   readonly kind: PartKind;
@@ -66,7 +66,7 @@ export class ParsedAgain {
   }
 
   /** Parses what is new since the last call, which must have ended. */
-  *advance(): Sliced<void> {
+  *advance(): RecordSlices<void> {
     const { parser: notes, rendered } = this.#recording;
     if (rendered === undefined) return;
     const pass = (this.#pass ??= new ParserPass(rendered.parsing));

@@ -6,13 +6,13 @@ import { toErrorText } from "./error-text.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
-import { mapSliced, type Sliced } from "./build-slices.ts";
+import { mapSliced, type RecordSlices } from "./build-slices.ts";
 
 /** The calls from an index on; reads of the first of these from a position on. */
 export function* toCalls(
   { calls, rendered }: TurnRecording,
   since: { readonly call: number; readonly read: number },
-): Sliced<RecordedCall[]> {
+): RecordSlices<RecordedCall[]> {
   const recorded: RecordedCall[] = [];
   let before: readonly TokenId[] = rendered?.prompt.ids ?? [];
   let written: readonly TokenId[] = [];

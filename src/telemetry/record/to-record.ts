@@ -6,7 +6,8 @@ import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Decision } from "../../turn/steering/decision.ts";
-import type { Steering } from "../../turn/steering/settings.ts";
+import { DEFAULT_STEERING, type Steering } from "../../turn/steering/settings.ts";
+import { headerOf } from "./recorded-header.ts";
 import { type PutBack, putBackOf } from "../../turn/sampled/put-back.ts";
 import { toErrorText } from "./error-text.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
@@ -23,7 +24,7 @@ import {
   type TurnRecord,
 } from "./schema.ts";
 import type { RecordPosition } from "./seen-record.ts";
-import type { Sliced } from "./build-slices.ts";
+import type { RecordSlices } from "./build-slices.ts";
 
 /**
  * The record of a turn so far.
@@ -36,7 +37,7 @@ export function* toRecord(
   input: RecordInput,
   parsed: ParsedAgain | undefined,
   since: RecordPosition,
-): Sliced<TurnRecord> {
+): RecordSlices<TurnRecord> {
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
   const isNew = rendered !== undefined && !since.prompt;
@@ -188,28 +189,11 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
 }
 
 /** Its own fields only: the object can be that of all settings, keys included. */
-function toSteering({
-  answerReserve,
-  repetitionGuard,
-  sampleMoreCalls,
-  refuseUnofferedTools,
-  openMissingAnswer,
-  continueAnnouncedCalls,
-  singleCallConstraint,
-  allowHiddenMarkers,
-  defaultMaxOutputTokens,
-}: Steering): Record<string, number | boolean> {
-  return {
-    answerReserve,
-    repetitionGuard,
-    sampleMoreCalls,
-    refuseUnofferedTools,
-    openMissingAnswer,
-    continueAnnouncedCalls,
-    singleCallConstraint,
-    allowHiddenMarkers,
-    defaultMaxOutputTokens,
-  } satisfies Steering;
+function toSteering(steering: Steering): Record<string, number | boolean> {
+  const given = new Map<string, number | boolean>(Object.entries(steering));
+  return Object.fromEntries(
+    Object.entries(DEFAULT_STEERING).map(([name, value]) => [name, given.get(name) ?? value]),
+  );
 }
 
 function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMessage[] {
@@ -228,14 +212,8 @@ function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMes
   return messages.map((message, index) => {
     const text = bodyText(message, hasFunctions);
     const finishedBy = dropped.get(index);
-    const { role, name, recipient, channel, contentType, order } = message;
     return {
-      role,
-      ...(name !== undefined && { name }),
-      ...(recipient !== undefined && { recipient }),
-      ...(channel !== undefined && { channel }),
-      ...(contentType !== undefined && { contentType }),
-      ...(order !== undefined && { order }),
+      ...headerOf(message),
       ...toWritten(putBackOf(message)),
       text,
       tokens: lengths.get(message) ?? o200kHarmony().encode(text).length,

@@ -11,6 +11,7 @@ import type {
   CitedSource,
 } from "../../tools/builtin-tool.ts";
 import type { Turn, TurnBuiltins } from "../turn.ts";
+import { unlessAborted } from "../../streams/unless-aborted.ts";
 
 export interface BuiltinRuns {
   /** The tool that a call is for. Undefined: none. */
@@ -75,6 +76,7 @@ class TurnRuns implements BuiltinRuns {
     if (counted === "open") this.opens++;
     this.#startClock();
     try {
+      // A tool may be slow to react to the signal: the turn does not wait for it.
       const result = await unlessAborted(this.#call(tool, call), this.#limit.signal);
       return { type: "result", result };
     } catch {
@@ -157,14 +159,3 @@ const MAX_STATE_LENGTH = 1_048_576;
 const OUT_OF_TIME = "Error: the time for tool calls is over. Answer now.";
 /** The reason may contain addresses or keys, so only the operator sees it. */
 const FAILED = "Error: the tool failed.";
-
-/** A tool may be slow to react to the signal: the turn does not wait for it. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error("aborted", { cause: signal.reason }));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-    const settle = (): void => signal.removeEventListener("abort", abort);
-    work.then(resolve, reject).finally(settle);
-  });
-}

@@ -4,7 +4,7 @@
  */
 import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import { textUnit } from "./token-units.ts";
+import { type TextTokens, textUnit } from "./token-units.ts";
 
 /** Longest period to detect, in tokens. */
 const MAX_PERIOD = 64;
@@ -15,8 +15,6 @@ const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
 /** Units are forgotten every so many checks: to move the others at each check costs more than the comparison. */
 const CHECKS_KEPT = 4;
-
-type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
 export interface RepetitionGuard {
   push(tokens: EngineTokens): void;
@@ -36,10 +34,10 @@ export interface RepetitionGuard {
 }
 
 export function createRepetitionGuard(idsOut: Capabilities["idsOut"]): RepetitionGuard {
-  return new Guard(idsOut === "exact" ? 1 : CHARACTERS_PER_TOKEN);
+  return new LoopGuard(idsOut === "exact" ? 1 : CHARACTERS_PER_TOKEN);
 }
 
-class Guard implements RepetitionGuard {
+class LoopGuard implements RepetitionGuard {
   looping = false;
   readonly #maxPeriod: number;
   readonly #minRepeated: number;

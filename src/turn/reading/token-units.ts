@@ -2,7 +2,7 @@
 import type { EngineTokens, TokenLogprob } from "../../engines/engine.ts";
 import { isSpecial, type TokenId } from "../../tokenizer/index.ts";
 
-type TextTokens = Extract<EngineTokens, { type: "text" }>;
+export type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
 /** Whether the turn may end before the last of these tokens. Only a control token ends it. */
 export function endsWithin(tokens: EngineTokens): boolean {

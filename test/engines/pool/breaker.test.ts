@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Breaker, type Outcome, type Passage } from "../../../src/engines/pool/breaker.ts";
+import { Breaker, type Evidence, type Passage } from "../../../src/engines/pool/breaker.ts";
 
 const OPTIONS = { failures: 2, pauseMs: 100, maxPauseMs: 300 };
 
@@ -10,7 +10,7 @@ function failAt(breaker: Breaker, ...moments: readonly number[]): void {
   for (const now of moments) run(breaker, now, "unreached");
 }
 
-function run(breaker: Breaker, now: number, outcome: Outcome, tenant = "a"): void {
+function run(breaker: Breaker, now: number, outcome: Evidence, tenant = "a"): void {
   const passage = breaker.enter(now);
   if (outcome === "served") breaker.begin(passage);
   breaker.end(now, passage, outcome, { tenant, affinity: tenant });
@@ -25,7 +25,7 @@ test("stays closed until enough failures in a row to reach the backend", () => {
   expect(breaker.ejections).toBe(1);
 });
 
-test.each<Outcome>(["served", "failed"])(
+test.each<Evidence>(["served", "failed"])(
   "an answer in between starts the row again: %s",
   (outcome) => {
     const breaker = new Breaker(OPTIONS);

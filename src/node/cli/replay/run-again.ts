@@ -21,6 +21,7 @@ import { readVersion } from "../../version.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
 import { toReplayable } from "./replayable-body.ts";
+import { headerOf } from "../../../telemetry/record/recorded-header.ts";
 
 export interface Replayed {
   readonly record: TurnRecord;
@@ -146,29 +147,16 @@ function toSteering(recorded: Readonly<Record<string, unknown>>): Partial<Settin
 
 function toConverted(messages: readonly Message[]): ConvertedMessage[] {
   const hasFunctions = offersFunctions(messages);
-  return messages.map((message) => {
-    const { role, name, recipient, channel, contentType, order } = message;
-    return {
-      role,
-      ...(name !== undefined && { name }),
-      ...(recipient !== undefined && { recipient }),
-      ...(channel !== undefined && { channel }),
-      ...(contentType !== undefined && { contentType }),
-      ...(order !== undefined && { order }),
-      text: bodyText(message, hasFunctions),
-    };
-  });
+  return messages.map((message) => ({
+    ...headerOf(message),
+    text: bodyText(message, hasFunctions),
+  }));
 }
 
 /** Text of system and developer messages is rendered as it stands. */
 function toMessages({ conversation }: TurnRecord): Message[] {
-  return conversation.map(({ role, name, recipient, channel, contentType, order, text }) => ({
-    role,
-    ...(name !== undefined && { name }),
-    ...(recipient !== undefined && { recipient }),
-    ...(channel !== undefined && { channel }),
-    ...(contentType !== undefined && { contentType }),
-    ...(order !== undefined && { order }),
-    content: contentText(text),
+  return conversation.map((message) => ({
+    ...headerOf(message),
+    content: contentText(message.text),
   }));
 }

@@ -1,7 +1,7 @@
 /** Classifies an error: whether it is evidence against the backend, and whether a retry may help. */
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 
-export type Verdict =
+export type ErrorClass =
   /** Every backend would refuse the request. */
   | "refusal"
   /** The backend is overloaded or limits the rate. */
@@ -14,7 +14,7 @@ export type Verdict =
   | "failed";
 
 /** @param began whether tokens had arrived before it. */
-export function judge(error: unknown, began: boolean): Verdict {
+export function classifyError(error: unknown, began: boolean): ErrorClass {
   if (!(error instanceof EngineError)) return "failed";
   switch (error.kind) {
     case "bad-request":
