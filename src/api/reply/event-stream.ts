@@ -6,9 +6,10 @@
  */
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { PushStream } from "../../streams/push-stream.ts";
+import { Silence } from "./silence.ts";
 
 export interface SseOptions {
-  /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
+  /** Idle time after which a keep-alive has been sent, so that proxies and clients keep the connection open. */
   readonly keepAliveMs: number;
   /** The next keep-alive frame. Absent: a comment. */
   readonly keepAlive?: string | (() => string);
@@ -118,8 +119,7 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
     onCancel,
   } = source;
   const encoder = new TextEncoder();
-  let quiet = false;
-  let keepAlive: ReturnType<typeof setInterval> | undefined;
+  let silence: Silence | undefined;
   let stalled: ReturnType<typeof setInterval> | undefined;
   /** The producer, waiting until the client has read. */
   let room: PromiseWithResolvers<boolean> | undefined;
@@ -129,10 +129,11 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
       const hasRoom = () => (controller.desiredSize ?? 0) > 0;
-      keepAlive = setInterval(() => {
-        if (quiet && hasRoom()) controller.enqueue(encoder.encode(toFrame(ping)));
-        quiet = true;
-      }, keepAliveMs);
+      silence = new Silence(keepAliveMs, () => {
+        if (!hasRoom()) return false;
+        controller.enqueue(encoder.encode(toFrame(ping)));
+        return true;
+      });
       // One interval instead of a timer per frame: a client is disconnected after one to two times the timeout.
       let seen: typeof room;
       stalled = setInterval(() => {
@@ -149,7 +150,7 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
       const write = async () => {
         await frames.pushTo((frame) => {
           if (left) return false;
-          quiet = false;
+          silence?.end();
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
           room = Promise.withResolvers();
@@ -160,7 +161,7 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
       ended = write()
         .catch((error: unknown) => controller.error(error))
         .finally(() => {
-          clearInterval(keepAlive);
+          silence?.stop();
           clearInterval(stalled);
         });
     },

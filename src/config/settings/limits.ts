@@ -91,7 +91,7 @@ export function limitSettings() {
     }),
     keepAliveMs: setting("limits", milliseconds, {
       default: 15_000,
-      description: "Idle time of a stream after which the client is sent a keep-alive.",
+      description: "Longest silence of a stream before the client is sent a keep-alive.",
     }),
     clientIdleTimeoutMs: setting("limits", milliseconds, {
       default: 60_000,

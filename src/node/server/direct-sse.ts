@@ -15,6 +15,7 @@ import {
   toFrame,
   type SseSource,
 } from "../../api/reply/event-stream.ts";
+import { Silence } from "../../api/reply/silence.ts";
 import type { Demand } from "../../streams/push-stream.ts";
 import { watchResponse } from "./sent-response.ts";
 
@@ -50,25 +51,25 @@ async function writeFrames(
   { frames, hints, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = new Client(outgoing, head);
-  let quiet = false;
-  const keepAlive = setInterval(() => {
-    if (quiet && !client.isFull) client.write(toFrame(ping));
-    quiet = true;
-  }, keepAliveMs);
+  const silence = new Silence(keepAliveMs, () => {
+    if (client.isFull) return false;
+    client.write(toFrame(ping));
+    return true;
+  });
   const cancel = () => onCancel(new Error("the client has disconnected"));
   if (outgoing.destroyed) cancel();
   else outgoing.once("close", () => void (outgoing.writableFinished || cancel()));
   try {
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
-      quiet = false;
+      silence.end();
       return client.write(frame, hints) || client.drained();
     });
     client.end();
   } catch (error) {
     outgoing.destroy(error instanceof Error ? error : new Error(String(error)));
   } finally {
-    clearInterval(keepAlive);
+    silence.stop();
   }
 }
 

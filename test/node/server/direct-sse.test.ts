@@ -279,16 +279,16 @@ test("comments are sent while the stream is idle, and not between timely frames"
   const silence = Promise.withResolvers<void>();
   const { port } = await serve(async (take) => {
     await take("data: one\n\n");
-    await vi.advanceTimersByTimeAsync(39);
+    await vi.advanceTimersByTimeAsync(29);
     await take("data: two\n\n");
-    await vi.advanceTimersByTimeAsync(39);
+    await vi.advanceTimersByTimeAsync(29);
     await take("data: three\n\n");
     await silence.promise;
     await take("data: four\n\n");
   }, 40);
   const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
   const begun = await readUntil(socket, "data: three\n\n\r\n");
-  await vi.advanceTimersByTimeAsync(80);
+  await vi.advanceTimersByTimeAsync(40);
   silence.resolve();
   const text = begun + (await readUntil(socket));
   expect(text.split(/\r\n/).filter((line) => /^(data|:)/.test(line))).toEqual([
