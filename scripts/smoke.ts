@@ -184,15 +184,6 @@ function writeEdgeServer(): string {
   writeFileSync(
     entry,
     `import worker from "harmony-gateway/worker";
-// Of 2023; the imitation has not learnt it.
-AbortSignal.any ??= (signals) => {
-  const all = new AbortController();
-  for (const each of signals) {
-    if (each.aborted) all.abort(each.reason);
-    else each.addEventListener("abort", () => all.abort(each.reason), { once: true });
-  }
-  return all.signal;
-};
 addEventListener("fetch", (event) => event.respondWith(worker.fetch(event.request, ENV, event)));
 `,
   );

@@ -94,6 +94,16 @@ test("only the Node entry imports Node modules", () => {
   expect(wrong).toEqual([]);
 });
 
+/** Node has these, and one of the runtimes in docs/deploy.md does not. `npm run smoke` runs the package there. */
+const NOT_EVERYWHERE = /\b(?:AbortSignal\.any|setImmediate|(?:Dec|C)ompressionStream)\(/;
+
+test("portable code uses nothing that a documented runtime lacks", () => {
+  const users = [...IMPORTS.keys()]
+    .filter((path) => folderOf(path) !== "node" && !path.startsWith("inspect/page/"))
+    .filter((path) => NOT_EVERYWHERE.test(readFileSync(join(SOURCES, path), "utf8")));
+  expect(users).toEqual([]);
+});
+
 test.each(["harmony", "json-schema", "openchatml", "tokenizer"])(
   "%s has no dependencies",
   (folder) => {

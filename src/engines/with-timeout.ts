@@ -1,4 +1,5 @@
 /** A timeout for a promise, by an injected clock. */
+import { followSignal } from "../streams/follow-signal.ts";
 import type { Clock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
 
@@ -22,9 +23,11 @@ export async function withTimeout<T>(
     abort.abort(error);
     late.reject(error);
   });
+  const release = followSignal(abort, signal);
   try {
-    return await Promise.race([ask(AbortSignal.any([signal, abort.signal])), late.promise]);
+    return await Promise.race([ask(abort.signal), late.promise]);
   } finally {
     cancel();
+    release();
   }
 }

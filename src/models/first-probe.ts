@@ -3,6 +3,7 @@
  * limit of an answer is a guess, and servers refuse a request whose limit exceeds their context.
  */
 import { consume, createPushStream, type PushStream } from "../streams/push-stream.ts";
+import { followSignal } from "../streams/follow-signal.ts";
 import { sleep } from "../streams/timers.ts";
 
 /** An engine that hangs must not hold requests until the probe's own timeout. */
@@ -17,7 +18,9 @@ export function runAfterProbe<T>(
   return createPushStream(async (consumer) => {
     const probed = new AbortController();
     void probe.then(() => probed.abort());
-    await sleep(LONGEST_WAIT_MS, AbortSignal.any([signal, probed.signal]));
+    const release = followSignal(probed, signal);
+    await sleep(LONGEST_WAIT_MS, probed.signal);
+    release();
     signal.throwIfAborted();
     await consume(run(), consumer);
   });

@@ -1,6 +1,7 @@
 /** Probes each engine until it is ready, then runs its health checks. */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
+import { withDeadline } from "../streams/follow-signal.ts";
 import { sleep } from "../streams/timers.ts";
 
 export interface MonitorOptions {
@@ -34,7 +35,7 @@ async function probeModel(model: Model, options: MonitorOptions): Promise<void> 
   let reported: string | undefined;
   let waitMs = options.firstWaitMs;
   while (!signal.aborted) {
-    const status = await model.probe(AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]));
+    const status = await withDeadline(signal, timeoutMs, (limited) => model.probe(limited));
     if (signal.aborted) return;
     const report = status.state === "unavailable" ? status.reason : status.state;
     if (report !== reported) options.onStatus(model, status);

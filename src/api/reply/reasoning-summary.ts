@@ -13,6 +13,7 @@ import {
 } from "../../harmony/messages.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Model } from "../../models/models.ts";
+import { followSignal } from "../../streams/follow-signal.ts";
 import { mapPushStream } from "../../streams/push-stream.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
@@ -98,10 +99,11 @@ async function summarize(
   const { model, turn, waitMs, signal, pause } = options;
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), waitMs);
+  const release = followSignal(late, signal);
   try {
     const run = model.run(
       toSummaryTurn(reasoning, `${turn.id}-summary-${number}`, options),
-      AbortSignal.any([signal, late.signal]),
+      late.signal,
     );
     const { parts, end } = await collectTurn(run);
     const texts = parts.flatMap((part) => (part.kind === "content" ? [part.text] : []));
@@ -114,6 +116,7 @@ async function summarize(
     return undefined;
   } finally {
     clearTimeout(timer);
+    release();
   }
 }
 

@@ -4,6 +4,7 @@
  * Every displayed page gets the next cursor. In OpenAI's reference, a later page of search results takes over the
  * cursor of an earlier one; here a cursor always names the page it was given to.
  */
+import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type {
@@ -143,10 +144,9 @@ class BrowserRun implements BuiltinRun {
     const { searchTimeoutMs, backend } = this.#deps;
     let found;
     try {
-      found = await backend.search(
-        query,
-        { count, allow, deny, location: this.#options.location },
-        AbortSignal.any([signal, AbortSignal.timeout(searchTimeoutMs)]),
+      const { location } = this.#options;
+      found = await withDeadline(signal, searchTimeoutMs, (limited) =>
+        backend.search(query, { count, allow, deny, location }, limited),
       );
     } catch (error) {
       signal.throwIfAborted();
@@ -223,10 +223,11 @@ class BrowserRun implements BuiltinRun {
     const known = this.#pages.loaded(url);
     if (known) return known;
     try {
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.openTimeoutMs)]);
-      const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
-      const { pause } = this.#deps;
-      return await toPage(fetched, { pause, signal: limited, check() {} });
+      const { openTimeoutMs, pause } = this.#deps;
+      return await withDeadline(signal, openTimeoutMs, async (limited) => {
+        const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
+        return toPage(fetched, { pause, signal: limited, check() {} });
+      });
     } catch (error) {
       signal.throwIfAborted();
       throw new BrowserError(`Error fetching URL \`${url}\`: ${toReason(error)}`);

@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { withDeadline } from "../../streams/follow-signal.ts";
 import { boundText, MAX_OUTPUT } from "../bounded-text.ts";
 import { readBounded } from "../read-bounded.ts";
 import { shortList } from "../short-list.ts";
@@ -41,16 +42,17 @@ export function createHttpPython(options: HttpPythonOptions): PythonRuntime {
   };
 
   async function run(session: string, call: number, code: string, signal: AbortSignal) {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + GRACE_MS)]);
     try {
-      const response = await options.fetch(url, {
-        method: "POST",
-        headers,
-        body: JSON.stringify({ session, call, code, timeout_ms: timeoutMs }),
-        redirect: "error",
-        signal: limit,
+      return await withDeadline(signal, timeoutMs + GRACE_MS, async (limited) => {
+        const response = await options.fetch(url, {
+          method: "POST",
+          headers,
+          body: JSON.stringify({ session, call, code, timeout_ms: timeoutMs }),
+          redirect: "error",
+          signal: limited,
+        });
+        return toOutcome(response);
       });
-      return await toOutcome(response);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof PythonUnavailable) throw error;
