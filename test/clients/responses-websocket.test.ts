@@ -7,6 +7,7 @@ import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine, type Script } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
 import { loopScripts, analysisIn } from "../helpers/tool-loop.ts";
 
 /** These tests also run against the Workers runtime, which hides some details. */
@@ -157,6 +158,45 @@ describe("a response over a WebSocket", () => {
     const items = await fetch(`${gateway.baseURL}/responses/${stored.id}/input_items?limit=100`);
     expect(await items.text()).toContain("Go.");
   });
+
+  test.each([
+    ["the connection's latest response", true],
+    ["the whole conversation", false],
+  ])(
+    "in a loop that continues %s, each prompt begins with the one before and what was sampled",
+    async (_, isContinued) => {
+      const call = (header: string, args: string) =>
+        `<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant${header}<|message|>${args}<|call|>`;
+      const scripts = [
+        call(" to=functions.step<|channel|>commentary json", '{ "n":  1 }\n'),
+        call("<|channel|>analysis to=functions.step code", '{"n":\n2}'),
+        ANSWER,
+      ];
+      const { engine, gateway, connect: dial } = await open(scripts);
+      const connection = await dial();
+      const tools = [{ type: "function", name: "step" }];
+      let input: object[] = [{ role: "user", content: "Go." }];
+      let previous = {};
+      for (let step = 0; step < scripts.length; step++) {
+        connection.send({ ...CREATE, ...previous, input, tools, store: false });
+        const { id, output } = await connection.response();
+        const results = output.flatMap((item) =>
+          item.type === "function_call"
+            ? [{ type: "function_call_output", call_id: item.call_id, output: "ok" }]
+            : [],
+        );
+        if (isContinued) previous = { previous_response_id: id };
+        input = isContinued ? results : [...input, ...output, ...results];
+      }
+      const prompts = engine.requests.map(({ prompt }) => prompt.ids);
+      for (const [step, script] of scripts.slice(0, -1).entries()) {
+        const read = [...(prompts[step] ?? []), ...spelledIds(script)];
+        expect(prompts[step + 1]?.slice(0, read.length)).toEqual(read);
+      }
+      // Frames have no headers.
+      expect(await gateway.counter('steps_rendered_total{how="ids",because=""}')).toBe(3);
+    },
+  );
 
   test("a failed continuation drops the response it referred to", async () => {
     const { connect: dial } = await open([ANSWER, ANSWER]);
