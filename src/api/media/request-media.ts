@@ -16,6 +16,7 @@ import {
   type MediaSource,
   readImagePart,
 } from "./media-part.ts";
+import { withDeadline } from "../../streams/follow-signal.ts";
 import { CallsRest } from "./tenant-calls.ts";
 import { describedText, leftOutText, repeatedText, unreadText } from "./media-texts.ts";
 import type { Description } from "./vision-model.ts";
@@ -102,7 +103,10 @@ export class RequestMedia {
       texts.set(part, known === undefined ? id : repeatedText(name));
     }
     if (images.size === 0) return texts;
-    const read = await this.#readAll([...images], signal);
+    const read = await withDeadline(signal, this.#deps.timeoutMs, (within) =>
+      this.#readAll([...images], within),
+    );
+    signal.throwIfAborted();
     return new Map([...texts].map(([part, text]) => [part, read.get(text) ?? text]));
   }
 
@@ -113,18 +117,18 @@ export class RequestMedia {
   ): Promise<string> {
     const source = fromBase64(image.data, image.mediaType);
     const part = { source, isBrief: false };
-    const within = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.timeoutMs)]);
-    const found = await this.#look({ name: "Image", part });
-    const text = found.text ?? (await this.#describe(found, within));
+    const text = await withDeadline(signal, this.#deps.timeoutMs, async (within) => {
+      const found = await this.#look({ name: "Image", part });
+      return found.text ?? this.#describe(found, within);
+    });
     signal.throwIfAborted();
     return text;
   }
 
   async #readAll(
     images: readonly (readonly [string, Image])[],
-    signal: AbortSignal,
+    within: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.timeoutMs)]);
     const old = images.slice(0, -MAX_LOOKUPS);
     const found = await Promise.all(
       images.slice(-MAX_LOOKUPS).map(async ([id, image]) => [id, await this.#look(image)] as const),
@@ -137,7 +141,6 @@ export class RequestMedia {
         return [id, wanted.has(id) ? await this.#describe(read, within) : leftOut(read.image)];
       }),
     );
-    signal.throwIfAborted();
     return new Map([...old.map(([id, image]) => [id, leftOut(image)] as const), ...texts]);
   }
 
