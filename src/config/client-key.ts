@@ -4,6 +4,7 @@ import { lazy } from "../lazy.ts";
 import { bytes, count } from "./setting.ts";
 
 export const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
+export const nameShield = () => z.enum(["off", "on"]);
 export const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** Of one key. */
@@ -31,6 +32,7 @@ export const clientKey = lazy(() =>
         reasoningPolicy: reasoningPolicy().optional(),
         reasoningContentMirror: z.boolean().optional(),
         reasoningEvents: reasoningEvents().optional(),
+        nameShield: nameShield().optional(),
         maxQueuedPerKey: z.int().min(0).optional(),
         maxConcurrentPerKey: count().optional(),
         maxBackgroundPerKey: count().optional(),

@@ -34,19 +34,30 @@ export interface OfferedNames {
   resolve(spelling: string): string;
 }
 
+/** @param shown the names of functions by other names for them */
 export function createOfferedNames(
   names: readonly string[],
   builtins: readonly BuiltinName[] = [],
+  shown: ReadonlyMap<string, string> = new Map(),
 ): OfferedNames {
   if (names.length === 0 && builtins.length === 0) return NO_NAMES;
-  const known = new Set(names.filter((name) => name !== ""));
+  const known = new Set([...names.filter((name) => name !== ""), ...shown.keys()]);
   const system = systemNames(builtins, known);
   const own = new Set([...known, ...system.keys()]);
   const spaced = [...own].filter((name) => name.includes("."));
-  if (spaced.length === 0) return offerPlainNames(known, system, builtins);
-  const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), own);
+  const canonical = (name: string): string => shown.get(name) ?? name;
+  if (spaced.length === 0) {
+    const resolve = shown.size === 0 ? asWritten : canonical;
+    return { ...offerPlainNames(known, system, builtins), resolve };
+  }
+  const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), own, canonical);
   const taken = new Set([...own, ...joined.keys()]);
-  const short = uniqueSpellings(spaced, (name) => name.slice(name.indexOf(".") + 1), taken);
+  const short = uniqueSpellings(
+    spaced,
+    (name) => name.slice(name.indexOf(".") + 1),
+    taken,
+    canonical,
+  );
   const spell = (isWanted: (name: string) => boolean, offered: Iterable<string>) => {
     const full = [...offered, ...spellingsOf(joined, isWanted)];
     const bare = spellingsOf(short, isWanted).filter((name) => name !== "" && !isHeaderWord(name));
@@ -56,7 +67,9 @@ export function createOfferedNames(
   const [builtinNames, builtinRecipients] = spell((name) => !known.has(name), system.keys());
   const full = new Set(functions);
   const resolve = (spelling: string): string =>
-    own.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling);
+    own.has(spelling)
+      ? canonical(spelling)
+      : (joined.get(spelling) ?? short.get(spelling) ?? spelling);
   return {
     longestFirst: functions,
     recipients,
@@ -133,12 +146,14 @@ function uniqueSpellings(
   names: readonly string[],
   spell: (name: string) => string,
   taken: ReadonlySet<string>,
+  canonical: (name: string) => string,
 ): Map<string, string> {
   const found = new Map<string, string>();
   const ambiguous = new Set(taken);
-  for (const name of names) {
-    const spelling = spell(name);
-    if (found.has(spelling)) ambiguous.add(spelling);
+  for (const each of names) {
+    const spelling = spell(each);
+    const name = canonical(each);
+    if ((found.get(spelling) ?? name) !== name) ambiguous.add(spelling);
     found.set(spelling, name);
   }
   for (const spelling of ambiguous) found.delete(spelling);

@@ -22,6 +22,8 @@ export type { Recovery } from "./recoveries.ts";
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
+  /** The names of functions by those under which the model was shown them, where these differ. Both are read. */
+  readonly shownNames?: ReadonlyMap<string, string>;
   /** Those whose call bodies are free text, which is passed on as written and not repaired as JSON. */
   readonly textTools?: readonly string[];
   /** Tools offered in the system message, such as `browser` and `python`. */
@@ -107,6 +109,7 @@ export interface Parser {
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
+    shownNames,
     builtins = [],
     textTools = [],
     maxHeaderLength = 400,
@@ -114,7 +117,7 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
     markers = "shown",
   } = options;
   return new HarmonyParser(tokenizer, {
-    offered: createOfferedNames(toolNames, builtins),
+    offered: createOfferedNames(toolNames, builtins, shownNames),
     textTools: textTools.length === 0 ? NO_TOOLS : new Set(textTools),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),

@@ -139,7 +139,11 @@ export function createTurnState(
 const NO_REPAIRS: TurnState["repairs"] = new Map();
 
 function toParsingOptions(turn: Turn): ParsingOptions {
+  const shown = turn.tools.flatMap(({ name, shownAs }) =>
+    shownAs === undefined ? [] : ([[shownAs, name]] as const),
+  );
   return {
+    ...(shown.length > 0 && { shownNames: new Map(shown) }),
     toolNames: toFunctionNames(turn),
     textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
     builtins: toBuiltinNames(turn.builtins),

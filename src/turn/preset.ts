@@ -18,6 +18,8 @@ export interface Preset extends PresetValues {
   readonly instructions?: string | undefined;
   /** The values that hold whatever a request says. A locked `maxOutputTokens` is the most a request can ask for. */
   readonly lock: readonly (keyof PresetValues)[];
+  /** Whether functions with names of tools that the model knows are shown under others. */
+  readonly nameShield?: "off" | "on" | undefined;
   readonly description: string;
   /** Works, and is not in the lists of models. */
   readonly unlisted: boolean;

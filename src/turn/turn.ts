@@ -62,6 +62,8 @@ export interface OfferedTool {
   readonly name: string;
   /** The recipient of its calls. Default: `functions.` and the name. */
   readonly recipient?: string;
+  /** The name in the model's prompt, if it is another one (`harmony/name-shield.ts`). */
+  readonly shownAs?: string;
   /**
    * The body of its calls is a text, not JSON arguments: it is passed on as written. `formats`: constraints that hold the
    * text to the tool's format, of which the engine gets the first one it supports. Nothing is checked afterwards.

@@ -1,4 +1,5 @@
 /** Chat Completions and the list of models, as OpenAI and OpenRouter have them. */
+import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
@@ -21,6 +22,7 @@ export const chatCompletionsApi: Api = {
       ...services,
       hosted: hostedDeps(settings, toolbox),
       toolNamespaces: settings.toolNamespaces,
+      shieldsNames: createShieldsNames(settings),
       system: (now) => systemOptions(settings, now),
       media: mediaRules(settings.mediaInput, "refuse"),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },

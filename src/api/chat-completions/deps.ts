@@ -1,4 +1,5 @@
 /** The dependencies of Chat Completions. */
+import type { ShieldsNames } from "../../config/name-shield.ts";
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
@@ -18,6 +19,7 @@ export interface ChatCompletionsDeps {
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
+  readonly shieldsNames: ShieldsNames;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;

@@ -10,6 +10,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import type { NameShield } from "../../harmony/name-shield.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
@@ -41,15 +42,16 @@ export interface HistoryOptions {
   /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
   readonly trained: readonly ToolNamespace[];
   readonly media: MediaRules;
+  readonly shield?: NameShield;
 }
 
 export function toHistory(
   messages: readonly ChatMessage[],
-  { restored, sampled, trained, media }: HistoryOptions,
+  { restored, sampled, trained, media, shield }: HistoryOptions,
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
-  const history = new PromptHistory(sampled);
+  const history = new PromptHistory(sampled, shield);
   let prefill: string | undefined;
   let begun = false;
 
@@ -244,7 +246,7 @@ function addNamedResult(
   { output, isTrained }: { readonly output: string; readonly isTrained: boolean },
 ): void {
   const result = (isTrained ? trainedResultMessage : toolResultMessage)(name, output);
-  if (!history.addResultOf(result.name ?? "", output)) history.add(result);
+  if (!history.addResultOf(result.name ?? "", output)) history.addLoneResult(result);
 }
 
 function unknownCall(id: string, param: string): RequestError {

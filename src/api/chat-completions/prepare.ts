@@ -71,6 +71,7 @@ export async function prepareCompletion(
     preset,
     hosted,
     ...(servers && { servers }),
+    shieldsNames: deps.shieldsNames(tenant, preset),
     restored,
     sampled,
     sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),

@@ -6,6 +6,7 @@ import {
   type SystemOptions,
   systemMessage,
 } from "../../harmony/messages.ts";
+import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset } from "../../turn/preset.ts";
@@ -59,6 +60,8 @@ export interface PromptContext extends RequestText {
   /** By the id of its call: the steps of the running loop, as they were sampled. Absent: unknown. */
   readonly sampled?: SampledSteps;
   readonly media: MediaRules;
+  /** The setting `nameShield`. */
+  readonly shieldsNames?: boolean;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
   /** MCP servers of the request. Absent: none. */
@@ -80,7 +83,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   refuseUnsupported(request);
   const offer = yield* readOffer(request, context);
   const { functions, toolChoice, format, reasoning } = offer;
-  const offered = yield* toOfferedTools(functions, toolChoice);
+  const offered = yield* toOfferedTools(functions, toolChoice, { shield: offer.shield });
   const tools = [...offered, ...offer.clientBuiltins.tools];
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
@@ -138,6 +141,7 @@ interface Offer {
   readonly clientBuiltins: ClientBuiltins;
   /** The recipients of which the first call must have one: tools of the gateway. */
   readonly forced: readonly string[] | undefined;
+  readonly shield: NameShield;
 }
 
 function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
@@ -158,7 +162,8 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
   });
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
-  return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced };
+  const shield = context.shieldsNames ? createNameShield(offered) : NO_SHIELD;
+  return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced, shield };
 }
 
 /** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */
@@ -206,7 +211,7 @@ function forcedHosted(
 function readMessages(
   request: ChatRequest,
   context: PromptContext,
-  { reasoning, functions, format, hosted, clientBuiltins }: Offer,
+  { reasoning, functions, format, hosted, clientBuiltins, shield }: Offer,
 ): {
   readonly head: readonly Message[];
   readonly history: CollectedHistory;
@@ -217,11 +222,12 @@ function readMessages(
     sampled: context.sampled,
     trained: clientBuiltins.namespaces,
     media: context.media,
+    shield,
   });
   const own = toShownTools(hosted.functions, context.servers?.style ?? "own");
   const developer = developerMessage({
     instructions: joinTexts([context.preset?.instructions, leading]),
-    functions: [...functions, ...own.functions],
+    functions: [...functions.map((each) => shield.shown(each)), ...own.functions],
     namespaces: own.namespaces,
     ...(format !== undefined && { responseFormat: format }),
   });

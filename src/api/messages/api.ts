@@ -1,5 +1,6 @@
 /** Anthropic's Messages API. */
 import type { Settings } from "../../config/settings.ts";
+import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
@@ -22,6 +23,7 @@ export const messagesApi: Api = {
       messages({
         ...services,
         findModel,
+        shieldsNames: createShieldsNames(settings),
         system: (now) => systemOptions(settings, now),
         limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,

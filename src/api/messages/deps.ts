@@ -1,4 +1,5 @@
 /** The dependencies of the Messages API. */
+import type { ShieldsNames } from "../../config/name-shield.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
@@ -14,6 +15,7 @@ export interface MessagesDeps {
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
+  readonly shieldsNames: ShieldsNames;
   readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
   /** Tools that the gateway runs. */

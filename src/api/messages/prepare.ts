@@ -136,6 +136,7 @@ async function prepareTurn(
     preset,
     offered,
     hosted,
+    shieldsNames: deps.shieldsNames(tenant, preset),
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   };
   const { turn, applied, clearedTokens } = await toEditedTurn(restored.entries, request, {

@@ -10,6 +10,7 @@ import {
   toolCallMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset } from "../../turn/preset.ts";
@@ -61,6 +62,8 @@ export interface TurnContext {
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled?: SampledSteps;
   readonly offered: OfferedTools;
+  /** The setting `nameShield`. */
+  readonly shieldsNames?: boolean;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
   /** The client's session id. */
@@ -91,13 +94,14 @@ export function* toTurnInSteps(
   );
   const functions = toolChoice.type === "none" ? [] : offered.functions;
   const format = toResponseFormat(request, context);
-  const tools = yield* toOfferedTools(functions, toolChoice);
-  const { messages, prefill } = toMessages(context.history, context.sampled);
+  const shield = context.shieldsNames ? createNameShield(offered.functions) : NO_SHIELD;
+  const tools = yield* toOfferedTools(functions, toolChoice, { shield });
+  const { messages, prefill } = toMessages(context.history, context.sampled, shield);
   const { preset } = context;
   const system = systemText(request.system ?? "");
   const developer = developerMessage({
     instructions: joinTexts([preset?.instructions, system, offered.notice]),
-    functions,
+    functions: functions.map((each) => shield.shown(each)),
     ...(format !== undefined && { responseFormat: format.shown }),
   });
   const { max_tokens: maxTokens, tool_choice: choice } = request;
@@ -194,8 +198,9 @@ interface Conversation {
 function toMessages(
   entries: readonly HistoryEntry[],
   sampled: SampledSteps | undefined,
+  shield: NameShield,
 ): Conversation {
-  const history = new PromptHistory(sampled);
+  const history = new PromptHistory(sampled, shield);
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {

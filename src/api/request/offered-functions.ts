@@ -1,5 +1,6 @@
 /** The functions a request offers and its constraints on calls, the same for all APIs. */
 import type { Json } from "../../harmony/json.ts";
+import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { createOfferedNames } from "../../harmony/offered-names.ts";
 import {
   type Namespace,
@@ -68,21 +69,26 @@ export function refuseDuplicates(functions: readonly NamespacedFunction[]): void
   }
 }
 
+/** How the model is shown the functions. */
+export interface ShownFunctions {
+  readonly style?: NamespaceStyle;
+  readonly shield?: NameShield;
+}
+
 /** Compiles the enforced schemas. Throws a {@link RequestError} for one that cannot be checked. */
 export function* toOfferedTools(
   functions: readonly OfferedFunction[],
   choice: ToolChoice,
-  style: NamespaceStyle = "own",
+  { style = "own", shield = NO_SHIELD }: ShownFunctions = {},
 ): Generator<void, OfferedTool[]> {
   const budget = new CompileBudget();
   const forced = new Set(choice.type === "required" ? choice.names : []);
   const tools: OfferedTool[] = [];
   let compiled = 0;
   for (const each of functions) {
-    const { parameters, plainParameters, strict, param, namespace, text } = each;
+    const { parameters, plainParameters, strict, param, text } = each;
     const name = turnName(each);
-    const recipient = namespace && toolRecipient(namespace.name, each.name, style);
-    const tool = { name, strict, ...(recipient !== undefined && { recipient }) };
+    const tool = { name, strict, ...toShownName(shield.shown(each), name, style) };
     if (text !== undefined) {
       tools.push({ ...tool, text });
     } else if (parameters === undefined) {
@@ -96,6 +102,18 @@ export function* toOfferedTools(
     }
   }
   return tools;
+}
+
+function toShownName(
+  shown: NamespacedFunction,
+  name: string,
+  style: NamespaceStyle,
+): Pick<OfferedTool, "recipient" | "shownAs"> {
+  const shownAs = turnName(shown);
+  const { namespace } = shown;
+  if (namespace === undefined && shownAs === name) return {};
+  const recipient = toolRecipient(namespace?.name, shown.name, style);
+  return { recipient, ...(shownAs !== name && { shownAs }) };
 }
 
 const SCHEMAS_PER_STEP = 64;

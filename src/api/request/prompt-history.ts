@@ -4,6 +4,7 @@
  */
 import type { CallForm } from "../../harmony/call-form.ts";
 import type { Message } from "../../harmony/conversation.ts";
+import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
@@ -85,9 +86,12 @@ export class PromptHistory {
   #results = 0;
   readonly #sampled: SampledSteps;
 
+  readonly #shield: NameShield;
+
   /** @param sampled of the running loop: the steps that ended with its calls. */
-  constructor(sampled: SampledSteps = new Map()) {
+  constructor(sampled: SampledSteps = new Map(), shield: NameShield = NO_SHIELD) {
     this.#sampled = sampled;
+    this.#shield = shield;
   }
 
   get isEmpty(): boolean {
@@ -104,11 +108,14 @@ export class PromptHistory {
   }
 
   /** `id`: empty if the client gave none. It names the form in which the message is written. */
-  addCall(id: string, message: Message): void {
+  addCall(id: string, sent: Message): void {
     if (this.#step === undefined || isAnswered(this.#step)) {
       this.#step = { calls: [], places: [] };
     }
-    const { recipient = "", channel } = message;
+    const { channel, contentType } = sent;
+    const form = contentType === undefined ? "raw" : "json";
+    const recipient = this.#shield.recipient(sent.recipient ?? "", form);
+    const message = recipient === sent.recipient ? sent : { ...sent, recipient };
     const call: Call = {
       id: id === "" ? undefined : id,
       recipient,
@@ -135,11 +142,16 @@ export class PromptHistory {
 
   /** Adds a result without the id of a call. Returns false if the latest calls of this recipient are answered. */
   addResultOf(recipient: string, output: string): boolean {
-    const queue = this.#byRecipient.get(recipient);
+    const queue = this.#byRecipient.get(this.#shield.recipient(recipient));
     const call = queue && firstUnanswered(queue);
     if (call === undefined) return false;
     this.#answer(call, output);
     return true;
+  }
+
+  /** Adds a result of a tool without any call. */
+  addLoneResult(result: Message): void {
+    this.add({ ...result, name: this.#shield.recipient(result.name ?? "") });
   }
 
   note(change: HistoryChange): void {

@@ -1,4 +1,5 @@
 /** The Responses API and its conversations, over HTTP and WebSocket, in OpenAI's spelling and in that of Open Responses. */
+import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
@@ -34,6 +35,7 @@ export const responsesApi: Api = {
       },
       tools: {
         style: settings.toolNamespaces,
+        shieldsNames: createShieldsNames(settings),
         max: settings.maxTools,
         hosted: hostedDeps(settings, services.toolbox),
       },

@@ -9,6 +9,7 @@ import {
   preambleMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import {
   type NamespaceStyle,
   qualifiedName,
@@ -34,6 +35,7 @@ export interface HistoryOptions {
   /** Tools of training that the client runs. Their calls and outputs are rendered in the form of training. */
   readonly trained?: readonly ToolNamespace[];
   readonly sampled?: SampledSteps | undefined;
+  readonly shield?: NameShield;
 }
 
 type Item<T extends HistoryItem["type"]> = Extract<HistoryItem, { type: T }>;
@@ -52,12 +54,12 @@ export interface History {
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, style, trained = [], sampled }: HistoryOptions,
+  { unsupported, style, trained = [], sampled, shield = NO_SHIELD }: HistoryOptions,
   later: LaterTools = new Map(),
 ): History {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
-  const history = new PromptHistory(sampled);
+  const history = new PromptHistory(sampled, shield);
 
   for (const item of items) {
     switch (item.type) {
@@ -92,11 +94,12 @@ export function toHistory(
       case "tools": {
         const added = later.get(item) ?? [];
         if (item.callId !== undefined) {
-          const found = toSearchResult(item.tools, style);
+          const found = toSearchResult(item.tools, style, shield);
           if (!history.addResult(item.callId, found)) throw unknownCall(item.callId, item.param);
         }
+        const shown = added.map((each) => shield.shown(each));
         if (history.isEmpty) tools.push(...added);
-        else history.add(...optional(developerMessage(toShownTools(added, style))));
+        else history.add(...optional(developerMessage(toShownTools(shown, style))));
         break;
       }
       case "kept-call":
@@ -142,8 +145,8 @@ function toCallMessage(
 }
 
 /** The result of a tool search. The definitions follow in a developer message. */
-function toSearchResult(tools: readonly Tool[], style: NamespaceStyle): string {
-  const names = tools.flatMap((tool) => {
+function toSearchResult(tools: readonly Tool[], style: NamespaceStyle, shield: NameShield): string {
+  const recipients = tools.flatMap((tool) => {
     switch (tool.type) {
       case "function":
       case "custom":
@@ -159,6 +162,7 @@ function toSearchResult(tools: readonly Tool[], style: NamespaceStyle): string {
         return tool satisfies never;
     }
   });
+  const names = recipients.map((recipient) => shield.recipient(recipient));
   return names.length === 0 ? "No tools were found." : `Tools found: ${names.join(", ")}`;
 }
 

@@ -1,7 +1,9 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
+import type { ShieldsNames } from "../../config/name-shield.ts";
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
+import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
@@ -65,6 +67,8 @@ export interface PromptContext extends RequestText {
 /** Settings for tools. */
 export interface ToolSettings {
   readonly style: NamespaceStyle;
+  /** Absent: names are never shielded. */
+  readonly shieldsNames?: ShieldsNames;
   readonly hosted: HostedDeps;
   /** Maximum tools of a request, including those of namespaces. */
   readonly max: number;
@@ -99,7 +103,10 @@ export function* turnMaker(
 ): Generator<void, TurnMaker> {
   const frame = yield* readFrame(request, context);
   const { offered, toolChoice, format, targets, skipped } = frame;
-  const tools = yield* toOfferedTools(offered, toolChoice, context.tools.style);
+  const tools = yield* toOfferedTools(offered, toolChoice, {
+    style: context.tools.style,
+    shield: frame.shield,
+  });
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const builtins = toTurnBuiltins(
@@ -157,6 +164,7 @@ interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
   readonly toolChoice: ToolChoice;
   readonly format: ResponseFormat | undefined;
   readonly reasoning: ReasoningOptions;
+  readonly shield: NameShield;
 }
 
 function* readFrame(request: PromptRequest, context: TurnContext): Generator<void, Frame> {
@@ -193,7 +201,15 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     hosted,
     clientBuiltins,
     forced,
+    shield: toShield(offered, context),
   };
+}
+
+function toShield(
+  offered: readonly OfferedFunction[],
+  { tools: { style, shieldsNames }, tenant, preset }: PromptContext,
+): NameShield {
+  return shieldsNames?.(tenant, preset) ? createNameShield(offered, style) : NO_SHIELD;
 }
 
 /** The tools that `tool_choice` allows. */
@@ -241,7 +257,7 @@ function toClientTargets({ tools }: ClientBuiltins): [string, CallTarget][] {
 
 function withHistory(
   items: readonly HistoryItem[],
-  { functions, later, format, reasoning, hosted, clientBuiltins }: Frame,
+  { functions, later, format, reasoning, hosted, clientBuiltins, shield }: Frame,
   request: PromptRequest,
   context: PromptContext,
 ): CollectedHistory {
@@ -252,12 +268,16 @@ function withHistory(
       style: context.tools.style,
       trained: clientBuiltins.namespaces,
       sampled: context.sampled,
+      shield,
     },
     later,
   );
   const developer = developerMessage({
     instructions: joinTexts([context.preset?.instructions, request.instructions, ...leading]),
-    ...toShownTools([...functions, ...hosted.functions, ...tools], context.tools.style),
+    ...toShownTools(
+      [...functions, ...hosted.functions, ...tools].map((each) => shield.shown(each)),
+      context.tools.style,
+    ),
     ...(format !== undefined && { responseFormat: format }),
   });
   const system = systemMessage({

@@ -1,5 +1,6 @@
 /** The settings of the group `harmony`: what the system message says, and how headers are written. */
 import * as z from "zod";
+import { nameShield } from "../client-key.ts";
 import { setting } from "../setting.ts";
 
 export function harmonySettings() {
@@ -23,6 +24,13 @@ export function harmonySettings() {
       description:
         "Position of the channel in the header of a tool call and its result: as in OpenAI's guide and as the model nearly always " +
         "writes it (`guide`), as openai/harmony writes it (`reference`), or first in both.",
+    }),
+    nameShield: setting("harmony", nameShield, {
+      default: "off",
+      description:
+        "Show the model functions that are called like tools of its training (`python`, `browser`, `bash`, `shell`, `container`, " +
+        "`repo_browser`, `apply_patch`, `exec`) under other names, such as `run_python`. Clients keep their own names everywhere. A " +
+        "preset and a key can differ. See docs/agents.md.",
     }),
   };
 }

@@ -9,11 +9,16 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
   const { request, reasoningFrom } = record;
   const { pieces, missing } = readRequest(record);
   const { thoughts, kinds } = missing;
+  const { shownTools = [] } = record.settings ?? {};
   const isMarked = pieces.some(({ why }) => why !== undefined);
   return html`<section class="band" aria-labelledby="band-came">
     <header class="band-head">
       <h2 id="band-came">What came</h2>
       ${request === null ? nothing : html`<p><code>${request.method} ${request.path}</code></p>`}
+      ${shownTools.map(
+        ({ name, as }) =>
+          html`<p class="note"><code>${name}</code> shown to the model as <code>${as}</code></p>`,
+      )}
       ${reasoningFrom === null ? nothing : reasoningNote(reasoningFrom)}
     </header>
     ${

@@ -72,6 +72,10 @@ const settings = lazy(() =>
     steering: z.record(z.string(), z.union([z.number(), z.boolean()])),
     toolChoice: z.strictObject({ type: z.string(), names: z.array(z.string()).optional() }),
     tools: z.array(z.string()).describe("Names of the functions the client has offered."),
+    shownTools: z
+      .array(z.strictObject({ name: z.string(), as: z.string() }))
+      .optional()
+      .describe("Those of them that the model was shown under another name."),
     textTools: z.array(z.string()).describe("Those of them whose calls are text, not JSON."),
     builtins: z
       .array(

@@ -155,6 +155,7 @@ function toSettings(
       ...("names" in turn.toolChoice && { names: [...turn.toolChoice.names] }),
     },
     tools: own,
+    ...toShownTools(turn),
     textTools: [...parsing.textTools],
     builtins: parsing.builtins.map(({ name, functions, rawBody }) => ({
       name,
@@ -174,8 +175,18 @@ function toSettings(
   };
 }
 
+function toShownTools({
+  tools,
+}: TurnRendered["turn"]): Pick<NonNullable<TurnRecord["settings"]>, "shownTools"> {
+  const shownTools = tools.flatMap(({ name, shownAs }) =>
+    shownAs === undefined ? [] : [{ name, as: shownAs }],
+  );
+  return shownTools.length > 0 ? { shownTools } : {};
+}
+
 function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"] {
-  const { name, lock, instructions, model: _m, description: _d, unlisted: _u, ...values } = preset;
+  const { name, lock, instructions, ...rest } = preset;
+  const { model: _m, description: _d, unlisted: _u, nameShield: _n, ...values } = rest;
   return {
     name,
     values: Object.fromEntries(

@@ -51,6 +51,8 @@ export interface TurnParser {
 
 interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
+  /** The names of functions by those under which the model was shown them, where these differ. */
+  readonly shownNames?: ReadonlyMap<string, string>;
   /** Those whose call bodies are free text. */
   readonly textTools: readonly string[];
   readonly builtins: readonly BuiltinName[];

@@ -134,7 +134,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
     }
     case "refuse-call": {
       const names = callableNames(turn).join(", ");
-      const error = `Error: the function ${JSON.stringify(decision.name)} cannot be called now. Functions: ${names}.`;
+      const error = `Error: the function ${JSON.stringify(shownName(turn, decision.name))} cannot be called now. Functions: ${names}.`;
       const recipient = recipientOf(turn, decision.name);
       appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
       return sampleStage(state, "free");
@@ -185,13 +185,19 @@ function openAnswer(state: TurnState): Promise<Outcome> {
   return sampleStage(state, isDocument ? "answer" : "free");
 }
 
+function shownName({ tools }: Turn, name: string): string {
+  return tools.find((tool) => tool.name === name)?.shownAs ?? name;
+}
+
+/** As the model knows them. */
 function callableNames({ tools, builtins }: Turn): string[] {
   const namespaces = (builtins?.tools ?? []).flatMap(({ namespace }) => namespace ?? []);
   const trained = namespaces.flatMap(({ name, functions }) =>
     functions.length === 0 ? [name] : functions.map((each) => `${name}.${each.name}`),
   );
   const others = (builtins?.tools ?? []).flatMap(({ functions = [] }) => functions);
-  return [...tools, ...others].map(({ name }) => name).concat(trained);
+  const own = tools.map(({ name, shownAs = name }) => shownAs);
+  return [...own, ...others.map(({ name }) => name), ...trained];
 }
 
 /** Emits what is held, or discards it if the turn has failed. */

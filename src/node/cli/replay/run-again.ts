@@ -105,7 +105,7 @@ export async function runAgain(
 function toSettings({ settings, model }: TurnRecord): Settings {
   const resolved = resolveSettings(toPresetInput(settings?.preset, model), { public: false });
   if (settings === null) return resolved;
-  const { layout, reasoningPolicy, steering, builtins, toolRuns } = settings;
+  const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools } = settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
   return {
     ...resolved,
@@ -113,6 +113,7 @@ function toSettings({ settings, model }: TurnRecord): Settings {
     engine: "demo",
     servedName: model,
     layout,
+    nameShield: shownTools === undefined ? "off" : "on",
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
     citations: toolRuns?.citations ?? resolved.citations,
     builtinTools: resolved.builtinTools.filter((each) =>
