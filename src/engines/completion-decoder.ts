@@ -27,19 +27,6 @@ export interface CompletionReader extends WholeEventReader {
   isDone?(): boolean;
 }
 
-export interface CompletionDecoder {
-  /**
-   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
-   * delivered. Must not be called once {@link hasEnded} returns true.
-   */
-  push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand;
-  /** No more bytes are needed: the stream said it is complete, or it failed. */
-  hasEnded(): boolean;
-  failure(): EngineError | undefined;
-  /** The `finish` event, once the server has reported one. Later bytes may still add the usage. */
-  finish(): EngineFinish | undefined;
-}
-
 export interface CompletionDecoderOptions {
   /** The subject of error messages: `vllm at http://127.0.0.1:8000`. */
   readonly serverName: string;
@@ -49,11 +36,7 @@ export interface CompletionDecoderOptions {
   readonly openAtFirstEvent: boolean;
 }
 
-export function createCompletionDecoder(options: CompletionDecoderOptions): CompletionDecoder {
-  return new Decoder(options);
-}
-
-class Decoder implements CompletionDecoder {
+export class CompletionDecoder {
   // What each read needs comes first, on neighbouring lines of the cache.
   readonly #reader: CompletionReader;
   readonly #splitter: Splitter;
@@ -73,6 +56,10 @@ class Decoder implements CompletionDecoder {
     this.#opened = !openAtFirstEvent;
   }
 
+  /**
+   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
+   * delivered. Must not be called once {@link hasEnded} returns true.
+   */
   push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand {
     const hasEvents = this.#readEvents(bytes);
     // Tokens before an error in the same read were sampled: they are still emitted.
@@ -85,6 +72,7 @@ class Decoder implements CompletionDecoder {
     return tokens === undefined ? demand : andThen(demand, () => consumer(tokens));
   }
 
+  /** No more bytes are needed: the stream said it is complete, or it failed. */
   hasEnded(): boolean {
     return this.#ended;
   }
@@ -93,6 +81,7 @@ class Decoder implements CompletionDecoder {
     return this.#failure;
   }
 
+  /** The `finish` event, once the server has reported one. Later bytes may still add the usage. */
   finish(): EngineFinish | undefined {
     return this.#reader.finish();
   }

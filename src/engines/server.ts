@@ -7,7 +7,7 @@ import {
   type PushStream,
 } from "../streams/push-stream.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type CompletionReader, createCompletionDecoder } from "./completion-decoder.ts";
+import { type CompletionReader, CompletionDecoder } from "./completion-decoder.ts";
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
@@ -172,7 +172,7 @@ async function readCompletion(
   { signal, consumer, clock }: CompletionDeps,
 ): Promise<void> {
   const serverName = identity.name;
-  const decoder = createCompletionDecoder({ serverName, reader, splitter, openAtFirstEvent });
+  const decoder = new CompletionDecoder({ serverName, reader, splitter, openAtFirstEvent });
   let graceMs: number | undefined;
   let wanted = true;
   /** Settles when the consumer has accepted the last event: nothing more may be delivered before. */

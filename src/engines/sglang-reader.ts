@@ -43,16 +43,7 @@ const sglangFrame = z.lazy(() =>
 type Meta = z.infer<typeof sglangFrame>["meta_info"];
 type FinishReason = NonNullable<Meta["finish_reason"]>;
 
-/** @param topLogprobs number of requested alternatives; undefined without log probabilities. */
-export function createSglangReader(
-  server: Server,
-  echo: PromptEcho,
-  topLogprobs?: number,
-): CompletionReader {
-  return new SglangReader(server, echo, topLogprobs);
-}
-
-class SglangReader implements CompletionReader {
+export class SglangReader implements CompletionReader {
   readonly #server: Server;
   readonly #echo: PromptEcho;
   readonly #topLogprobs: number | undefined;
@@ -69,7 +60,8 @@ class SglangReader implements CompletionReader {
   #isFirst = true;
   #finish: EngineFinish | undefined;
 
-  constructor(server: Server, echo: PromptEcho, topLogprobs: number | undefined) {
+  /** @param topLogprobs number of requested alternatives; undefined without log probabilities. */
+  constructor(server: Server, echo: PromptEcho, topLogprobs?: number) {
     this.#server = server;
     this.#echo = echo;
     this.#topLogprobs = topLogprobs;

@@ -8,7 +8,7 @@ import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
-import { createSglangReader } from "./sglang-reader.ts";
+import { SglangReader } from "./sglang-reader.ts";
 
 /** Sampling parameters. Schemas are strings here, so that key order and numbers stay as they are. */
 const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
@@ -47,7 +47,7 @@ export function createSglangEngine(options: ServerOptions): Engine {
       toCall: (request, server, callName) => ({
         path: "/generate",
         body: toBody(request, callName, options),
-        reader: createSglangReader(
+        reader: new SglangReader(
           server,
           new PromptEcho(server.name, request.prompt, callName),
           request.topLogprobs,

@@ -44,11 +44,7 @@ export type Scanned =
   | { readonly type: "reserved"; readonly spelling: string };
 
 /** Finds spelled markers in text split anywhere. */
-export function createMarkerScanner(): MarkerScanner {
-  return new MarkerScanner();
-}
-
-class MarkerScanner {
+export class MarkerScanner {
   #waiting = "";
 
   /** Adds text. Returns the items that are certain; text that could begin a marker is held back. */

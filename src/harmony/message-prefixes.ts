@@ -10,38 +10,10 @@ import type { Renderer } from "./render.ts";
 import type { Layout, Opening } from "./message-layout.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
-export interface MessagePrefixes {
-  /** `<|start|>assistant`: begins another message. */
-  readonly assistant: readonly TokenId[];
-  readonly analysis: readonly TokenId[];
-  readonly final: readonly TokenId[];
-  /** An answer that is a JSON document. */
-  readonly finalJson: readonly TokenId[];
-  /** A call to this recipient, such as `functions.get_weather`. */
-  call(recipient: string, form?: "json" | "raw"): readonly TokenId[];
-  /** A call to a tool that the gateway runs: `browser.search`, `python`, or a function such as `label.tool`. */
-  builtinCall(recipient: string): readonly TokenId[];
-  /**
-   * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
-   * otherwise ` to`. What follows the namespace or ` to` begins another token: the vocabulary has `.get` and `=m`.
-   */
-  callTo(namespace: string | undefined): readonly TokenId[];
-  readonly end: TokenId;
-  readonly endOfCall: TokenId;
-}
-
 const JSON_CONTENT = "<|constrain|>json";
 
-export function createMessagePrefixes(
-  renderer: Renderer,
-  tokenizer: Tokenizer,
-  layout: Layout = "reference",
-): MessagePrefixes {
-  return new RenderedPrefixes(renderer, tokenizer, layout);
-}
-
 /** Each prefix is rendered on first use, since most turns need none. */
-class RenderedPrefixes implements MessagePrefixes {
+export class MessagePrefixes {
   readonly end = END;
   readonly endOfCall = CALL;
   readonly #renderer: Renderer;
@@ -54,6 +26,7 @@ class RenderedPrefixes implements MessagePrefixes {
     this.#layout = layout;
   }
 
+  /** `<|start|>assistant`: begins another message. */
   get assistant(): readonly TokenId[] {
     return this.#renderer.renderStart("assistant").ids;
   }
@@ -66,21 +39,28 @@ class RenderedPrefixes implements MessagePrefixes {
     return this.#open({ channel: "final" });
   }
 
+  /** An answer that is a JSON document. */
   get finalJson(): readonly TokenId[] {
     return this.#open({ channel: "final", contentType: JSON_CONTENT });
   }
 
+  /** A call to this recipient, such as `functions.get_weather`. */
   call(recipient: string, form: "json" | "raw" = "json"): readonly TokenId[] {
     const contentType = form === "json" ? { contentType: JSON_CONTENT } : {};
     return this.#open({ channel: "commentary", recipient, ...contentType });
   }
 
+  /** A call to a tool that the gateway runs: `browser.search`, `python`, or a function such as `label.tool`. */
   builtinCall(recipient: string): readonly TokenId[] {
     return isBuiltInTool(recipient)
       ? this.#open({ channel: "analysis", recipient, contentType: "code" })
       : this.call(recipient);
   }
 
+  /**
+   * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
+   * otherwise ` to`. What follows the namespace or ` to` begins another token: the vocabulary has `.get` and `=m`.
+   */
   callTo(namespace: string | undefined): readonly TokenId[] {
     const recipient = this.#tokenizer.encode(namespace === undefined ? " to" : ` to=${namespace}`);
     return this.#layout === "reference"

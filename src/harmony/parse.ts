@@ -9,7 +9,7 @@ import { FIRST_SPECIAL_ID } from "../tokenizer/special-tokens.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import { Machine } from "./machine.ts";
 import type { MachineOptions } from "./machine.ts";
-import { createMarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
+import { MarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
 import type { Scanned } from "./markers.ts";
 import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
 import { type BuiltinName, createOfferedNames } from "./offered-names.ts";
@@ -161,7 +161,7 @@ type Spelling = "undecided" | "text" | "structure" | "doubted";
 class HarmonyParser implements Parser {
   readonly #machine: Machine;
   readonly #decoder: StreamingDecoder;
-  readonly #scanner = createMarkerScanner();
+  readonly #scanner = new MarkerScanner();
   readonly #maxDoubted: number;
   #spelling: Spelling = "undecided";
   #doubted = "";

@@ -10,7 +10,7 @@ import {
   type Tokenizer,
 } from "../tokenizer/index.ts";
 import type { Role } from "./conversation.ts";
-import { createMarkerScanner, idOfMarker, type Marker, markerOf } from "./markers.ts";
+import { MarkerScanner, idOfMarker, type Marker, markerOf } from "./markers.ts";
 import { TranscriptError, type TranscriptErrorCode } from "./transcript-error.ts";
 import {
   HeaderError,
@@ -94,7 +94,7 @@ class Reader implements TranscriptParser {
   readonly problems: TranscriptProblem[] = [];
   readonly #mode: NonNullable<TranscriptOptions["mode"]>;
   readonly #tokenizer: Tokenizer;
-  readonly #scanner = createMarkerScanner();
+  readonly #scanner = new MarkerScanner();
   #state: State = { at: "between" };
   /** Ordinary ids not decoded yet: a character may take several. */
   #ids: TokenId[] = [];

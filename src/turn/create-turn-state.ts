@@ -1,13 +1,13 @@
 /** The state of a turn before its first engine call. */
 import type { Engine } from "../engines/engine.ts";
-import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
+import { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { Layout } from "../harmony/message-layout.ts";
 import type { BuiltinName } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import { isBuiltInTool } from "../harmony/recipient.ts";
 import type { Pause } from "../streams/slices.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
-import { type BuiltinRuns, createBuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
 import type { OnFact, ParsingOptions } from "./facts.ts";
 import type { EmittedBuiltins } from "./output/open-call.ts";
 import { PartEmitter } from "./output/part-emitter.ts";
@@ -15,13 +15,13 @@ import type { TurnOutput } from "./output/turn-output.ts";
 import { toAffinity } from "./prompt/affinity.ts";
 import type { CacheSalts } from "./prompt/cache-salt.ts";
 import { rendererFor, tooLong } from "./prompt/prompt.ts";
-import { createTranscript, sentLength } from "./prompt/transcript.ts";
-import { createRepetitionGuard } from "./reading/repetition.ts";
+import { Transcript, sentLength } from "./prompt/transcript.ts";
+import { RepetitionGuard } from "./reading/repetition.ts";
 import { toMarkerReading } from "./reading/shown-markers.ts";
-import { createTurnParser } from "./reading/turn-parser.ts";
-import { createUsageCounter } from "./reading/usage-counter.ts";
+import { TurnParser } from "./reading/turn-parser.ts";
+import { UsageCounter } from "./reading/usage-counter.ts";
 import { noteExactness } from "./sampled/exactness.ts";
-import { createStepCutter } from "./sampled/step-cutter.ts";
+import { StepCutter } from "./sampled/step-cutter.ts";
 import { findCheckedTool } from "./steering/checks.ts";
 import type { Steering } from "./steering/settings.ts";
 import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
@@ -76,8 +76,8 @@ export function createTurnState(
       "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
     );
   }
-  const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
-  const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
+  const builtins = turn.builtins && new BuiltinRuns(turn, turn.builtins, signal);
+  const parser = new TurnParser(tokenizer, { ...parsing, ...reading });
   const onWrappedCode = () => countRepair(state, "wrapped-code");
   const { onFact, layout } = deps;
   if (onFact) {
@@ -86,9 +86,9 @@ export function createTurnState(
     onFact({ type: "rendered", turn, prompt, engine: name, ...shaping });
     onFact({ type: "read-as", markers: reading.markers });
   }
-  const prefixes = createMessagePrefixes(renderer, tokenizer, deps.layout);
-  const transcript = createTranscript(prompt, tokenizer);
-  const steps = createStepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
+  const prefixes = new MessagePrefixes(renderer, tokenizer, deps.layout);
+  const transcript = new Transcript(prompt, tokenizer);
+  const steps = new StepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
@@ -118,12 +118,12 @@ export function createTurnState(
         builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
       }),
     }),
-    usage: createUsageCounter(),
+    usage: new UsageCounter(),
     builtins,
     pause: deps.pause,
     onFact,
     repetition: steering.repetitionGuard
-      ? createRepetitionGuard(engine.capabilities.idsOut)
+      ? new RepetitionGuard(engine.capabilities.idsOut)
       : undefined,
     singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
     stage: "free",

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import {
-  type CompletionDecoder,
-  type CompletionReader,
-  createCompletionDecoder,
-} from "../../src/engines/completion-decoder.ts";
+import { type CompletionReader, CompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { EngineEvent, EngineFinish } from "../../src/engines/engine.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
@@ -45,7 +41,7 @@ function eventsIn(decoder: CompletionDecoder, text: string): EngineEvent[] {
 }
 
 function createDecoder({ openAtFirstEvent = false, endsStream = false } = {}) {
-  const decoder = createCompletionDecoder({
+  const decoder = new CompletionDecoder({
     serverName: "vllm at http://a",
     reader: createIdReader(endsStream),
     splitter: createSseSplitter(),
@@ -132,7 +128,7 @@ describe("open at the first event", () => {
 });
 
 test("more text in one read than any answer has is a failure of the server", () => {
-  const decoder = createCompletionDecoder({
+  const decoder = new CompletionDecoder({
     serverName: "vllm at http://a",
     reader: {
       push: () => undefined,

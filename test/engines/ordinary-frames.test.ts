@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { createCompletionDecoder } from "../../src/engines/completion-decoder.ts";
+import { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import { createCompletionReader } from "../../src/engines/completion-reader.ts";
 import { connectServer } from "../../src/engines/server.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
@@ -37,7 +37,7 @@ function decoderOf(isShort: boolean, firstLearned?: number) {
     count += Buffer.from(bytes.subarray(from, end)).toString().split("\n\n").length - 1;
     return end;
   };
-  const decoder = createCompletionDecoder({
+  const decoder = new CompletionDecoder({
     serverName: server.name,
     reader,
     splitter: createSseSplitter(isShort ? { readWhole } : {}),

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { formOf } from "../../src/harmony/call-form.ts";
 import type { Message } from "../../src/harmony/conversation.ts";
-import { createMessagePrefixes } from "../../src/harmony/message-prefixes.ts";
+import { MessagePrefixes } from "../../src/harmony/message-prefixes.ts";
 import {
   analysisMessage,
   callMessage,
@@ -18,9 +18,9 @@ import { createRenderer } from "../../src/harmony/render.ts";
 import { CALL } from "../../src/harmony/tokens.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../src/harmony/trained-tools.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import { createTranscript } from "../../src/turn/prompt/transcript.ts";
+import { Transcript } from "../../src/turn/prompt/transcript.ts";
 import { putBackStep, sampledPieces } from "../../src/turn/sampled/put-back.ts";
-import { createStepCutter } from "../../src/turn/sampled/step-cutter.ts";
+import { StepCutter } from "../../src/turn/sampled/step-cutter.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { readTape } from "../helpers/swe-tape.ts";
 
@@ -73,16 +73,16 @@ type How = "exact" | "ids" | "form" | "reference";
 
 function prefilled(steps: readonly Step[], how: How) {
   const renderer = createRenderer({ layout: how === "reference" ? "reference" : "guide" });
-  const prefixes = createMessagePrefixes(renderer, tokenizer, "guide");
+  const prefixes = new MessagePrefixes(renderer, tokenizer, "guide");
   const messages: Message[] = [userMessage(turns[0]?.prompt_delta ?? "")];
   let exactIds: readonly TokenId[] | undefined;
   let [total, exact, broken] = [0, 0, 0];
   for (const step of steps) {
     const prompt = renderWith(messages, renderer);
     const base = exactIds ?? prompt.ids;
-    const transcript = createTranscript(prompt, tokenizer);
+    const transcript = new Transcript(prompt, tokenizer);
     transcript.appendIds(step.ids);
-    const cutter = createStepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
+    const cutter = new StepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
     const cut = cutter.cut(step.name, step.args);
     const own = toMessages(step, how);
     const spans = cut.spans.map(({ ids }) => readSpan(ids, tokenizer));

@@ -6,7 +6,7 @@ import { describeError, type ErrorDescription } from "../errors.ts";
 import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
 import { toErrorBody } from "./errors.ts";
 import { addUsage, type ReplyOptions } from "./reply.ts";
-import { createChunkWriter, usageChunk } from "./to-chunks.ts";
+import { ChunkWriter, usageChunk } from "./to-chunks.ts";
 
 /** All chunks of all choices as server-sent events. Never fails: a failure is the last chunk. */
 export function toFrames(
@@ -16,7 +16,7 @@ export function toFrames(
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    const writers = turns.map((_, index) => createChunkWriter(options, index));
+    const writers = turns.map((_, index) => new ChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {

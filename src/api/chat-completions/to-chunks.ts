@@ -32,19 +32,6 @@ import {
 } from "./reply.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
 
-/** Writes the chunks of one choice. */
-export interface ChunkWriter {
-  /** The frames of an event's chunks: usually one, sometimes none. */
-  push(event: TurnEvent): string;
-  /** The frame that ends the choice after a failure. */
-  fail(error: ErrorDescription): string;
-}
-
-/** @param index the choice's index among `n` */
-export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
-  return new ChoiceWriter(options, index);
-}
-
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
 interface Sealed {
   readonly text: string;
@@ -65,7 +52,8 @@ const DETAIL_END = ',"index":0}]';
 const TAIL = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}${END_OF_FRAME}`;
 const REASONING_TAIL = DETAIL_END + TAIL;
 
-class ChoiceWriter implements ChunkWriter {
+/** Writes the chunks of one choice. */
+export class ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
   readonly #calls: CallDeltas;
@@ -103,6 +91,7 @@ class ChoiceWriter implements ChunkWriter {
     this.#head = `${this.#top},"choices":[{"index":${index},"delta":{`;
   }
 
+  /** The frames of an event's chunks: usually one, sometimes none. */
   push(event: TurnEvent): string {
     switch (event.type) {
       case "start":

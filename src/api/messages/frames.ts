@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../turn/turn.ts";
 import { describeError } from "../errors.ts";
 import type { FrameHints } from "../reply/event-stream.ts";
 import type { ReplyOptions } from "./reply.ts";
-import { createEventWriter, errorFrame } from "./to-events.ts";
+import { EventWriter, errorFrame } from "./to-events.ts";
 
 /** Never fails: a failure is the last frame. */
 export function toFrames(
@@ -13,7 +13,7 @@ export function toFrames(
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    const writer = createEventWriter(options);
+    const writer = new EventWriter(options);
     try {
       await consume(events, (event) => {
         hints.isLast = event.type === "end";

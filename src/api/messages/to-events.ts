@@ -14,14 +14,9 @@ import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";
 import { ServerToolWriter } from "./server-tool-writer.ts";
 import { TextWriter } from "./text-writer.ts";
-import { createToolInput, type ToolInput } from "./tool-input.ts";
+import { ToolInput } from "./tool-input.ts";
 
 type Delta = Extract<TurnEvent, { type: "part-delta" }>;
-
-export interface EventWriter {
-  /** The frames of an event: often one, sometimes none. */
-  push(event: TurnEvent): string;
-}
 
 /** The frame that ends a stream after a failure. */
 export function errorFrame(error: ErrorDescription, { requestId }: ReplyOptions): string {
@@ -50,11 +45,7 @@ export function messageStart({ id, model }: ReplyOptions, inputTokens: number): 
   return frame("message_start", `"message":${JSON.stringify(message)}`);
 }
 
-export function createEventWriter(options: ReplyOptions): EventWriter {
-  return new MessageWriter(options);
-}
-
-class MessageWriter implements EventWriter {
+export class EventWriter {
   readonly #options: ReplyOptions;
   readonly #blocks = new ContentBlocks();
   readonly #text: TextWriter;
@@ -72,6 +63,7 @@ class MessageWriter implements EventWriter {
     this.#serverTools = new ServerToolWriter(options, this.#blocks);
   }
 
+  /** The frames of an event: often one, sometimes none. */
   push(event: TurnEvent): string {
     switch (event.type) {
       case "start":
@@ -104,7 +96,7 @@ class MessageWriter implements EventWriter {
       case "preamble":
         return this.#heldThinking() + this.#text.start();
       case "tool-call":
-        this.#input = createToolInput();
+        this.#input = new ToolInput();
         this.#hasCall = true;
         return this.#heldThinking() + this.#blocks.startToolUse(part.id, part.name);
       case "builtin-call":

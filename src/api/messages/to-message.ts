@@ -11,7 +11,7 @@ import {
   toServerToolUse,
   toTextCitation,
 } from "./server-tool-blocks.ts";
-import { createToolInput } from "./tool-input.ts";
+import { ToolInput } from "./tool-input.ts";
 
 /** The turn must not have failed. */
 export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): string {
@@ -113,7 +113,7 @@ function toServerToolBlocks(
 }
 
 function toInput(args: string): string {
-  const input = createToolInput();
+  const input = new ToolInput();
   const written = input.push(args) + input.end();
   return written === "" ? "{}" : written;
 }

@@ -8,17 +8,6 @@
  */
 import { JsonStringRepair } from "./json-string-repair.ts";
 
-export interface ToolInput {
-  /** Adds arguments. Returns the JSON that can be emitted. */
-  push(args: string): string;
-  /** Returns what completes the object. Empty if nothing was emitted, which clients read as `{}`. */
-  end(): string;
-}
-
-export function createToolInput(): ToolInput {
-  return new ToolInputReader();
-}
-
 /**
  * The next thing to read.
  * - `start`, `end`: before and after the object
@@ -48,7 +37,7 @@ const SCALAR_CHARACTER = /[-+.\w]/;
 /** In characters. Longer numbers are cut off, since they are held back until complete. */
 const MAX_SCALAR = 1_000;
 
-class ToolInputReader implements ToolInput {
+export class ToolInput {
   #state: ReadState = "start";
   /** Closing brackets of the open objects and arrays, innermost last. */
   readonly #closers: ("}" | "]")[] = [];
@@ -58,6 +47,7 @@ class ToolInputReader implements ToolInput {
   readonly #string = new JsonStringRepair();
   #hasWritten = false;
 
+  /** Adds arguments. Returns the JSON that can be emitted. */
   push(args: string): string {
     let out = "";
     for (let at = 0; at < args.length; at++) {
@@ -75,6 +65,7 @@ class ToolInputReader implements ToolInput {
     return out;
   }
 
+  /** Returns what completes the object. Empty if nothing was emitted, which clients read as `{}`. */
   end(): string {
     if (!this.#hasWritten) return "";
     const rest = this.#isCompleteScalar() ? this.#release(this.#scalar) : "";

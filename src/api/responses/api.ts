@@ -5,7 +5,7 @@ import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
-import { createBackground } from "./background.ts";
+import { Background } from "./background.ts";
 import { mediaRules } from "../request/media.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
 import { toKindLabel } from "../tools/skipped-tools.ts";
@@ -55,7 +55,7 @@ export const responsesApi: Api = {
       },
       onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     });
-    const background = createBackground(context);
+    const background = new Background(context);
     const app = responses(context, background, webSockets);
     return [
       ...OPENAI_PREFIXES.map((prefix) => ({ prefix, app })),

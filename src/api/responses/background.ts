@@ -22,25 +22,6 @@ import { runInBackground } from "./run-in-background.ts";
 import { withEvents } from "./stream-response.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
-export interface Background {
-  /**
-   * Starts it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are in flight, and
-   * rejects when the store fails.
-   */
-  start(prepared: PreparedResponse): Promise<Started>;
-  /** The stored response. One whose heartbeat has stopped is marked as failed first. */
-  read(tenant: string, id: string): Promise<StoredResponse | undefined>;
-  /** Its stored and future events, after a sequence number, as the client may see them. */
-  follow(
-    client: Client,
-    id: string,
-    startingAfter: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<ResponseEvent>;
-  /** Cancels it and returns its final state. Throws a {@link RequestError} when it is not in flight. */
-  cancel(tenant: string, id: string): Promise<StoredResponse>;
-}
-
 export interface Started {
   /** Resolves when it has ended, whatever the outcome. Never rejects. */
   readonly ended: Promise<void>;
@@ -57,11 +38,7 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-export function createBackground(context: ResponsesContext): Background {
-  return new BackgroundResponses(context);
-}
-
-class BackgroundResponses implements Background {
+export class Background {
   readonly #context: ResponsesContext;
   readonly #log: EventLog;
   readonly #cancelled: Entries<"cancelled">;
@@ -79,6 +56,10 @@ class BackgroundResponses implements Background {
     this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
   }
 
+  /**
+   * Starts it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are in flight, and
+   * rejects when the store fails.
+   */
   async start(prepared: PreparedResponse): Promise<Started> {
     const { tenant } = prepared.caller.client;
     this.#admit(tenant);
@@ -104,6 +85,7 @@ class BackgroundResponses implements Background {
     return { ended };
   }
 
+  /** The stored response. One whose heartbeat has stopped is marked as failed first. */
   async read(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await this.#context.responses.get(tenant, id);
     if (entry === undefined || this.#runningHere(tenant, id)) return entry;
@@ -116,6 +98,7 @@ class BackgroundResponses implements Background {
     return this.#rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
 
+  /** Its stored and future events, after a sequence number, as the client may see them. */
   follow(
     client: Client,
     id: string,
@@ -135,6 +118,7 @@ class BackgroundResponses implements Background {
     );
   }
 
+  /** Cancels it and returns its final state. Throws a {@link RequestError} when it is not in flight. */
   async cancel(tenant: string, id: string): Promise<StoredResponse> {
     const entry = await this.read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);

@@ -26,11 +26,7 @@ import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
 import { type Omissions, toOmissions } from "./omissions.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
-import {
-  createResponseBuilder,
-  type ResponseBuilder,
-  type ResponseBuilderOptions,
-} from "./response-builder.ts";
+import { ResponseBuilder, type ResponseBuilderOptions } from "./response-builder.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseWriter } from "./to-response.ts";
 import { requestedReasoning, turnMaker } from "./to-turn.ts";
@@ -77,7 +73,7 @@ export async function prepareResponse(
   const sent = { request, requested, purpose, context, media, body, caller, now };
   const { turn, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
   deps.onOmissions(caller.requestId, omissions);
-  const builder = createResponseBuilder({
+  const builder = new ResponseBuilder({
     ...requestedReply(request),
     toResponse: createResponseWriter(
       request,

@@ -57,22 +57,6 @@ export interface ResponseBuilderOptions {
   readonly isUnlimited: boolean;
 }
 
-export interface ResponseBuilder {
-  push(event: TurnEvent | CompactionEvent): void;
-  /** The turn has failed, or its end, which no client has seen yet, could not be stored. */
-  fail(error: ErrorDescription): void;
-  /** The client has cancelled the turn. The listener is not called: there is no event for it. */
-  cancel(): void;
-  /** Reports every change from now on to this listener, which replaces the previous one. */
-  listen(listener: ResponseListener): void;
-  /** The current response as the client may see it. */
-  response(): ResponseResource;
-  /** The finished items with all their reasoning, for the store. */
-  readonly output: readonly OutputItem[];
-  /** For keep-alives of a stream. */
-  readonly prefill: PrefillNote;
-}
-
 /** Text that is added to an item. */
 export interface ItemDelta {
   readonly text: string;
@@ -132,12 +116,10 @@ const CALL_PREFIXES: Record<CallTarget["kind"], string> = {
   "tool-search": "tsc",
 };
 
-export function createResponseBuilder(options: ResponseBuilderOptions): ResponseBuilder {
-  return new Builder(options);
-}
-
-class Builder implements ResponseBuilder {
+export class ResponseBuilder {
+  /** For keep-alives of a stream. */
   readonly prefill = new PrefillNote();
+  /** The finished items with all their reasoning, for the store. */
   readonly output: OutputItem[] = [];
   readonly #options: ResponseBuilderOptions;
   /** The finished items as the client may see them. Appended to: there may be thousands. */
@@ -152,18 +134,22 @@ class Builder implements ResponseBuilder {
     this.#state = { status: options.queued ? "queued" : "in_progress", output: this.#shown };
   }
 
+  /** Reports every change from now on to this listener, which replaces the previous one. */
   listen(listener: ResponseListener): void {
     this.#listener = listener;
   }
 
+  /** The current response as the client may see it. */
   response(): ResponseResource {
     return this.#options.toResponse(this.#state);
   }
 
+  /** The client has cancelled the turn. The listener is not called: there is no event for it. */
   cancel(): void {
     this.#state = { ...this.#state, status: "cancelled" };
   }
 
+  /** The turn has failed, or its end, which no client has seen yet, could not be stored. */
   fail(error: ErrorDescription): void {
     this.#state = { ...this.#state, completedAt: undefined };
     if (!this.#hasStarted) this.#start();

@@ -8,7 +8,7 @@ import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
 import { getWaitUntil } from "./wait-until.ts";
 import { createSocketPort } from "./socket-port.ts";
-import { createSocketSession, type SocketCaller, type SocketSession } from "./socket-session.ts";
+import { SocketSession, type SocketCaller } from "./socket-session.ts";
 
 /** How long a connection may last: as long as OpenAI's. */
 const MAX_CONNECTION_MS = 3_600_000;
@@ -87,7 +87,7 @@ function openConnection(
     clientIdleTimeoutMs: context.clientIdleTimeoutMs,
     onStalled: () => session.leave(),
   });
-  const session = createSocketSession(port, caller, context);
+  const session = new SocketSession(port, caller, context);
   const uncount = context.sockets.enter(caller.client.tenant);
   const timer = setTimeout(() => session.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
   const finish = () => {

@@ -22,20 +22,6 @@ import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
-export interface SocketSession {
-  /**
-   * Handles a text message; undefined for any other kind, which ends the connection. Resolves when it has been answered.
-   * Never rejects.
-   */
-  receive(message: string | undefined): Promise<void>;
-  /** Bytes of a message have arrived. Not called on runtimes that do not report it. */
-  noteBytes(bytes: number): void;
-  /** The client has disconnected: stops the in-flight response. */
-  leave(): void;
-  /** Closes the connection as soon as no response is in flight, after an error if one is given. */
-  finish(reason: string, error?: RequestError): void;
-}
-
 const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
 
 /** WebSocket close codes. */
@@ -65,15 +51,7 @@ interface Ending {
   readonly error: RequestError | undefined;
 }
 
-export function createSocketSession(
-  port: SocketPort,
-  caller: SocketCaller,
-  context: ResponsesContext,
-): SocketSession {
-  return new Session(port, caller, context);
-}
-
-class Session implements SocketSession {
+export class SocketSession {
   readonly #port: SocketPort;
   readonly #caller: SocketCaller;
   readonly #context: ResponsesContext;
@@ -104,11 +82,16 @@ class Session implements SocketSession {
     this.#lease = context.uploads.open(caller.client.tenant);
   }
 
+  /** Bytes of a message have arrived. Not called on runtimes that do not report it. */
   noteBytes(bytes: number): void {
     this.#arriving += bytes;
     if (this.#arriving > UNCOUNTED_BYTES) this.#hold();
   }
 
+  /**
+   * Handles a text message; undefined for any other kind, which ends the connection. Resolves when it has been answered.
+   * Never rejects.
+   */
   async receive(message: string | undefined): Promise<void> {
     this.#arriving = 0;
     if (this.#isClosed) return this.#ignoreLate();
@@ -125,11 +108,13 @@ class Session implements SocketSession {
     }
   }
 
+  /** The client has disconnected: stops the in-flight response. */
   leave(): void {
     this.#stop();
     this.#lease.release();
   }
 
+  /** Closes the connection as soon as no response is in flight, after an error if one is given. */
   finish(reason: string, error?: RequestError): void {
     this.#ending ??= { reason, error };
     this.#queue.clear();

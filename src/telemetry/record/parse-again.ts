@@ -7,7 +7,7 @@ import type { ParseEvent, PartKind } from "../../harmony/parse.ts";
 import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../../tokenizer/index.ts";
 import type { ParsingOptions } from "../../turn/facts.ts";
 import { oneByOne } from "../../turn/reading/token-units.ts";
-import { createTurnParser, type TurnParser } from "../../turn/reading/turn-parser.ts";
+import { TurnParser } from "../../turn/reading/turn-parser.ts";
 import type { ReadLog } from "./read-log.ts";
 import type { ParserNote, TurnRecording } from "./recording.ts";
 import { SLICE, type RecordSlices } from "./build-slices.ts";
@@ -146,7 +146,7 @@ class ParserPass implements ParsedTurn {
   #readAs(markers: "shown" | "hidden"): void {
     const reading = { markers, allowHiddenMarkers: true, onShownMarker: () => undefined };
     if (this.#parser === undefined) {
-      this.#parser = createTurnParser(this.#tokenizer, { ...this.#options, ...reading });
+      this.#parser = new TurnParser(this.#tokenizer, { ...this.#options, ...reading });
     } else {
       this.#parser.readAs(reading);
     }

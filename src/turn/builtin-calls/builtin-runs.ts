@@ -13,41 +13,17 @@ import type {
 import type { Turn, TurnBuiltins } from "../turn.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
 
-export interface BuiltinRuns {
-  /** The tool that a call is for. Undefined: none. */
-  find(recipient: string): BuiltinTool | undefined;
-  /** Rejects only when the signal is aborted. */
-  run(tool: BuiltinTool, call: BuiltinCall): Promise<RunOutcome>;
-  cite(cursor: number, lines?: CitedLines): CitedSource | undefined;
-  /** The state that the next turn of the conversation needs of this tool. */
-  saveOne(tool: BuiltinTool): string | undefined;
-  /** By tool name. Empty: no calls were made and no state was saved. */
-  save(): ReadonlyMap<string, string>;
-  close(): Promise<void>;
-  /** Number of calls. */
-  readonly executed: number;
-  /** Number of searches. */
-  readonly searches: number;
-  /** Number of opened pages. */
-  readonly opens: number;
-}
-
 export type RunOutcome =
   | { readonly type: "result"; readonly result: BuiltinResult }
   /** The limit of calls or of time is reached. */
   | { readonly type: "exhausted" };
 
-export function createBuiltinRuns(
-  turn: Turn,
-  builtins: TurnBuiltins,
-  signal: AbortSignal,
-): BuiltinRuns {
-  return new TurnRuns(turn, builtins, signal);
-}
-
-class TurnRuns implements BuiltinRuns {
+export class BuiltinRuns {
+  /** Number of calls. */
   executed = 0;
+  /** Number of searches. */
   searches = 0;
+  /** Number of opened pages. */
   opens = 0;
   readonly #turn: Turn;
   readonly #builtins: TurnBuiltins;
@@ -63,10 +39,12 @@ class TurnRuns implements BuiltinRuns {
     this.#signal = signal;
   }
 
+  /** The tool that a call is for. Undefined: none. */
   find(recipient: string): BuiltinTool | undefined {
     return this.#builtins.tools.find((tool) => tool.accepts(recipient));
   }
 
+  /** Rejects only when the signal is aborted. */
   async run(tool: BuiltinTool, call: BuiltinCall): Promise<RunOutcome> {
     const { maxCalls } = this.#builtins;
     if (this.executed >= maxCalls || this.#limit.signal.aborted) return { type: "exhausted" };
@@ -97,11 +75,13 @@ class TurnRuns implements BuiltinRuns {
     return undefined;
   }
 
+  /** The state that the next turn of the conversation needs of this tool. */
   saveOne(tool: BuiltinTool): string | undefined {
     const state = this.#runs.get(tool)?.save();
     return state !== undefined && state.length <= MAX_STATE_LENGTH ? state : undefined;
   }
 
+  /** By tool name. Empty: no calls were made and no state was saved. */
   save(): ReadonlyMap<string, string> {
     const states = new Map(this.#builtins.saved);
     for (const tool of this.#runs.keys()) {

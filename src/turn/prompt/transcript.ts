@@ -4,32 +4,11 @@
  * cache.
  */
 import type { Capabilities, EngineTokens, Prompt } from "../../engines/engine.ts";
-import { createMarkerScanner, idOfMarker, isHalfMarker } from "../../harmony/markers.ts";
+import { MarkerScanner, idOfMarker, isHalfMarker } from "../../harmony/markers.ts";
 import { toPromptText } from "../../harmony/prompt-text.ts";
 import { CALL, END, END_OF_TEXT, RETURN, START } from "../../harmony/tokens.ts";
 import { toIdsJson } from "../../tokenizer/ids-json.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../../tokenizer/index.ts";
-
-export interface Transcript {
-  appendIds(ids: readonly TokenId[]): void;
-  append(tokens: EngineTokens): void;
-  /** The engine was cut: what may be the beginning of a spelled control token is left out. */
-  dropHalfMarker(): void;
-  /**
-   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
-   * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
-   * without any content stays open; see `isAtMessageStart`.
-   */
-  closeMessage(terminator?: TokenId): void;
-  /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
-  openMessage(start: readonly TokenId[]): void;
-  /** Nothing follows the `<|start|>assistant` at the end. */
-  isAtMessageStart(): boolean;
-  /** What was appended behind the position, text as our tokenizer's ids. */
-  since(position: TranscriptPosition): Appended;
-  /** A snapshot of the transcript. */
-  prompt(): CountedPrompt;
-}
 
 /** A place between two appended ids, or characters of text. */
 export interface TranscriptPosition {
@@ -60,18 +39,14 @@ export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): numb
   return idsIn ? prompt.length : prompt.textLength();
 }
 
-export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
-  return new GrowingTranscript(base, tokenizer);
-}
-
-class GrowingTranscript implements Transcript {
+export class Transcript {
   readonly #base: CountedPrompt;
   readonly #tokenizer: Tokenizer;
   /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
   readonly #runs: (TokenId[] | string)[] = [];
   #atMessageStart = true;
   /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
-  readonly #scanner = createMarkerScanner();
+  readonly #scanner = new MarkerScanner();
 
   constructor(base: CountedPrompt, tokenizer: Tokenizer) {
     this.#base = base;
@@ -100,11 +75,17 @@ class GrowingTranscript implements Transcript {
     }
   }
 
+  /** The engine was cut: what may be the beginning of a spelled control token is left out. */
   dropHalfMarker(): void {
     this.#scanner.end();
   }
 
-  closeMessage(terminator = END): void {
+  /**
+   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
+   * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
+   * without any content stays open; see `isAtMessageStart`.
+   */
+  closeMessage(terminator: TokenId = END): void {
     const waiting = this.#scanner.end();
     // An incomplete marker is dropped: the following text could complete it.
     if (!isHalfMarker(waiting)) this.#appendText(waiting);
@@ -115,15 +96,18 @@ class GrowingTranscript implements Transcript {
     else if (last !== END && last !== CALL) this.appendIds([terminator]);
   }
 
+  /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
   openMessage(start: readonly TokenId[]): void {
     this.appendIds(start);
     this.#atMessageStart = true;
   }
 
+  /** Nothing follows the `<|start|>assistant` at the end. */
   isAtMessageStart(): boolean {
     return this.#atMessageStart;
   }
 
+  /** What was appended behind the position, text as our tokenizer's ids. */
   since({ run, at }: TranscriptPosition): Appended {
     const ids: TokenId[] = [];
     let isText = false;
@@ -136,6 +120,7 @@ class GrowingTranscript implements Transcript {
     return { ids, to: { run: Math.max(0, last), at: this.#runs[last]?.length ?? 0 }, isText };
   }
 
+  /** A snapshot of the transcript. */
   prompt(): CountedPrompt {
     this.#appendText(this.#scanner.end());
     if (this.#runs.length === 0) return this.#base;

@@ -16,28 +16,8 @@ const CHARACTERS_PER_TOKEN = 4;
 /** Units are forgotten every so many checks: to move the others at each check costs more than the comparison. */
 const CHECKS_KEPT = 4;
 
-export interface RepetitionGuard {
-  push(tokens: EngineTokens): void;
-  /** As {@link push}, for some ids of a list. */
-  pushIds(ids: readonly TokenId[], from: number, to: number): void;
-  /** Ids that can be pushed at once without skipping a check. */
-  readonly idsUntilCheck: number;
+export class RepetitionGuard {
   /** Result of the last check. */
-  readonly looping: boolean;
-  /** Whether all of these tokens can be pushed at once without skipping a check. */
-  hasRoomFor(tokens: EngineTokens): boolean;
-  /**
-   * Splits text at each check, so that the result does not depend on how it arrived. Push each part before requesting the
-   * next.
-   */
-  split(tokens: TextTokens): Iterable<EngineTokens>;
-}
-
-export function createRepetitionGuard(idsOut: Capabilities["idsOut"]): RepetitionGuard {
-  return new LoopGuard(idsOut === "exact" ? 1 : CHARACTERS_PER_TOKEN);
-}
-
-class LoopGuard implements RepetitionGuard {
   looping = false;
   readonly #maxPeriod: number;
   readonly #minRepeated: number;
@@ -46,7 +26,8 @@ class LoopGuard implements RepetitionGuard {
   #sinceCheck = 0;
 
   /** `scale`: units per token. A unit is an id or a character. */
-  constructor(scale: number) {
+  constructor(idsOut: Capabilities["idsOut"]) {
+    const scale = idsOut === "exact" ? 1 : CHARACTERS_PER_TOKEN;
     this.#maxPeriod = MAX_PERIOD * scale;
     this.#minRepeated = MIN_REPEATED * scale;
     this.#interval = INTERVAL * scale;
@@ -71,19 +52,26 @@ class LoopGuard implements RepetitionGuard {
     this.#count(countUnits(tokens));
   }
 
+  /** As {@link push}, for some ids of a list. */
   pushIds(ids: readonly TokenId[], from: number, to: number): void {
     for (let at = from; at < to; at++) this.#recent.push(ids[at] ?? 0);
     this.#count(to - from);
   }
 
+  /** Ids that can be pushed at once without skipping a check. */
   get idsUntilCheck(): number {
     return this.#untilCheck;
   }
 
+  /** Whether all of these tokens can be pushed at once without skipping a check. */
   hasRoomFor(tokens: EngineTokens): boolean {
     return countUnits(tokens) <= this.#untilCheck;
   }
 
+  /**
+   * Splits text at each check, so that the result does not depend on how it arrived. Push each part before requesting the
+   * next.
+   */
   *split(tokens: TextTokens): Generator<EngineTokens> {
     for (let at = 0; at < tokens.text.length;) {
       const end = Math.min(at + this.#untilCheck, tokens.text.length);

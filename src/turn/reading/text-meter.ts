@@ -2,19 +2,8 @@
  * Counts the tokens of growing text incrementally, for engines that return no ids. A spelled marker counts as
  * one token.
  */
-import { createMarkerScanner } from "../../harmony/markers.ts";
+import { MarkerScanner } from "../../harmony/markers.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
-
-export interface TextMeter {
-  push(text: string): void;
-  /** Marks a boundary that no token crosses. */
-  cut(): void;
-  tokens(): number;
-  /** Those of the text that no further text can split otherwise. Costs nothing. */
-  settled(): number;
-  /** Whether there are more tokens than this, whatever text follows. */
-  exceeds(limit: number): boolean;
-}
 
 /** Length in characters at which text without spaces is counted as it stands. */
 const MAX_REST = 256;
@@ -24,15 +13,11 @@ const MAX_TOKENS_PER_UNIT = 3;
 /** How many tokens the end of a text can have more than it has with what follows: half a marker, half a word. */
 const UNSURE_TOKENS = 8;
 
-export function createTextMeter(tokenizer: Tokenizer): TextMeter {
-  return new Meter(tokenizer);
-}
-
 /**
  * The tokenizer always splits at a space after a non-space. Text before the last such space is final and is
  * counted once.
  */
-class Meter implements TextMeter {
+export class TextMeter {
   readonly #tokenizer: Tokenizer;
   #settled = 0;
   #rest = "";
@@ -47,14 +32,17 @@ class Meter implements TextMeter {
     if (end > 0) this.#settle(end);
   }
 
+  /** Marks a boundary that no token crosses. */
   cut(): void {
     this.#settle(this.#rest.length);
   }
 
+  /** Those of the text that no further text can split otherwise. Costs nothing. */
   settled(): number {
     return this.#settled;
   }
 
+  /** Whether there are more tokens than this, whatever text follows. */
   exceeds(limit: number): boolean {
     const left = limit - this.#settled;
     if (left < 0) return true;
@@ -84,7 +72,7 @@ function settledEnd(rest: string): number {
 
 function count(text: string, tokenizer: Tokenizer): number {
   if (!text.includes("<|")) return tokenizer.encode(text).length;
-  const scanner = createMarkerScanner();
+  const scanner = new MarkerScanner();
   let tokens = 0;
   let run = "";
   for (const item of scanner.push(text)) {

@@ -17,37 +17,7 @@ import {
 import { START } from "../../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
 import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
-import { createTextMeter, type TextMeter } from "./text-meter.ts";
-
-export interface TurnParser {
-  /**
-   * Called when another engine of a pool answers. How its text is parsed changes at the latest with the next
-   * message.
-   */
-  readAs(reading: MarkerReading): void;
-  /** Parses sampled tokens. */
-  push(tokens: EngineTokens): ParseEvent[];
-  /** Whether these ids can only continue the open part. See {@link Parser.canContinueBody}. */
-  canContinueBody(ids: readonly TokenId[]): boolean;
-  /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
-  continueBody(ids: readonly TokenId[], from: number, to: number): string;
-  /** The same for ids whose text is known. See {@link Parser.countBody}. */
-  countBody(ids: number): void;
-  /** Parses a header written by the gateway. */
-  pushIds(ids: readonly TokenId[]): ParseEvent[];
-  /** Ends the current message. Idempotent. */
-  end(reason: InputEnd): ParseEvent[];
-  /** Starts a new parser directly after `<|start|>assistant`. The previous one must have ended. */
-  restart(): void;
-  /** The model has ended its turn. Further engine output is ignored. */
-  readonly done: boolean;
-  readonly position: Parser["position"];
-  readonly openPart: PartKind | undefined;
-  /** Reasoning tokens so far, calls to built-in tools included: counted by id, or for text by our own tokenizer. */
-  readonly reasoningTokens: number;
-  /** The parsers' repairs so far, by name. */
-  readonly recoveries: ReadonlyMap<string, number>;
-}
+import { TextMeter } from "./text-meter.ts";
 
 interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
@@ -58,11 +28,7 @@ interface TurnParserOptions extends MarkerReading {
   readonly builtins: readonly BuiltinName[];
 }
 
-export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
-  return new MessageParsers(tokenizer, options);
-}
-
-class MessageParsers implements TurnParser {
+export class TurnParser {
   readonly #tokenizer: Tokenizer;
   #options: TurnParserOptions;
   readonly #textMeter: TextMeter;
@@ -85,10 +51,14 @@ class MessageParsers implements TurnParser {
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
     this.#tokenizer = tokenizer;
     this.#options = options;
-    this.#textMeter = createTextMeter(tokenizer);
+    this.#textMeter = new TextMeter(tokenizer);
     this.#parser = createParser(tokenizer, options);
   }
 
+  /**
+   * Called when another engine of a pool answers. How its text is parsed changes at the latest with the next
+   * message.
+   */
   readAs(reading: MarkerReading): void {
     const isKnown = reading.markers === this.#options.markers;
     this.#options = { ...this.#options, ...reading };
@@ -98,6 +68,7 @@ class MessageParsers implements TurnParser {
     if (this.#isUntouched && !isKnown) this.#parser = createParser(this.#tokenizer, this.#options);
   }
 
+  /** Parses sampled tokens. */
   push(tokens: EngineTokens): ParseEvent[] {
     this.#isUntouched = false;
     switch (tokens.type) {
@@ -112,19 +83,23 @@ class MessageParsers implements TurnParser {
     }
   }
 
+  /** Whether these ids can only continue the open part. See {@link Parser.canContinueBody}. */
   canContinueBody(ids: readonly TokenId[]): boolean {
     return this.#parser.canContinueBody(ids);
   }
 
+  /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
   continueBody(ids: readonly TokenId[], from: number, to: number): string {
     this.#isUntouched = false;
     return this.#parser.continueBody(ids, from, to);
   }
 
+  /** The same for ids whose text is known. See {@link Parser.countBody}. */
   countBody(ids: number): void {
     this.#parser.countBody(ids);
   }
 
+  /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
     this.#isUntouched = false;
     // Ids that end with `<|start|>assistant` leave the header to the model.
@@ -132,6 +107,7 @@ class MessageParsers implements TurnParser {
     return this.#parser.pushIds(ids);
   }
 
+  /** Ends the current message. Idempotent. */
   end(reason: InputEnd): ParseEvent[] {
     const events = this.#parser.end(reason);
     this.#expectMarkers(events);
@@ -168,6 +144,7 @@ class MessageParsers implements TurnParser {
     }
   }
 
+  /** Starts a new parser directly after `<|start|>assistant`. The previous one must have ended. */
   restart(): void {
     this.#earlierRecoveries = this.recoveries;
     this.#earlierTokens += analysisTokens(this.#parser);
@@ -176,6 +153,7 @@ class MessageParsers implements TurnParser {
     this.#isUntouched = true;
   }
 
+  /** The model has ended its turn. Further engine output is ignored. */
   get done(): boolean {
     return this.#parser.done;
   }
@@ -188,10 +166,12 @@ class MessageParsers implements TurnParser {
     return this.#parser.openPart;
   }
 
+  /** Reasoning tokens so far, calls to built-in tools included: counted by id, or for text by our own tokenizer. */
   get reasoningTokens(): number {
     return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens();
   }
 
+  /** The parsers' repairs so far, by name. */
   get recoveries(): ReadonlyMap<string, number> {
     const counts = new Map(this.#earlierRecoveries);
     for (const [name, count] of this.#parser.recoveries) {

@@ -2,34 +2,7 @@
 import type { EngineUsage } from "../../engines/engine.ts";
 import type { TurnUsage } from "../turn.ts";
 
-export interface UsageCounter {
-  /**
-   * `promptTokens`: tokens sent, used if the engine does not report them. `arriving`: counts output that
-   * arrives as text.
-   */
-  beginCall(promptTokens: number, arriving?: { tokens(): number }): void;
-  /** Takes the engine's count of cached prompt tokens before the call ends, in case it is cut. */
-  addCached(tokens: number): void;
-  /** Adds output tokens of known count. */
-  add(tokens: number): void;
-  /**
-   * Adds the engine's own counts, which include tokens that were never sent. Not called if the call was cut.
-   */
-  endCall(usage: EngineUsage | undefined): void;
-  /** Tokens of a tool's result. */
-  addToolOutput(tokens: number): void;
-  toolOutputTokens(): number;
-  /** Prompt tokens of the first engine call; 0 before it. */
-  promptTokens(): number;
-  completionTokens(): number;
-  toUsage(reasoningTokens: number): TurnUsage;
-}
-
-export function createUsageCounter(): UsageCounter {
-  return new Counter();
-}
-
-class Counter implements UsageCounter {
+export class UsageCounter {
   #engineCalls = 0;
   #promptTokens = 0;
   #cachedTokens = 0;
@@ -39,6 +12,10 @@ class Counter implements UsageCounter {
   #current = 0;
   #text: { tokens(): number } | undefined;
 
+  /**
+   * @param sent prompt tokens, used if the engine does not report them.
+   * @param arriving counts output that arrives as text.
+   */
   beginCall(sent: number, arriving?: { tokens(): number }): void {
     this.#finished = this.completionTokens();
     this.#current = 0;
@@ -47,15 +24,20 @@ class Counter implements UsageCounter {
     if (this.#engineCalls === 1) this.#promptTokens = sent;
   }
 
+  /** Takes the engine's count of cached prompt tokens before the call ends, in case it is cut. */
   addCached(tokens: number): void {
     if (this.#engineCalls !== 1) return;
     this.#cachedTokens = Math.min(toCount(tokens) ?? 0, this.#promptTokens);
   }
 
+  /** Adds output tokens of known count. */
   add(tokens: number): void {
     this.#current += tokens;
   }
 
+  /**
+   * Adds the engine's own counts, which include tokens that were never sent. Not called if the call was cut.
+   */
   endCall(usage: EngineUsage | undefined): void {
     const completion = toCount(usage?.completionTokens);
     if (completion !== undefined) {
@@ -68,6 +50,7 @@ class Counter implements UsageCounter {
     this.#cachedTokens = Math.min(cached, this.#promptTokens);
   }
 
+  /** Tokens of a tool's result. */
   addToolOutput(tokens: number): void {
     this.#toolOutputTokens += tokens;
   }
@@ -76,6 +59,7 @@ class Counter implements UsageCounter {
     return this.#toolOutputTokens;
   }
 
+  /** Prompt tokens of the first engine call; 0 before it. */
   promptTokens(): number {
     return this.#promptTokens;
   }

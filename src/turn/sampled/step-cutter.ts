@@ -19,11 +19,6 @@ import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
 import { BEGINNING, type Transcript, type TranscriptPosition } from "../prompt/transcript.ts";
 import { digestOfMessages, type SampledSpan, type SampledStep } from "./sampled-step.ts";
 
-export interface StepCutter {
-  /** The call whose arguments are `text` has just ended. */
-  cut(name: string, text: string): SampledStep;
-}
-
 interface CutterDeps {
   readonly prompt: RenderedPrompt;
   readonly transcript: Transcript;
@@ -32,11 +27,7 @@ interface CutterDeps {
   readonly prefixes: Pick<MessagePrefixes, "assistant">;
 }
 
-export function createStepCutter(deps: CutterDeps): StepCutter {
-  return new Cutter(deps);
-}
-
-class Cutter implements StepCutter {
+export class StepCutter {
   readonly #deps: CutterDeps;
   /** Of all ids up to the call before. Undefined: there was none. */
   #before: IdsDigest | undefined;
@@ -48,6 +39,7 @@ class Cutter implements StepCutter {
     this.#deps = deps;
   }
 
+  /** The call whose arguments are `text` has just ended. */
   cut(name: string, text: string): SampledStep {
     const { prompt, transcript, prefixes } = this.#deps;
     const { ids: added, to, isText } = transcript.since(this.#position);

@@ -7,7 +7,7 @@ import { EngineError } from "../../engines/engine-error.ts";
 import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../../engines/engine.ts";
 import { consume, type Demand, guard } from "../../streams/push-stream.ts";
 import { toMarkerReading } from "../reading/shown-markers.ts";
-import { createTextMeter, type TextMeter } from "../reading/text-meter.ts";
+import { TextMeter } from "../reading/text-meter.ts";
 import { type CountedPrompt, sentLength } from "../prompt/transcript.ts";
 import { emitStart, type TurnState } from "../turn-state.ts";
 
@@ -162,7 +162,7 @@ class Reading {
         return usage.add(sum(tokens.counts));
       case "text":
         if (tokens.tokens !== undefined) return usage.add(tokens.tokens);
-        this.#meter ??= createTextMeter(tokenizer);
+        this.#meter ??= new TextMeter(tokenizer);
         return this.#meter.push(tokens.text);
       default:
         tokens satisfies never;

@@ -1,17 +1,8 @@
 /** Counts an engine's tokens against the most that a completion may have, whatever form they have and whatever the engine says. */
 import type { EngineTokens } from "../../engines/engine.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
-import { createTextMeter, type TextMeter } from "../reading/text-meter.ts";
+import { TextMeter } from "../reading/text-meter.ts";
 import { textUnit } from "../reading/token-units.ts";
-
-export interface TokenAllowance {
-  /** Counts tokens. Returns those that are still allowed: the same object if all are, undefined if none is. */
-  take(tokens: EngineTokens): EngineTokens | undefined;
-}
-
-export function createTokenAllowance(maxTokens: number): TokenAllowance {
-  return new Allowance(maxTokens);
-}
 
 type Ids = Extract<EngineTokens, { type: "ids" }>;
 type Pieces = Extract<EngineTokens, { type: "pieces" }>;
@@ -20,7 +11,7 @@ type Text = Extract<EngineTokens, { type: "text" }>;
 /** No token of the vocabulary has more characters. A count of fewer tokens than these is not believed. */
 const MAX_TOKEN_CHARS = 128;
 
-class Allowance implements TokenAllowance {
+export class TokenAllowance {
   #left: number;
   /** Absent: no text has come without a count. */
   #meter: TextMeter | undefined;
@@ -29,6 +20,7 @@ class Allowance implements TokenAllowance {
     this.#left = maxTokens;
   }
 
+  /** Counts tokens. Returns those that are still allowed: the same object if all are, undefined if none is. */
   take(tokens: EngineTokens): EngineTokens | undefined {
     switch (tokens.type) {
       case "ids":
@@ -78,7 +70,7 @@ class Allowance implements TokenAllowance {
    * and one that does not is stopped within some words.
    */
   #takeText(tokens: Text): Text | undefined {
-    const meter = (this.#meter ??= createTextMeter(o200kHarmony()));
+    const meter = (this.#meter ??= new TextMeter(o200kHarmony()));
     const room = Math.max(0, this.#left - meter.settled());
     if (leastTokens(tokens.text) <= room) {
       meter.push(tokens.text);

@@ -13,7 +13,7 @@ import {
   createPushStream,
   type Demand,
 } from "../../streams/push-stream.ts";
-import { createTokenAllowance, type TokenAllowance } from "./token-allowance.ts";
+import { TokenAllowance } from "./token-allowance.ts";
 
 export interface TokenLimits {
   /** The longest wait for the first token, including the server's queue and its work on the prompt, as long as it reports none. */
@@ -82,7 +82,7 @@ class Completion {
   constructor(limits: CompletionLimits, maxTokens: number, consumer: Consumer<EngineEvent>) {
     this.#limits = limits;
     this.#maxTokens = maxTokens;
-    this.#allowance = createTokenAllowance(maxTokens);
+    this.#allowance = new TokenAllowance(maxTokens);
     this.#consumer = consumer;
   }
 

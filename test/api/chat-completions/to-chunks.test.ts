@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ReplyOptions } from "../../../src/api/chat-completions/reply.ts";
-import { createChunkWriter } from "../../../src/api/chat-completions/to-chunks.ts";
+import { ChunkWriter } from "../../../src/api/chat-completions/to-chunks.ts";
 import type { TurnEvent } from "../../../src/turn/turn.ts";
 
 const OPTIONS: ReplyOptions = {
@@ -23,7 +23,7 @@ const part = (kind: "reasoning"): TurnEvent[] => [
 ];
 
 test("a frame that is put together is the same as if its text were serialised with the rest", () => {
-  const writer = createChunkWriter(OPTIONS, 0);
+  const writer = new ChunkWriter(OPTIONS, 0);
   const frames = [
     ...part("reasoning"),
     ...[" one", " two", 'th"ree'].map((each): TurnEvent => ({ type: "part-delta", text: each })),

@@ -9,11 +9,11 @@ import {
   string,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createToolInput } from "../../../src/api/messages/tool-input.ts";
+import { ToolInput } from "../../../src/api/messages/tool-input.ts";
 
 /** The output for arguments that arrive in these pieces. */
 function written(...pieces: readonly string[]): string {
-  const input = createToolInput();
+  const input = new ToolInput();
   return pieces.map((piece) => input.push(piece)).join("") + input.end();
 }
 
@@ -71,7 +71,7 @@ describe("arguments as an object", () => {
     );
     assert(
       property(text, text, (first, second) => {
-        const input = createToolInput();
+        const input = new ToolInput();
         const shown = input.push(first) + input.push(second);
         const whole = shown + input.end();
         expect(whole === "" || typeof JSON.parse(whole) === "object").toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createResponseBuilder } from "../../../src/api/responses/response-builder.ts";
+import { ResponseBuilder } from "../../../src/api/responses/response-builder.ts";
 import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
 import type { ResponseState } from "../../../src/api/responses/to-response.ts";
 import { MODEL } from "./support.ts";
@@ -18,7 +18,7 @@ test("S14: items are appended to one list, not copied with each item", () => {
     },
   );
   toResponse.mockImplementation(write);
-  const builder = createResponseBuilder({
+  const builder = new ResponseBuilder({
     toResponse,
     toItemId: (prefix, index) => `${prefix}_0_${index}`,
     listings: [],

@@ -1,7 +1,6 @@
 /** Shorthand for turn events, and the events that a writer makes of them. */
 import {
-  createResponseBuilder,
-  type ResponseBuilder,
+  ResponseBuilder,
   type ResponseBuilderOptions,
 } from "../../../src/api/responses/response-builder.ts";
 import {
@@ -56,7 +55,7 @@ export function responseBuilder({
   queued = false,
   listings = [],
 }: Partial<TestWriterOptions> = {}): ResponseBuilder {
-  return createResponseBuilder({
+  return new ResponseBuilder({
     toResponse: createResponseWriter(
       { model: MODEL, input: "Hello!", background: queued },
       {

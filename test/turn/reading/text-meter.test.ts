@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import { createTextMeter } from "../../../src/turn/reading/text-meter.ts";
+import { TextMeter } from "../../../src/turn/reading/text-meter.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
 
 function count(reads: readonly string[]): number {
-  const meter = createTextMeter(o200kHarmony());
+  const meter = new TextMeter(o200kHarmony());
   for (const read of reads) meter.push(read);
   return meter.tokens();
 }
@@ -47,7 +47,7 @@ test("the number of tokens does not depend on the reads", () => {
 });
 
 test("the end of a part ends a token, and a text without spaces is not held without limit", () => {
-  const meter = createTextMeter(o200kHarmony());
+  const meter = new TextMeter(o200kHarmony());
   meter.push("th");
   meter.cut();
   meter.push("ink");

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { EngineTokens } from "../../../src/engines/engine.ts";
 import { END, START } from "../../../src/harmony/tokens.ts";
-import { createRepetitionGuard } from "../../../src/turn/reading/repetition.ts";
+import { RepetitionGuard } from "../../../src/turn/reading/repetition.ts";
 import { behindControlTokens, oneByOne } from "../../../src/turn/reading/token-units.ts";
 
 function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
@@ -32,7 +32,7 @@ test("text without a count stays without one", () => {
 });
 
 test("a text that is split at the checks for repetition carries a share of its count in each part", () => {
-  const guard = createRepetitionGuard("none");
+  const guard = new RepetitionGuard("none");
   const text = "abcd ".repeat(100);
   const counts: (number | undefined)[] = [];
   let joined = "";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createUsageCounter } from "../../../src/turn/reading/usage-counter.ts";
+import { UsageCounter } from "../../../src/turn/reading/usage-counter.ts";
 
-function usageOf(given: Parameters<ReturnType<typeof createUsageCounter>["endCall"]>[0]) {
-  const usage = createUsageCounter();
+function usageOf(given: Parameters<UsageCounter["endCall"]>[0]) {
+  const usage = new UsageCounter();
   usage.beginCall(100);
   usage.add(7);
   usage.endCall(given);
@@ -31,14 +31,14 @@ test("no more of a prompt can be cached than there is", () => {
 });
 
 test("no more tokens can be reasoning than were sampled", () => {
-  const usage = createUsageCounter();
+  const usage = new UsageCounter();
   usage.beginCall(100, { tokens: () => 13 });
   expect(usage.toUsage(14)).toMatchObject({ completionTokens: 13, reasoningTokens: 13 });
 });
 
 describe("cached tokens that are reported before the end", () => {
   const begun = () => {
-    const usage = createUsageCounter();
+    const usage = new UsageCounter();
     usage.beginCall(100);
     usage.addCached(64);
     return usage;
