@@ -1,5 +1,7 @@
 /** Values as literals of languages, on one line where they fit. */
 
+import { Code } from "./clients/typed-code.ts";
+
 const WIDTH = 76;
 
 interface Syntax {
@@ -34,6 +36,7 @@ export function toPython(value: unknown, indent = ""): string {
 }
 
 function write(value: unknown, indent: string, syntax: Syntax, unit = "  "): string {
+  if (value instanceof Code) return value.text;
   if (typeof value !== "object" || value === null) return syntax.scalar(toScalar(value));
   const isList = Array.isArray(value);
   const entries: [string, unknown][] = isList

@@ -30,6 +30,8 @@ export interface SnippetClient {
   readonly id: string;
   readonly label: string;
   readonly apis: readonly ApiName[];
+  /** Its code configures a program, and holds no request. */
+  readonly isSettings?: true;
   readonly make: (input: SnippetInput) => Snippet;
 }
 

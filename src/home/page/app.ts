@@ -10,7 +10,7 @@ import { loadAll } from "./storage.ts";
 import { composer } from "./view/composer.ts";
 import { helpDialog, keyDialog } from "./view/dialogs.ts";
 import { log } from "./view/log.ts";
-import { pane } from "./view/pane.ts";
+import { loadPanes, pane } from "./view/pane.ts";
 import { sidebar } from "./view/sidebar.ts";
 import { top } from "./view/top.ts";
 
@@ -94,6 +94,7 @@ document.addEventListener("keydown", onKey);
 update({});
 watchStatus();
 void loadMarkdown();
+void loadPanes();
 void start();
 addEventListener("hashchange", openAddressed);
 

@@ -12,6 +12,8 @@ import { icon } from "./icons.ts";
 const MAX_DEPTH = 24;
 
 export function toTemplate(text: string): TemplateResult {
+  const json = toPrettyJson(text);
+  if (json !== undefined) return codeBlock("json", json);
   return html`${blocks(lexer(text, { gfm: true }), 0)}`;
 }
 
@@ -23,7 +25,7 @@ function blocks(tokens: readonly Token[], depth: number): unknown[] {
 function block(token: Token, depth: number): unknown {
   if (isKnown(token, "heading")) return heading(token, depth);
   if (isKnown(token, "paragraph")) return html`<p>${inline(token.tokens, depth)}</p>`;
-  if (isKnown(token, "code")) return codeBlock(token);
+  if (isKnown(token, "code")) return codeBlock(token.lang ?? "", token.text);
   if (isKnown(token, "blockquote"))
     return html`<blockquote>${blocks(token.tokens, depth)}</blockquote>`;
   if (isKnown(token, "list")) return list(token, depth);
@@ -68,8 +70,20 @@ function heading({ depth: level, tokens }: Tokens.Heading, depth: number): Templ
   return level === 2 ? html`<h4>${text}</h4>` : html`<h5>${text}</h5>`;
 }
 
-function codeBlock({ text, lang }: Tokens.Code): TemplateResult {
-  const language = /^[\w+#-]{1,20}/.exec(lang ?? "")?.[0] ?? "";
+/** An answer that is a JSON object or list as a whole, with line breaks. */
+function toPrettyJson(text: string): string | undefined {
+  if (!/^\s*[[{]/.test(text) || text.length > MAX_JSON) return undefined;
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return undefined;
+  }
+}
+
+const MAX_JSON = 100_000;
+
+function codeBlock(given: string, text: string): TemplateResult {
+  const language = /^[\w+#-]{1,20}/.exec(given)?.[0] ?? "";
   return html`<figure class="code">
     <figcaption>
       <span>${language}</span>

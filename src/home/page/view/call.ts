@@ -17,7 +17,7 @@ export function callView(answer: Answer, call: Call): TemplateResult {
       call.result === undefined
         ? nothing
         : html`<p class="result">
-            <span class="quiet">result</span> ${call.result}
+            <span class="quiet">result</span> <span class="value">${call.result}</span>
             ${
               isFixed
                 ? html`<button
@@ -25,7 +25,7 @@ export function callView(answer: Answer, call: Call): TemplateResult {
                     class="ghost small text-deed"
                     @click=${() => forgetResult(call.name)}
                   >
-                    always — ask again
+                    always this: ask again
                   </button>`
                 : nothing
             }

@@ -32,7 +32,7 @@ function toolFields({ tools, options }: Conversation): TemplateResult {
         "Tool choice",
         "tool-choice",
         [
-          ["", "as the gateway decides"],
+          ["", "default"],
           ["auto", "auto"],
           ["required", "required"],
           ["none", "none"],
@@ -45,7 +45,7 @@ function toolFields({ tools, options }: Conversation): TemplateResult {
         "Parallel calls",
         "parallel-calls",
         [
-          ["", "as the gateway decides"],
+          ["", "default"],
           ["true", "yes"],
           ["false", "no"],
         ],
@@ -105,7 +105,7 @@ const NUMBERS: readonly (readonly [NumberOption, label: string, placeholder: str
   ["temperature", "Temperature", "1"],
   ["topP", "Top p", "1"],
   ["maxTokens", "Max tokens", "no limit"],
-  ["budget", "Reasoning budget", "tokens, in place of the effort"],
+  ["budget", "Reasoning budget", "tokens"],
   ["seed", "Seed", ""],
 ];
 

@@ -2,16 +2,21 @@
 import { html, type TemplateResult } from "lit-html";
 import { icon } from "../icons.ts";
 import { type Pane, state, update } from "../state.ts";
-import { codePane } from "./code.ts";
-import { eventsPane } from "./events.ts";
-import { optionsPane } from "./options.ts";
 
-const PANES: Readonly<Record<Pane, { label: string; view: () => TemplateResult }>> = {
-  code: { label: "Code", view: codePane },
-  options: { label: "Settings", view: optionsPane },
-  events: { label: "Events", view: eventsPane },
+const LABELS: Readonly<Record<Pane, string>> = {
+  code: "Code",
+  options: "Settings",
+  events: "Events",
 };
 const NAMES = ["code", "options", "events"] as const;
+
+/** Loaded beside the page: nobody needs them to type. */
+let views: Readonly<Record<Pane, () => TemplateResult>> | undefined;
+
+export async function loadPanes(): Promise<void> {
+  views = (await import("./panes.ts")).PANES;
+  update({});
+}
 
 export function pane(): TemplateResult {
   return html`<aside class="pane" aria-label="Code, settings and events">
@@ -23,7 +28,7 @@ export function pane(): TemplateResult {
             aria-pressed=${state.pane === name}
             @click=${() => update({ pane: name })}
           >
-            ${PANES[name].label}
+            ${LABELS[name]}
           </button>`,
       )}
       <button
@@ -35,6 +40,6 @@ export function pane(): TemplateResult {
         ${icon("close")}
       </button>
     </div>
-    <div class="pane-body">${PANES[state.pane].view()}</div>
+    <div class="pane-body">${views?.[state.pane]()}</div>
   </aside>`;
 }

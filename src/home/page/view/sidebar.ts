@@ -12,7 +12,7 @@ export function sidebar(): TemplateResult {
   const groups = Map.groupBy(found(), ({ updated }) => toDay(updated));
   return html`<nav class="sidebar" aria-label="Chats">
     <button type="button" class="new" @click=${() => void startNew()}>
-      ${icon("plus")}<span>New chat</span><kbd>⌃⇧O</kbd>
+      ${icon("plus")}<span>New chat</span>
     </button>
     <input
       id="search"

@@ -55,8 +55,11 @@ function statusText(): TemplateResult {
     status.engine,
     length === undefined ? undefined : `${Math.round(length / 1000)}k`,
     status.running > 0 ? `${status.running} running` : undefined,
+    status.isReady ? undefined : "not ready",
     status.queued > 0 ? `${status.queued} queued` : undefined,
   ].filter((fact) => fact !== undefined);
   return html`<span class="dot ${status.isReady ? "good" : "bad"}"></span
-    ><span class="facts">${facts.join(" · ")}${status.isReady ? "" : " · not ready"}</span>`;
+    ><span class="facts"
+      >${facts.map((fact, index) => html`<span class="fact">${index === 0 ? "" : " · "}${fact}</span>`)}</span
+    >`;
 }

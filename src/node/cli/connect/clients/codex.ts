@@ -1,12 +1,16 @@
 /** Codex: a provider and a model in its configuration, and a catalogue of the models beside it. */
+import {
+  CODEX_PROVIDER,
+  toCodexModel,
+  toCodexProvider,
+} from "../../../../snippets/settings/codex.ts";
+import { KEY_VARIABLE } from "../../../../snippets/snippet.ts";
 import { toCodexModels } from "../../../../api/codex-catalogue.ts";
 import { type ConnectedClient, toJson } from "../client-settings.ts";
 import { type TomlPair, mergeToml } from "../edit/toml-text.ts";
 import type { Target } from "../target.ts";
 
-const PROVIDER = "harmony-gateway";
-const TABLE = ["model_providers", PROVIDER];
-const KEY_VARIABLE = "HARMONY_GATEWAY_KEY";
+const TABLE = ["model_providers", CODEX_PROVIDER];
 
 export const codex: ConnectedClient = {
   title: "Codex",
@@ -18,7 +22,11 @@ export const codex: ConnectedClient = {
           path: ".codex/config.toml",
           text: toConfig(target),
           merge: (existing) =>
-            mergeToml(existing, { top: topOf(target), table: TABLE, pairs: providerOf(target) }),
+            mergeToml(existing, {
+              top: topOf(target),
+              table: TABLE,
+              pairs: toCodexProvider(target),
+            }),
         },
         { path: ".codex/gpt-oss.json", text: toJson({ models: toCodexModels(target.models) }) },
       ],
@@ -31,35 +39,32 @@ export const codex: ConnectedClient = {
 function topOf({ models: [model] }: Target): readonly TomlPair[] {
   return [
     ["model", model.id],
-    ["model_provider", PROVIDER],
+    ["model_provider", CODEX_PROVIDER],
     ["model_catalog_json", "~/.codex/gpt-oss.json"],
     // The model's own reasoning, where the gateway shows it.
     ["show_raw_agent_reasoning", true],
   ];
 }
 
-function providerOf({ origin, key }: Target): readonly TomlPair[] {
-  return [
-    ["name", PROVIDER],
-    ["base_url", `${origin}/v1`],
-    ["wire_api", "responses"],
-    // Codex takes a variable that is named and not set for an error.
-    ["env_key", key === undefined ? undefined : KEY_VARIABLE],
-  ];
-}
-
 function toConfig(target: Target): string {
-  return mergeToml("", { top: topOf(target), table: TABLE, pairs: providerOf(target) }).trimEnd();
+  return mergeToml("", {
+    top: topOf(target),
+    table: TABLE,
+    pairs: toCodexProvider(target),
+  }).trimEnd();
 }
 
 /** The same as arguments. They have no catalogue, which is a file: the context length stands in its place. */
 function toOverrides(target: Target): string[] {
-  const [model] = target.models;
+  const [model, provider, contextLength] = toCodexModel(target);
   const pairs: readonly TomlPair[] = [
-    ["model", model.id],
-    ["model_provider", PROVIDER],
-    ...providerOf(target).map(([name, value]): TomlPair => [`${TABLE.join(".")}.${name}`, value]),
-    ["model_context_window", model.contextLength],
+    model,
+    provider,
+    ...toCodexProvider(target).map(([name, value]): TomlPair => [
+      `${TABLE.join(".")}.${name}`,
+      value,
+    ]),
+    contextLength,
   ];
   return pairs.flatMap(([name, value]) =>
     value === undefined ? [] : ["-c", `${name}=${JSON.stringify(value)}`],

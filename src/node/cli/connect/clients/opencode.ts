@@ -1,16 +1,12 @@
 /** opencode: a provider in its configuration. */
+import { toOpencodeSettings } from "../../../../snippets/settings/opencode.ts";
 import { type ConnectedClient, toJson } from "../client-settings.ts";
 import { setJsonValues } from "../edit/json-text.ts";
-import type { Target } from "../target.ts";
 
 export const opencode: ConnectedClient = {
   title: "opencode",
   settings: (target) => {
-    const settings = {
-      $schema: "https://opencode.ai/config.json",
-      model: `gateway/${target.models[0].id}`,
-      provider: { gateway: toProvider(target) },
-    };
+    const settings = toOpencodeSettings(target);
     return {
       files: [
         {
@@ -33,24 +29,3 @@ export const opencode: ConnectedClient = {
     };
   },
 };
-
-function toProvider({ origin, models, key }: Target): object {
-  return {
-    npm: "@ai-sdk/openai-compatible",
-    name: "harmony-gateway",
-    options: { baseURL: `${origin}/v1`, ...(key !== undefined && { apiKey: key }) },
-    models: Object.fromEntries(
-      models.map(({ id, contextLength, maxOutputTokens, seesImages }) => [
-        id,
-        {
-          name: id,
-          ...(seesImages && {
-            attachment: true,
-            modalities: { input: ["text", "image"], output: ["text"] },
-          }),
-          limit: { context: contextLength, output: maxOutputTokens },
-        },
-      ]),
-    ),
-  };
-}

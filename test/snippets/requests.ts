@@ -1,0 +1,74 @@
+/** Five requests that a client must send whole. */
+import type { Composed } from "../../src/snippets/composed.ts";
+
+const MODEL = "openai/gpt-oss-20b";
+const schema = {
+  type: "object",
+  properties: { name: { type: "string" }, age: { type: ["integer", "null"] } },
+  required: ["name", "age"],
+  additionalProperties: false,
+};
+const WEATHER = {
+  name: "get_weather",
+  description: "The weather in a city: it's “now”.",
+  strict: true,
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+};
+
+export const REQUESTS: Readonly<Record<string, Composed>> = {
+  plain: {
+    model: MODEL,
+    messages: [{ role: "user", text: 'It\'s "quoted", $HOME `x` \\ and\nmore: ñ €  </script>' }],
+    tools: [],
+    options: {},
+  },
+  "system and sampling": {
+    model: MODEL,
+    system: "Be brief.\nBe kind.",
+    messages: [
+      { role: "user", text: "Hi" },
+      { role: "assistant", parts: [{ type: "text", text: "Hello!" }] },
+      { role: "user", text: "Again" },
+    ],
+    tools: [],
+    options: { effort: "high", temperature: 0.5, topP: 0.9, maxTokens: 2000, seed: 7 },
+  },
+  "tools with a result": {
+    model: MODEL,
+    messages: [
+      { role: "user", text: "Weather in Paris?" },
+      {
+        role: "assistant",
+        parts: [
+          { type: "reasoning", text: "I should ask the tool." },
+          {
+            type: "call",
+            id: "call_1",
+            name: "get_weather",
+            arguments: '{"city":"Paris"}',
+            result: "21 °C, it's raining",
+          },
+        ],
+      },
+    ],
+    tools: [WEATHER],
+    options: { toolChoice: "auto", parallelCalls: false },
+  },
+  schema: {
+    model: MODEL,
+    messages: [{ role: "user", text: "Invent a person." }],
+    tools: [],
+    options: { format: { type: "schema", name: "answer", schema } },
+  },
+  "stop and budget": {
+    model: MODEL,
+    messages: [{ role: "user", text: "Count." }],
+    tools: [],
+    options: { stop: ["END", "'"], budget: 1024, maxTokens: 4096 },
+  },
+};
