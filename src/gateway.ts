@@ -136,6 +136,8 @@ export interface AssemblyDeps
     Omit<BackendDeps, "settings"> {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[] | undefined;
+  /** Wraps the models, to watch their turns. */
+  readonly watchModels?: (models: Models) => Models;
   readonly inspector?: (models: Models) => Hono<ApiEnv> | undefined;
   readonly randomId?: () => string;
 }
@@ -143,13 +145,15 @@ export interface AssemblyDeps
 /** The models that the settings describe, and the application over them. */
 export function assemble(settings: Settings, deps: AssemblyDeps) {
   const { pause = createPause(), shutdown = createShutdown(), randomId = newRandomId } = deps;
-  const models = createModels(deps.models ?? toModelOptions(settings, deps), {
+  const { watchModels = (inner) => inner } = deps;
+  const created = createModels(deps.models ?? toModelOptions(settings, deps), {
     steering: settings,
     newCallId: () => `call_${randomId()}`,
     pause,
     cacheSalts: createCacheSalts(settings),
     presets: toPresets(settings),
   });
+  const models = watchModels(created);
   const inspector = deps.inspector?.(models);
   const app = createApp({
     ...deps,

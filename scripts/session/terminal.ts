@@ -11,6 +11,8 @@ export interface Typed {
   waitFor(pattern: RegExp): Promise<void>;
   /** Resolves when nothing more has been printed for a while. */
   settle(): Promise<void>;
+  /** Types characters, while the command runs. */
+  press(text: string): void;
   /** Presses Ctrl+C, and waits for the end. */
   interrupt(): Promise<void>;
   /** Waits for the end. */
@@ -56,8 +58,9 @@ export function typeCommand(command: string, { cwd, env }: TypeOptions): Typed {
         await setTimeout(SETTLED_MS);
       }
     },
+    press: (text) => void child.stdin.write(text),
     async interrupt() {
-      if (!hasEnded(child)) child.stdin.write(CTRL_C);
+      if (!hasEnded(child)) typed.press(CTRL_C);
       await closed;
     },
     async end() {

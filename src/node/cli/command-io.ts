@@ -4,6 +4,21 @@ import type { Writable } from "node:stream";
 import { visible } from "./control-signs.ts";
 import { explainFile } from "./explain-file.ts";
 
+/** What a command needs of its process. */
+export interface CommandIo {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** To standard output. */
+  print(text: string): void;
+  /** To standard error. */
+  printError(text: string): void;
+  /** Set once, when the command has failed. */
+  fail(exitCode: number): void;
+}
+
+/** Exit codes: invalid arguments or settings, and a command that could not be run. */
+export const EXIT_USAGE = 2;
+export const EXIT_FAILURE = 1;
+
 /** Enough for any record of a turn. */
 const MAX_INPUT_BYTES = 134_217_728;
 

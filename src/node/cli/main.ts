@@ -1,15 +1,13 @@
 /** The command line: which command, and how the process ends. */
-import { toBackends } from "../../config/backends.ts";
-import { SettingsError } from "../../config/resolve.ts";
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import { suggest } from "../../config/suggest.ts";
-import type { Settings } from "../../config/settings.ts";
-import { createFetchTransport } from "../../engines/fetch-transport.ts";
-import { lazy } from "../../lazy.ts";
-import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
-import { commandOutput, isTerminal, printOutput } from "./command-io.ts";
-import { createConsoleLog } from "../console/console-log.ts";
-import { openLogOutput } from "../console/log-output.ts";
+import {
+  type CommandIo,
+  commandOutput,
+  EXIT_USAGE,
+  isTerminal,
+  printOutput,
+} from "./command-io.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { DOCTOR_USAGE } from "./doctor/usage.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -18,20 +16,10 @@ import { PARSE_USAGE, runParse } from "./parse.ts";
 import { RENDER_USAGE, runRender } from "./render.ts";
 import { runKey } from "./key.ts";
 import { runStore, STORE_USAGE } from "./store.ts";
-import { ListenError } from "../server/listen-error.ts";
 import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
-import { type Gateway, startGateway } from "../server/serve.ts";
-import { type LoadedSettings, loadSettings, toBareInput } from "./settings.ts";
-import { StoreBusyError } from "../sqlite/store-busy-error.ts";
-import { hasLostTerminal } from "./terminal.ts";
+import { serve } from "./serve.ts";
+import { loadSettings, toBareInput } from "./settings.ts";
 import { readVersion } from "../version.ts";
-import type { Log } from "../../telemetry/log.ts";
-
-/** Exit code for invalid arguments or settings. */
-const EXIT_USAGE = 2;
-const EXIT_FAILURE = 1;
-/** Slow enough that streaming is visible. */
-const DEMO_TOKENS_PER_SECOND = 100;
 
 const COMMANDS = [
   "serve",
@@ -48,17 +36,6 @@ const COMMANDS = [
   "config",
 ];
 
-/** What a command needs of its process. */
-export interface CommandIo {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** To standard output. */
-  print(text: string): void;
-  /** To standard error. */
-  printError(text: string): void;
-  /** Set once, when the command has failed. */
-  fail(exitCode: number): void;
-}
-
 const PROCESS_IO: CommandIo = {
   environment: process.env,
   print: printOutput,
@@ -71,8 +48,10 @@ const PROCESS_IO: CommandIo = {
 export async function main(args: readonly string[], io: CommandIo = PROCESS_IO): Promise<void> {
   const [command, ...rest] = args;
   const { environment } = io;
-  if (args.includes("--help") || args.includes("-h")) return io.print(await helpFor(args));
-  if (args.includes("--version") || args.includes("-v")) return io.print(readVersion());
+  // What follows -- is for a client that connect starts.
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (own.includes("--help") || own.includes("-h")) return io.print(await helpFor(own));
+  if (own.includes("--version") || own.includes("-v")) return io.print(readVersion());
   if (command === undefined || command.startsWith("-") || toBareInput(command)) {
     return serve(args, io);
   }
@@ -216,100 +195,4 @@ async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
   } catch (error) {
     refuse(error, io, DOCTOR_USAGE);
   }
-}
-
-async function serve(args: readonly string[], io: CommandIo): Promise<void> {
-  let gateway: Gateway;
-  let log: Log;
-  let interrupted: Promise<void>;
-  let graceMs: number;
-  try {
-    const { settings, warnings } = loadSettings(args, io.environment);
-    const output = openLogOutput();
-    log = createConsoleLog(settings, output);
-    if (output.isTTY) log = withEngineHints(log, settings);
-    // What Node itself reports there must not end the process either.
-    process.stderr.on("error", () => {});
-    for (const message of warnings) log.warn("warning", { message });
-    const starting = startGateway(settings, {
-      log,
-      droppedLines: () => output.dropped,
-      isTerminal: output.isTTY,
-      demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
-      environment: io.environment,
-    });
-    // Before the gateway says that it has started: without a handler a signal ends the process.
-    interrupted = interruption();
-    process.on("SIGHUP", () => {
-      if (hasLostTerminal()) process.emit("SIGTERM");
-      else void reload(starting, () => loadSettings(args, io.environment), log);
-    });
-    gateway = await starting;
-    graceMs = settings.shutdownGraceMs;
-  } catch (error) {
-    if (error instanceof SettingsError) return refuse(error, io);
-    if (!(error instanceof ListenError || error instanceof StoreBusyError)) throw error;
-    io.printError(error.message);
-    return io.fail(EXIT_FAILURE);
-  }
-  await interrupted;
-  log.info("shutdown", { inFlight: gateway.inFlight(), graceMs });
-  await gateway.close();
-  // Idle connections to engines would keep the process alive for a while.
-  process.exit();
-}
-
-/** Names engines on this machine, once: at the start of the demo, or when an engine cannot be reached. */
-function withEngineHints(log: Log, settings: Settings): Log {
-  const backends = toBackends(settings);
-  const isDemo = backends.every(({ engine }) => engine === "demo");
-  const name = lazy(async () => {
-    const urls = backends.flatMap(({ url }) => url ?? []);
-    const engines = await findEnginesOnLoopback(createFetchTransport(), urls);
-    if (engines.length > 0) log.info("engines found", { engines });
-  });
-  return {
-    ...log,
-    info(event, fields) {
-      log.info(event, fields);
-      if (event === "start" && isDemo) void name();
-    },
-    warn(event, fields) {
-      log.warn(event, fields);
-      if (event === "engine unavailable") void name();
-    },
-  };
-}
-
-/** Settings that are wrong change nothing. */
-async function reload(
-  gateway: Promise<Gateway>,
-  load: () => LoadedSettings,
-  log: Log,
-): Promise<void> {
-  try {
-    const { settings, warnings } = load();
-    for (const message of warnings) log.warn("warning", { message });
-    await (await gateway).reload(settings);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    log.error("settings refused", { reason });
-  }
-}
-
-/** A signal of the terminal reaches the gateway, and npm, which passes it on: both together are one. */
-const SAME_SIGNAL_MS = 500;
-
-/** Resolves at the first SIGINT or SIGTERM. A later one ends the process at once. */
-function interruption(): Promise<void> {
-  return new Promise((resolve) => {
-    let firstAt: number | undefined;
-    const interrupt = () => {
-      firstAt ??= performance.now();
-      if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(EXIT_FAILURE);
-      resolve();
-    };
-    process.on("SIGINT", interrupt);
-    process.on("SIGTERM", interrupt);
-  });
 }

@@ -1,23 +1,43 @@
 /** The log of a process: lines for people on a terminal, JSON lines anywhere else. */
 import type { Settings } from "../../config/settings.ts";
-import { createLog, createLogWith, type Log } from "../../telemetry/log.ts";
+import { createLog, createLogWith, type Log, type LogEntry } from "../../telemetry/log.ts";
 import type { LogOutput } from "./log-output.ts";
+import { createPaint } from "./paint.ts";
 import { createReadable } from "./readable.ts";
 
 /** Replaces the line that is being written. */
 const RESTART_LINE = "\r\u001B[2K";
 
+/** Levels at which a reader wants to see more than trouble. */
+const TALKATIVE: ReadonlySet<Settings["log"]> = new Set(["info", "debug"]);
+
+/** What else a terminal shows. */
+export interface Terminal {
+  /** Shows lines that are not part of the log. */
+  print(text: string): void;
+  /** Keeps one line below all others. Empty: none. */
+  setStatus(text: string): void;
+  /** Shows the entries of all levels, or again those of the settings. Returns which. */
+  toggleDebug(): boolean;
+}
+
+export interface ConsoleLog {
+  readonly log: Log;
+  /** Undefined where nobody reads: the output is no terminal, it is JSON, or only trouble is shown. */
+  readonly terminal: Terminal | undefined;
+}
+
 export function createConsoleLog(
   { log: level, logFormat }: Pick<Settings, "log" | "logFormat">,
   output: LogOutput,
   now: () => number = Date.now,
-): Log {
+): ConsoleLog {
   const isJson = logFormat === "json" || (logFormat === "auto" && !output.isTTY);
-  const log = isJson
-    ? createLog({ level, now, write: (line) => write(`${line}\n`) })
+  const { log, terminal } = isJson
+    ? { log: createLog({ level, now, write: (line) => write(`${line}\n`) }), terminal: undefined }
     : createReadableLog(level, { output, now, write });
   let reported = 0;
-  return log;
+  return { log, terminal };
 
   /** The first line that can be written again is followed by the number of those that could not. */
   function write(text: string): void {
@@ -37,20 +57,61 @@ interface ReadableLogOptions {
 function createReadableLog(
   level: Settings["log"],
   { output, now, write }: ReadableLogOptions,
-): Log {
+): ConsoleLog {
   const isTerminal = output.isTTY;
+  const hasColour = isTerminal && output.hasColors();
+  const painted = createPaint(hasColour);
   const toText = createReadable({
-    colour: isTerminal && output.hasColors(),
+    colour: hasColour,
     columns: () => (isTerminal ? (output.columns ?? 80) : Infinity),
   });
+  const all = createLogWith("debug", show);
+  const least = createLogWith(level, show);
+  let isDebug = false;
+  /** The cursor stands at the end of a line that the next one replaces. */
   let isOpen = false;
-  return createLogWith(level, (entry) => {
+  let status = "";
+  const log: Log = {
+    error: (...entry) => (isDebug ? all : least).error(...entry),
+    warn: (...entry) => (isDebug ? all : least).warn(...entry),
+    info: (...entry) => (isDebug ? all : least).info(...entry),
+    debug: (...entry) => (isDebug ? all : least).debug(...entry),
+  };
+  if (!isTerminal || !TALKATIVE.has(level)) return { log: least, terminal: undefined };
+  return {
+    log,
+    terminal: {
+      print: (text) => writeLine(`${text}\n`),
+      setStatus(text) {
+        if (text === status) return;
+        status = text;
+        // Nothing is lost with a status: it does not count as a line.
+        output.rewrite((isOpen ? RESTART_LINE : "") + toStatus());
+        isOpen = status !== "";
+      },
+      toggleDebug: () => (isDebug = !isDebug),
+    },
+  };
+
+  function show(entry: LogEntry): void {
     const { text, isProgress = false } = toText(entry, new Date(now()));
     if (text === "") return;
-    const start = isOpen ? RESTART_LINE : "";
-    isOpen = isTerminal && isProgress;
-    // A longer line would wrap, and could not be replaced.
-    const shown = isOpen ? text.slice(0, Math.max(0, (output.columns ?? 80) - 1)) : `${text}\n`;
-    write(start + shown);
-  });
+    if (!isTerminal || !isProgress) return writeLine(`${text}\n`);
+    write((isOpen ? RESTART_LINE : "") + fit(text));
+    isOpen = true;
+  }
+
+  function writeLine(line: string): void {
+    write((isOpen ? RESTART_LINE : "") + line + toStatus());
+    isOpen = status !== "";
+  }
+
+  function toStatus(): string {
+    return status === "" ? "" : painted("dim", fit(status));
+  }
+
+  /** A longer line would wrap, and could not be replaced. */
+  function fit(text: string): string {
+    return text.slice(0, Math.max(0, (output.columns ?? 80) - 1));
+  }
 }

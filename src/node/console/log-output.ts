@@ -11,6 +11,8 @@ export interface LogOutput {
   hasColors(): boolean;
   /** Returns false if the text was dropped. */
   write(text: string): boolean;
+  /** Writes a text whose loss does not matter: it is not counted. */
+  rewrite(text: string): void;
   /** Lines that were dropped so far. */
   readonly dropped: number;
 }
@@ -50,6 +52,7 @@ export function createLogOutput(
       if (!isWritten) dropped += 1;
       return isWritten;
     },
+    rewrite: (text) => void write(text),
     get dropped() {
       return dropped;
     },

@@ -9,7 +9,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { PoolCounts } from "../../engines/pool/counts.ts";
 import type { Transport } from "../../engines/transport.ts";
-import type { ModelOptions } from "../../models/models.ts";
+import type { ModelOptions, Models } from "../../models/models.ts";
 import { monitorModels } from "../../models/monitor.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Store } from "../../store/store.ts";
@@ -26,6 +26,7 @@ import type { Inspector } from "../inspect/open-inspector.ts";
 import { randomId } from "../random-id.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
+import { countTokens } from "../console/count-tokens.ts";
 import { reportHealth, reportLeftOut, reportMissingCheck, reportStatus } from "../cli/report.ts";
 
 /** What all generations share. */
@@ -33,6 +34,8 @@ export interface Shared {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
   readonly demoTokensPerSecond?: number;
+  /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
+  readonly onTokens?: (tokens: number) => void;
   readonly log: Log;
   readonly shutdown: Shutdown;
   readonly store: Store;
@@ -60,6 +63,7 @@ export interface Shared {
 
 export interface Generation {
   readonly fetch: FetchHandler;
+  readonly models: Models;
   /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs` or when the signal is aborted. */
   firstProbe(timeoutMs: number, signal: AbortSignal): Promise<void>;
   /**
@@ -82,7 +86,7 @@ const LONGEST_WAIT_MS = 30_000;
 export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
 
 export function createGeneration(settings: Settings, shared: Shared): Generation {
-  const { log } = shared;
+  const { log, onTokens } = shared;
   const pause = createPause(setImmediate);
   const mcp = openMcp(settings, log);
   const retired = new AbortController();
@@ -98,6 +102,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     monitored: true,
     textCacheBytes: TEXT_CACHE_BYTES,
     randomId,
+    ...(onTokens && { watchModels: (inner: Models) => countTokens(inner, onTokens) }),
   });
   const { file, registry } = shared;
   if (file !== undefined) registerStoreMetrics(registry, settings, () => file.lastCounts);
@@ -106,6 +111,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
 
   return {
     fetch: app.fetch,
+    models,
     async firstProbe(timeoutMs, signal) {
       const within = AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]);
       await Promise.all(models.all.map((model) => model.probe(within)));

@@ -6,6 +6,7 @@ import {
   type FoundSettings,
   type ModelFinder,
 } from "../../models/find-models.ts";
+import type { Models } from "../../models/models.ts";
 import { sleep } from "../../streams/timers.ts";
 import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import { describeBackends } from "./describe-backends.ts";
@@ -60,6 +61,10 @@ export class Generations {
   }
 
   readonly fetch: FetchHandler = (request, env) => this.#current.fetch(request, env);
+
+  get models(): Models {
+    return this.#current.models;
+  }
 
   /** For the log. */
   get backends() {

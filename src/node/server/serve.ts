@@ -2,7 +2,7 @@
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
-import type { ModelOptions } from "../../models/models.ts";
+import type { ModelOptions, Models } from "../../models/models.ts";
 import { createShutdown } from "../../models/shutdown.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { createRegistry } from "../../telemetry/metrics.ts";
@@ -36,6 +36,8 @@ export interface ServeOptions {
   readonly demoTokensPerSecond?: number;
   /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
   readonly isTerminal?: boolean;
+  /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
+  readonly onTokens?: (tokens: number) => void;
   /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -43,6 +45,12 @@ export interface ServeOptions {
 export interface Gateway {
   /** `http://127.0.0.1:8787/v1` */
   readonly baseUrl: string;
+  /** Where clients reach it, without `/v1`: the setting `publicUrl`, or the same address. */
+  readonly origin: string;
+  /** The address of the inspector, with its token. Undefined: it is off. */
+  readonly inspectUrl: string | undefined;
+  /** Those that new requests are answered by. */
+  readonly models: Models;
   /**
    * Serves new requests by other settings: engines, keys, limits. Requests in flight end under the old ones. Settings of
    * the listener, the store and the log cannot change; those that differ are in the log. Later settings replace those that
@@ -94,6 +102,7 @@ async function openGateway(
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.debug("settings", withoutSecrets(settings));
   const origin = (settings.publicUrl ?? baseUrl.replace(/\/v1$/, "")).replace(/\/+$/, "");
+  const inspectUrl = inspector?.toUrl(origin);
   log.info("start", {
     baseUrl: `${origin}/v1`,
     version: readVersion(),
@@ -101,13 +110,18 @@ async function openGateway(
     store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
     seconds: process.uptime(),
     backends: generations.backends,
-    inspect: inspector?.toUrl(origin),
+    inspect: inspectUrl,
     ...(inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
   generations.monitor();
   return {
     baseUrl,
+    origin,
+    inspectUrl,
+    get models() {
+      return generations.models;
+    },
     inFlight: () => shutdown.inFlight(),
     reload: (next) => generations.reload(next),
     async close() {
@@ -171,6 +185,6 @@ function openJsonLog({
   log: level,
 }: Settings): Required<Pick<ServeOptions, "log" | "droppedLines">> {
   const output = openLogOutput();
-  const log = createConsoleLog({ log: level, logFormat: "json" }, output);
+  const { log } = createConsoleLog({ log: level, logFormat: "json" }, output);
   return { log, droppedLines: () => output.dropped };
 }

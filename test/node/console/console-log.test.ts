@@ -36,7 +36,7 @@ const REQUEST = { id: "1", method: "POST", route: "/v1/chat/completions", status
 const noon = () => new Date(2026, 0, 31, 12, 0, 0).getTime();
 
 function logTo(output: LogOutput, settings = {}) {
-  return createConsoleLog(testSettings(settings), output, noon);
+  return createConsoleLog(testSettings(settings), output, noon).log;
 }
 
 describe("on a terminal", () => {
@@ -217,7 +217,7 @@ describe("on a terminal", () => {
   test("an engine that is missing, ready, lost and back, each with what to type", () => {
     const output = screen(true);
     let seconds = 0;
-    const log = createConsoleLog(testSettings({}), output, () => noon() + seconds * 1000);
+    const { log } = createConsoleLog(testSettings({}), output, () => noon() + seconds * 1000);
     const model = "openai/gpt-oss-20b";
     const backend = "vllm";
     log.info("start", START);
@@ -306,7 +306,7 @@ describe("S18: an output that fails", () => {
       if (!isFull) text += more;
       return !isFull;
     });
-    const log = createConsoleLog(testSettings({ logFormat: "text" }), output, noon);
+    const { log } = createConsoleLog(testSettings({ logFormat: "text" }), output, noon);
     for (let count = 0; count < 3; count++) log.info("lost");
     expect(output.dropped).toBe(3);
     isFull = false;
@@ -342,5 +342,70 @@ describe("S18: an output that fails", () => {
     expect(written.filter(Boolean).length).toBe(11);
     stream.destroy(new Error("EPIPE"));
     expect(write(line)).toBe(false);
+  });
+});
+
+describe("below the lines of a terminal", () => {
+  function open(settings = {}, colours = false) {
+    const output = screen(true, colours, 30);
+    const { log, terminal } = createConsoleLog(testSettings(settings), output, noon);
+    if (terminal === undefined) throw new Error("no terminal");
+    return { log, terminal, output };
+  }
+  const REPLACED = "\r\u001B[2K";
+
+  test("the status stays the last line, whatever is logged or printed", () => {
+    const { log, terminal, output } = open();
+    terminal.setStatus("1 running");
+    log.warn("warning", { message: "Careful." });
+    terminal.print("Help");
+    terminal.setStatus("2 running");
+    terminal.setStatus("2 running");
+    terminal.setStatus("");
+    log.warn("warning", { message: "Again." });
+    expect(output.written()).toBe(
+      `1 running${REPLACED}12:00:00  warning  Careful.\n1 running${REPLACED}Help\n1 running` +
+        `${REPLACED}2 running${REPLACED}12:00:00  warning  Again.\n`,
+    );
+  });
+
+  test("it is cut where the line would wrap, before it is coloured", () => {
+    const { terminal, output } = open({}, true);
+    terminal.setStatus("x".repeat(100));
+    expect(output.written()).toBe(`\u001B[2m${"x".repeat(29)}\u001B[22m`);
+  });
+
+  test("a download and the status replace each other", () => {
+    const { log, terminal, output } = open();
+    terminal.setStatus("1 running");
+    log.info("download", { model: "m", progress: "1 %" });
+    terminal.setStatus("2 running");
+    expect(output.written()).toBe(`1 running${REPLACED}12:00:00  m: 1 %${REPLACED}2 running`);
+  });
+
+  test("a status that cannot be written does not count as a lost line", () => {
+    const output = createLogOutput(() => false, { isTTY: true, columns: 80 });
+    createConsoleLog(testSettings({}), output, noon).terminal?.setStatus("1 running");
+    expect(output.dropped).toBe(0);
+  });
+
+  test("entries of all levels are shown on demand", () => {
+    const { log, terminal, output } = open();
+    log.debug("detail");
+    expect(terminal.toggleDebug()).toBe(true);
+    log.debug("detail");
+    expect(terminal.toggleDebug()).toBe(false);
+    log.debug("detail");
+    expect(output.written()).toBe("12:00:00  detail\n");
+  });
+
+  test.each([
+    ["JSON", true, { logFormat: "json" }],
+    ["a pipe", false, {}],
+    ["lines for people in a file", false, { logFormat: "text" }],
+    ["a log of errors only", true, { log: "error" }],
+  ])("%s has none", (_, isTTY, settings) => {
+    const { terminal } = createConsoleLog(testSettings(settings), screen(isTTY), noon);
+    expect(terminal).toBeUndefined();
   });
 });

@@ -5,6 +5,8 @@ import { toPresets } from "../../../config/presets.ts";
 import type { Settings } from "../../../config/settings.ts";
 import { GPT_OSS_CONTEXT } from "../../../engines/context-length.ts";
 import type { CatalogueModel } from "../../../api/codex-catalogue.ts";
+import type { Models } from "../../../models/models.ts";
+import type { Preset } from "../../../turn/preset.ts";
 import { readBounded } from "../../../tools/read-bounded.ts";
 
 export interface ConnectedModel extends CatalogueModel {
@@ -42,8 +44,6 @@ const modelList = z.object({
     .max(1000),
 });
 
-/** Of a model that the gateway has yet to find. */
-const LONGEST = GPT_OSS_CONTEXT;
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1_000_000;
 /** Agents reserve this much of the context for an answer: more would leave too little for the prompt. */
@@ -93,6 +93,19 @@ export async function askTarget(
   return { origin, key, models: [first, ...rest] };
 }
 
+/** The gateway of this process. */
+export function targetOfModels(models: Models, origin: string, settings: Settings): Target {
+  const seesImages = settings.visionUrl !== undefined;
+  const described = models.all.map(({ id, contextLength = GPT_OSS_CONTEXT }) =>
+    toModel(id, contextLength, seesImages),
+  );
+  const presets = models.presets.flatMap(({ model, preset }) =>
+    preset.unlisted ? [] : [toPreset(preset, model.contextLength ?? GPT_OSS_CONTEXT, seesImages)],
+  );
+  const [first = DEFAULT, ...rest] = described;
+  return { origin, key: keyOf(settings), models: [first, ...rest, ...presets] };
+}
+
 /** A gateway with these settings, which need not run. Models that it would find by itself have the default name. */
 export function targetOf(settings: Settings): Target {
   const backends = toBackends(settings);
@@ -100,36 +113,47 @@ export function targetOf(settings: Settings): Target {
     const serving = backends.filter((each) =>
       [each.servedName, ...each.aliases].some((name) => names.includes(name)),
     );
-    return Math.min(
-      ...serving.map(({ contextLength = GPT_OSS_CONTEXT }) => contextLength),
-      LONGEST,
-    );
+    const lengths = serving.map(({ contextLength = GPT_OSS_CONTEXT }) => contextLength);
+    // None serves a model that the gateway has yet to find.
+    return lengths.length > 0 ? Math.min(...lengths) : GPT_OSS_CONTEXT;
   };
   const seesImages = settings.visionUrl !== undefined;
-  const models = [...new Set(backends.map(({ servedName }) => servedName))].map((id) => ({
-    ...toSizes(contextOf([id])),
-    id,
-    isPreset: false,
-    seesImages,
-  }));
+  const models = [...new Set(backends.map(({ servedName }) => servedName))].map((id) =>
+    toModel(id, contextOf([id]), seesImages),
+  );
   const presets = toPresets(settings).filter(({ unlisted }) => !unlisted);
-  const [first = { ...toSizes(GPT_OSS_CONTEXT), id: DEFAULT_MODEL, isPreset: false }, ...rest] =
-    models;
+  const [first = DEFAULT, ...rest] = models;
   return {
     origin: settings.publicUrl?.replace(/\/+$/, "") ?? toOrigin(settings),
-    key: settings.keys.length > 0 ? "<your key>" : undefined,
+    key: keyOf(settings),
     models: [
       first,
       ...rest,
-      ...presets.map(({ name, model, description, effort, maxOutputTokens }) => ({
-        ...toSizes(contextOf(spellings(model)), maxOutputTokens),
-        id: name,
-        isPreset: true,
-        seesImages,
-        description,
-        effort,
-      })),
+      ...presets.map((preset) => toPreset(preset, contextOf(spellings(preset.model)), seesImages)),
     ],
+  };
+}
+
+function keyOf({ keys }: Settings): string | undefined {
+  return keys.length > 0 ? "<your key>" : undefined;
+}
+
+function toModel(id: string, contextLength: number, seesImages: boolean): ConnectedModel {
+  return { ...toSizes(contextLength), id, isPreset: false, seesImages };
+}
+
+function toPreset(
+  { name, description, effort, maxOutputTokens }: Preset,
+  contextLength: number,
+  seesImages: boolean,
+): ConnectedModel {
+  return {
+    ...toSizes(contextLength, maxOutputTokens),
+    id: name,
+    isPreset: true,
+    seesImages,
+    description,
+    effort,
   };
 }
 
@@ -137,6 +161,9 @@ function toSizes(contextLength: number, limit = contextLength) {
   const half = Math.floor(contextLength / 2);
   return { contextLength, maxOutputTokens: Math.min(ENOUGH_OUTPUT, half, limit) };
 }
+
+/** Where a gateway serves no model yet. */
+const DEFAULT = toModel(DEFAULT_MODEL, GPT_OSS_CONTEXT, false);
 
 function toOrigin({ host, port }: Settings): string {
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? "127.0.0.1" : host;

@@ -1,0 +1,116 @@
+/** What the keys do in the terminal of a running gateway. */
+import { toBackends } from "../../config/backends.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Model } from "../../models/models.ts";
+import type { Terminal } from "../console/console-log.ts";
+import type { Keys } from "../console/keys.ts";
+import { toWord } from "../console/paint.ts";
+import { toTable } from "../console/table.ts";
+import type { Gateway } from "../server/serve.ts";
+import { commandName } from "./command-name.ts";
+import { openInBrowser } from "./open-in-browser.ts";
+
+export interface ServeKeysDeps {
+  readonly terminal: Terminal;
+  readonly settings: Settings;
+  /** The command's own arguments, which `doctor` takes too. */
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Default: the user's browser. */
+  readonly open?: (url: string) => Promise<boolean>;
+}
+
+type ShownGateway = Pick<Gateway, "origin" | "inspectUrl" | "models">;
+
+export function createServeKeys(gateway: ShownGateway, deps: ServeKeysDeps): Keys {
+  const { terminal, settings, open = openInBrowser } = deps;
+  const openPage = async (url: string) => {
+    const isOpen = await open(url);
+    terminal.print(isOpen ? `  Opened ${url}` : `  No browser could be started. Open ${url}`);
+  };
+  return {
+    o: { title: "open the chat", run: () => openPage(`${gateway.origin}/`) },
+    i: {
+      title: "open the inspector",
+      async run() {
+        if (gateway.inspectUrl !== undefined) await openPage(gateway.inspectUrl);
+        else terminal.print("  The inspector is off: start the gateway with --inspect.");
+      },
+    },
+    c: {
+      title: "connect a client: c alone lists them, c codex prints the settings of Codex",
+      run: ([client]) => printClient(client, gateway, deps),
+    },
+    e: {
+      title: "what the engines are doing",
+      run: () => terminal.print(gateway.models.all.map((model) => describe(model)).join("\n")),
+    },
+    d: { title: "doctor: examine the engines, without what takes long", run: () => examine(deps) },
+    v: {
+      title: "more lines in the log, or fewer again",
+      run() {
+        const isDebug = terminal.toggleDebug();
+        terminal.print(
+          isDebug ? "  Every entry of the log is shown." : `  The log is at ${settings.log} again.`,
+        );
+      },
+    },
+    // As Ctrl+C.
+    q: { title: "quit", run: () => void process.emit("SIGINT") },
+  };
+}
+
+/** Loaded when it is used: serving does without it. */
+async function printClient(
+  name: string | undefined,
+  { origin, models }: ShownGateway,
+  { terminal, settings }: ServeKeysDeps,
+): Promise<void> {
+  const { CLIENTS } = await import("./connect/clients.ts");
+  const client = name !== undefined && Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
+  if (client === undefined) {
+    const rows = Object.entries(CLIENTS).map(
+      ([key, { title }]) => `  c ${key.padEnd(12)} ${title}`,
+    );
+    return terminal.print([...rows, ""].join("\n"));
+  }
+  const { targetOfModels } = await import("./connect/target.ts");
+  const { toText } = await import("./connect/to-text.ts");
+  const { start: _, files, ...rest } = client.settings(targetOfModels(models, origin, settings));
+  // A second file is long: a catalogue.
+  const text = toText({ ...rest, ...(files && { files: files.slice(0, 1) }) });
+  const gateway = origin === "http://127.0.0.1:8787" ? "" : ` --gateway ${origin}`;
+  const more = `${commandName()} connect ${name}${gateway}`;
+  terminal.print(`\n${text}\n\n  In another terminal, to write them or to start it: ${more}\n`);
+}
+
+function describe({ id, status, pool }: Model): string {
+  if (pool === undefined) return `  ${id}: ${status.state}`;
+  const waiting = pool.queued > 0 ? `, ${pool.queued} queued` : "";
+  const rows = pool.backends.map((each) => [
+    `    ${each.id}`,
+    each.engine,
+    each.health,
+    `${each.inFlight} running`,
+    `${each.succeeded} done`,
+    `${each.failed} failed`,
+    toWord(each.health === "up" ? "" : (each.reason ?? "")),
+  ]);
+  return [`  ${id}: ${status.state}${waiting}`, ...toTable(rows)].join("\n");
+}
+
+async function examine({ terminal, settings, args, environment }: ServeKeysDeps): Promise<void> {
+  if (toBackends(settings).some(({ engine }) => engine === "llama")) {
+    // A second copy would take the memory of the first.
+    return terminal.print(
+      `  The model is in this process. Stop it, and run ${commandName()} doctor instead.`,
+    );
+  }
+  const { runDoctor } = await import("./doctor/command.ts");
+  terminal.print("  Asking the engines …");
+  await runDoctor(["--quick", ...args.filter((arg) => arg !== "serve")], {
+    environment,
+    print: (text) => terminal.print(text),
+    colours: false,
+  });
+}

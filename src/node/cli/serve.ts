@@ -1,0 +1,162 @@
+/** `harmony-gateway serve`: the gateway, until a signal or a key ends it. */
+import { toBackends } from "../../config/backends.ts";
+import { SettingsError } from "../../config/resolve.ts";
+import type { Settings } from "../../config/settings.ts";
+import { createFetchTransport } from "../../engines/fetch-transport.ts";
+import { lazy } from "../../lazy.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { createConsoleLog, type Terminal } from "../console/console-log.ts";
+import { KeyReader, readKeys } from "../console/keys.ts";
+import { openLogOutput } from "../console/log-output.ts";
+import { countQueued, showTraffic } from "../console/traffic-status.ts";
+import { ListenError } from "../server/listen-error.ts";
+import { type Gateway, startGateway } from "../server/serve.ts";
+import { StoreBusyError } from "../sqlite/store-busy-error.ts";
+import { type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
+import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
+import { explainFailure } from "./explain-failure.ts";
+import { createServeKeys } from "./serve-keys.ts";
+import { type LoadedSettings, loadSettings } from "./settings.ts";
+import { hasLostTerminal } from "./terminal.ts";
+
+/** Slow enough that streaming is visible. */
+const DEMO_TOKENS_PER_SECOND = 100;
+
+export async function serve(args: readonly string[], io: CommandIo): Promise<void> {
+  const started = await start(args, io).catch((error: unknown) => {
+    if (error instanceof SettingsError) {
+      io.printError(error.problems.join("\n"));
+      return io.fail(EXIT_USAGE);
+    }
+    if (!(error instanceof ListenError || error instanceof StoreBusyError)) throw error;
+    io.printError(error.message);
+    return io.fail(EXIT_FAILURE);
+  });
+  if (started === undefined) return;
+  const { gateway, settings, log, interrupted, stopShowing } = started;
+  await interrupted;
+  stopShowing();
+  log.info("shutdown", { inFlight: gateway.inFlight(), graceMs: settings.shutdownGraceMs });
+  await gateway.close();
+  // Idle connections to engines would keep the process alive for a while.
+  process.exit();
+}
+
+/** @throws SettingsError, ListenError or StoreBusyError */
+async function start(args: readonly string[], io: CommandIo) {
+  const { settings, warnings } = loadSettings(args, io.environment);
+  const output = openLogOutput();
+  const { log: lines, terminal } = createConsoleLog(settings, output);
+  const log = output.isTTY ? withEngineHints(lines, settings) : lines;
+  // What Node itself reports there must not end the process either.
+  process.stderr.on("error", () => {});
+  for (const message of warnings) log.warn("warning", { message });
+  let tokens = 0;
+  const starting = startGateway(settings, {
+    log,
+    droppedLines: () => output.dropped,
+    isTerminal: output.isTTY,
+    ...(terminal && { onTokens: (count: number) => (tokens += count) }),
+    demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
+    environment: io.environment,
+  });
+  // Before the gateway says that it has started: without a handler a signal ends the process.
+  const interrupted = interruption();
+  process.on("SIGHUP", () => {
+    if (hasLostTerminal()) process.emit("SIGTERM");
+    else void reload(starting, () => loadSettings(args, io.environment), log);
+  });
+  const gateway = await starting;
+  const stopShowing = terminal
+    ? showMore(gateway, { terminal, tokens: () => tokens, settings, args, io })
+    : () => {};
+  return { gateway, settings, log, interrupted, stopShowing };
+}
+
+interface More {
+  readonly terminal: Terminal;
+  /** That engines have sent since the start. */
+  readonly tokens: () => number;
+  readonly settings: Settings;
+  readonly args: readonly string[];
+  readonly io: CommandIo;
+}
+
+/** What runs, and keys. Returns what stops showing it. */
+function showMore(gateway: Gateway, { terminal, tokens, settings, args, io }: More): () => void {
+  const read = () => ({
+    inFlight: gateway.inFlight(),
+    queued: countQueued(gateway.models),
+    tokens: tokens(),
+  });
+  const stop = showTraffic(read, (text) => terminal.setStatus(text));
+  if (process.stdin.isTTY) {
+    const keys = createServeKeys(gateway, {
+      terminal,
+      settings,
+      args,
+      environment: io.environment,
+    });
+    const onError = (error: unknown) => {
+      terminal.print(`  ${explainFailure(error, "") ?? String(error)}`);
+    };
+    const reader = new KeyReader(keys, { print: (text) => terminal.print(text), onError });
+    if (readKeys(process.stdin, reader)) terminal.print("  h + Enter for help\n");
+  }
+  return stop;
+}
+
+/** Names engines on this machine, once: at the start of the demo, or when an engine cannot be reached. */
+function withEngineHints(log: Log, settings: Settings): Log {
+  const backends = toBackends(settings);
+  const isDemo = backends.every(({ engine }) => engine === "demo");
+  const name = lazy(async () => {
+    const urls = backends.flatMap(({ url }) => url ?? []);
+    const engines = await findEnginesOnLoopback(createFetchTransport(), urls);
+    if (engines.length > 0) log.info("engines found", { engines });
+  });
+  return {
+    ...log,
+    info(event, fields) {
+      log.info(event, fields);
+      if (event === "start" && isDemo) void name();
+    },
+    warn(event, fields) {
+      log.warn(event, fields);
+      if (event === "engine unavailable") void name();
+    },
+  };
+}
+
+/** Settings that are wrong change nothing. */
+async function reload(
+  gateway: Promise<Gateway>,
+  load: () => LoadedSettings,
+  log: Log,
+): Promise<void> {
+  try {
+    const { settings, warnings } = load();
+    for (const message of warnings) log.warn("warning", { message });
+    await (await gateway).reload(settings);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error("settings refused", { reason });
+  }
+}
+
+/** A signal of the terminal reaches the gateway, and npm, which passes it on: both together are one. */
+const SAME_SIGNAL_MS = 500;
+
+/** Resolves at the first SIGINT or SIGTERM. A later one ends the process at once. */
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstAt: number | undefined;
+    const interrupt = () => {
+      firstAt ??= performance.now();
+      if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(EXIT_FAILURE);
+      resolve();
+    };
+    process.on("SIGINT", interrupt);
+    process.on("SIGTERM", interrupt);
+  });
+}

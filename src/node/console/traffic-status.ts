@@ -1,0 +1,62 @@
+/** The line that says what is running, while something is. */
+import type { Models } from "../../models/models.ts";
+
+export interface Traffic {
+  /** Turns that have not ended, those that wait for a slot included. */
+  readonly inFlight: number;
+  readonly queued: number;
+  /** That engines have sent since the start. */
+  readonly tokens: number;
+}
+
+/** Two times a second: fast enough to follow, slow enough to read. */
+const EVERY_MS = 500;
+/** The speed is that of the last two seconds. */
+const MAX_SAMPLES = 5;
+
+interface Sample {
+  readonly at: number;
+  readonly tokens: number;
+}
+
+/** `2 running · 1 queued · 196 tokens/s`. Empty: nothing runs. */
+export class TrafficStatus {
+  #samples: Sample[] = [];
+
+  /** @param at milliseconds of a monotonic clock. */
+  next({ inFlight, queued, tokens }: Traffic, at: number): string {
+    this.#samples = [...this.#samples, { at, tokens }].slice(-MAX_SAMPLES);
+    if (inFlight === 0) {
+      this.#samples = this.#samples.slice(-1);
+      return "";
+    }
+    const [first] = this.#samples;
+    const seconds = first === undefined ? 0 : (at - first.at) / 1000;
+    const speed = seconds > 0 ? Math.round((tokens - (first?.tokens ?? tokens)) / seconds) : 0;
+    return [
+      `${Math.max(0, inFlight - queued)} running`,
+      ...(queued > 0 ? [`${queued} queued`] : []),
+      ...(speed > 0 ? [`${speed.toLocaleString("en-US")} tokens/s`] : []),
+    ].join(" · ");
+  }
+}
+
+/** Completions that wait for a slot, over all models. */
+export function countQueued({ all }: Models): number {
+  return all.reduce((sum, { pool }) => sum + (pool?.queued ?? 0), 0);
+}
+
+/** Shows the line until it is stopped. Returns what stops it. */
+export function showTraffic(read: () => Traffic, show: (text: string) => void): () => void {
+  const status = new TrafficStatus();
+  const update = () => show(indent(status.next(read(), performance.now())));
+  const timer = setInterval(update, EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    show("");
+  };
+}
+
+function indent(text: string): string {
+  return text === "" ? "" : `  ${text}`;
+}
