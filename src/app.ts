@@ -37,7 +37,7 @@ import {
 import type { Store } from "./store/store.ts";
 import { watchReasoning } from "./store/watch-reasoning.ts";
 import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
-import { type Audit, createAudit } from "./telemetry/audit.ts";
+import { Audit } from "./telemetry/audit.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
@@ -214,7 +214,7 @@ function createServices(
     keys: new Set(settings.keys.map(({ name }) => name)),
   });
   const spanned = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
-  const audit = deps.writeAudit && createAudit({ write: deps.writeAudit, now, clock });
+  const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock });
   const models = audit?.watchModels(spanned) ?? spanned;
   const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);

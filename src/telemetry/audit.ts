@@ -38,13 +38,6 @@ export interface AuditedMedia {
 /** Ends the request. Undefined: nothing is written of it. */
 export type EndRequest = (request: AuditedRequest | undefined) => void;
 
-export interface Audit {
-  /** The id may be one that the client chose, and so that of other requests too. */
-  beginRequest(id: string): EndRequest;
-  /** Adds up the turns of these models. */
-  watchModels(models: Models): Models;
-}
-
 export interface AuditDeps {
   /** Takes a line. Must not throw, and must not wait. */
   readonly write: (line: string) => void;
@@ -52,10 +45,6 @@ export interface AuditDeps {
   readonly now: () => number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-}
-
-export function createAudit(deps: AuditDeps): Audit {
-  return new RequestAudit(deps);
 }
 
 /** The requests and turns of one id. */
@@ -66,7 +55,7 @@ interface Group {
   readonly turns: Map<string, TurnSum>;
 }
 
-class RequestAudit implements Audit {
+export class Audit {
   readonly #deps: AuditDeps;
   readonly #groups = new Map<string, Group>();
 
@@ -74,6 +63,7 @@ class RequestAudit implements Audit {
     this.#deps = deps;
   }
 
+  /** The id may be one that the client chose, and so that of other requests too. */
   beginRequest(id: string): EndRequest {
     const group = this.#groupOf(id);
     group.open += 1;
@@ -88,6 +78,7 @@ class RequestAudit implements Audit {
     };
   }
 
+  /** Adds up the turns of these models. */
   watchModels(models: Models): Models {
     return withTurnHook(models, (model, turn, signal, run) =>
       createPushStream<TurnEvent>(async (consumer) => {

@@ -7,9 +7,8 @@ import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import {
-  createRecorder,
+  Recorder,
   type RecordEntry,
-  type Recorder,
   type RecorderOptions,
 } from "../../src/telemetry/record/recorder.ts";
 import { type TurnRecord, turnRecordSchema } from "../../src/telemetry/record/schema.ts";
@@ -47,7 +46,7 @@ const TEST_LIMITS = {
 export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
   const settings = testSettings(options.settings ?? {});
   let clock = 0;
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     limits: TEST_LIMITS,
     keepsContent: true,
     gateway: "0.0.0-test",

@@ -1,8 +1,8 @@
 /** Runs a prepared message. */
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { MessagesDeps } from "./deps.ts";
 import type { PreparedMessage } from "./prepare.ts";
-import { withoutParts } from "./warm-up.ts";
 
 /** The events of its turn. Its thinking is stored for later requests. */
 export function runMessage(
@@ -16,4 +16,18 @@ export function runMessage(
     // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
     seal: options.thinking !== "none" || turn.builtins !== undefined,
   });
+}
+
+/**
+ * `max_tokens: 0`: only the prompt is wanted in the engine's cache. Engines sample one token, which is not shown: this leaves the
+ * start and the end of the turn.
+ */
+function withoutParts(events: AsyncIterable<TurnEvent>): PushStream<TurnEvent> {
+  return createPushStream((consumer) =>
+    consume(events, (event) => {
+      if (event.type === "start") return consumer(event);
+      if (event.type !== "end") return true;
+      return consumer(event.failure ? event : { ...event, finish: "length" });
+    }),
+  );
 }

@@ -10,7 +10,7 @@ import {
 } from "../../tools/python/runtime.ts";
 import { type InterpreterOptions, makeSnapshot, startInterpreter } from "./interpreter.ts";
 import { findDeno, findPyodide, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
-import { createInterpreterPool, type Lease, type InterpreterPool } from "./pool.ts";
+import { InterpreterPool, type Lease } from "./pool.ts";
 import { ensureSnapshot } from "./snapshot.ts";
 
 export interface LocalPythonOptions {
@@ -47,7 +47,7 @@ export function createLocalPython(options: LocalPythonOptions): LocalPython {
   const cacheFolder = options.cacheFolder ?? defaultCacheFolder();
   const launch = toLaunch(options);
   const interpreter = toInterpreterOptions(options, launch);
-  const pool = createInterpreterPool({
+  const pool = new InterpreterPool({
     start: createStart(interpreter, cacheFolder, options.onFailure),
     newId: options.newId,
     max: options.maxInterpreters,

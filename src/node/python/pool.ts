@@ -17,17 +17,6 @@ export interface InterpreterPoolOptions extends Omit<ProcessesOptions, "onCapaci
   readonly waitMs: number;
 }
 
-export interface InterpreterPool {
-  /**
-   * Returns a session of the tenant: the one of this id if it is idle, else a new one.
-   * @throws PythonUnavailable
-   */
-  acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease>;
-  /** Starts the first warm interpreters. */
-  prepare(): void;
-  close(): Promise<void>;
-}
-
 export interface Lease {
   readonly id: string;
   /** It is the requested session. */
@@ -47,11 +36,7 @@ interface Session {
 
 const STOPPED = "The gateway is being shut down.";
 
-export function createInterpreterPool(options: InterpreterPoolOptions): InterpreterPool {
-  return new Interpreters(options);
-}
-
-class Interpreters implements InterpreterPool {
+export class InterpreterPool {
   readonly #options: InterpreterPoolOptions;
   readonly #processes: Processes;
   readonly #queue: SessionQueue;
@@ -67,6 +52,10 @@ class Interpreters implements InterpreterPool {
     this.#queue = new SessionQueue(options.waitMs);
   }
 
+  /**
+   * Returns a session of the tenant: the one of this id if it is idle, else a new one.
+   * @throws PythonUnavailable
+   */
   async acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease> {
     const known = id === undefined ? undefined : this.#sessions.get(id);
     if (known?.tenant === tenant && known.idle !== undefined && known.interpreter.alive) {
@@ -88,6 +77,7 @@ class Interpreters implements InterpreterPool {
     return this.#toLease(session, false);
   }
 
+  /** Starts the first warm interpreters. */
   prepare(): void {
     if (!this.#isClosed && this.#queue.isEmpty) this.#processes.replenish();
   }

@@ -4,7 +4,7 @@ import { isLoopback } from "../../config/loopback.ts";
 import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { createRecorder, type Recorder } from "../../telemetry/record/recorder.ts";
+import { Recorder } from "../../telemetry/record/recorder.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { PageAssets } from "../../pages/assets.ts";
 import { startCapture } from "./capture.ts";
@@ -57,7 +57,7 @@ export async function startRecording(
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
   }
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     limits: {
       maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
       maxTotalBytes: inspectMaxBytes,

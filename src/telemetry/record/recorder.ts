@@ -17,24 +17,6 @@ import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
 import type { TurnSummary } from "./turn-summary.ts";
 
-export interface Recorder {
-  readonly isListening: boolean;
-  /** Called when a record begins, changes or is complete. Returns a function that ends this. */
-  listen(listener: RecordListener): () => void;
-  /** The records that are kept, oldest first. */
-  readonly entries: readonly RecordEntry[];
-  /** By its number. */
-  find(number: number): RecordEntry | undefined;
-  /** Forgets all records that are complete. */
-  clear(): void;
-  /** Undefined: nobody listens. */
-  begin(request: ExchangeRequest): OpenExchange | undefined;
-  /** Records the turns of these models. */
-  watchModels(models: Models): Models;
-  /** Told where reasoning was found. */
-  readonly noteSource: Sources["note"];
-}
-
 export type RecordListener = (entry: RecordEntry) => void;
 
 export interface RecordEntry {
@@ -72,11 +54,7 @@ export interface RecorderOptions {
   readonly pause?: Pause;
 }
 
-export function createRecorder(options: RecorderOptions): Recorder {
-  return new TurnRecorder(options);
-}
-
-class TurnRecorder implements Recorder {
+export class Recorder {
   readonly #options: RecorderOptions;
   readonly #listeners = new Set<RecordListener>();
   readonly #open = new Map<string, Running>();
@@ -98,28 +76,34 @@ class TurnRecorder implements Recorder {
     return this.#listeners.size > 0;
   }
 
+  /** The records that are kept, oldest first. */
   get entries(): readonly RecordEntry[] {
     return this.#kept;
   }
 
+  /** Told where reasoning was found. */
   readonly noteSource: Sources["note"] = (tenant, text, source) => {
     if (this.isListening) this.#sources.note(tenant, text, source);
   };
 
+  /** Called when a record begins, changes or is complete. Returns a function that ends this. */
   listen(listener: RecordListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
+  /** By its number. */
   find(number: number): RecordEntry | undefined {
     return this.#kept.find((entry) => entry.number === number);
   }
 
+  /** Forgets all records that are complete. */
   clear(): void {
     for (const entry of this.#kept) if (entry.isComplete) entry.release();
     this.#kept = this.#kept.filter((entry) => !entry.isComplete);
   }
 
+  /** Undefined: nobody listens. */
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
     const { now, clock } = this.#options;
@@ -161,6 +145,7 @@ class TurnRecorder implements Recorder {
     };
   }
 
+  /** Records the turns of these models. */
   watchModels(models: Models): Models {
     return withTurnHook(models, (model, turn, signal, run) => {
       if (!this.isListening) return run(turn, signal);

@@ -2,7 +2,6 @@
 import type { Constraint, EngineProgress } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
-import { toErrorText } from "./error-text.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
@@ -86,6 +85,13 @@ function toPrefill({
   elapsedMs,
 }: EngineProgress): RecordedCall["prefill"] {
   return { total, cached, processed, elapsedMs };
+}
+
+/** An error of an engine, a turn or a request as one sentence for a record. Causes and stacks stay out of it. */
+export function toErrorText(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const kind = "kind" in error && typeof error.kind === "string" ? ` (${error.kind})` : "";
+  return `${error.message}${kind}`;
 }
 
 /** Everything that is a number. */

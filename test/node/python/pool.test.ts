@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Interpreter } from "../../../src/node/python/interpreter.ts";
 import {
-  createInterpreterPool,
+  InterpreterPool,
   type Lease,
   type InterpreterPoolOptions,
 } from "../../../src/node/python/pool.ts";
@@ -36,7 +36,7 @@ function createPoolOfFakes(options: Partial<InterpreterPoolOptions> = {}) {
     });
   }
   let ids = 0;
-  const pool = createInterpreterPool({
+  const pool = new InterpreterPool({
     start,
     newId: () => `session-${++ids}`,
     max: 4,

@@ -13,7 +13,7 @@ import { bodyText, offersFunctions } from "../../../harmony/body.ts";
 import { createModels, withTurnHook } from "../../../models/models.ts";
 import type { Pool } from "../../../engines/pool.ts";
 import { createLog } from "../../../telemetry/log.ts";
-import { createRecorder } from "../../../telemetry/record/recorder.ts";
+import { Recorder } from "../../../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../../../telemetry/record/schema.ts";
 import { DEFAULT_STEERING } from "../../../turn/steering/settings.ts";
 import { randomId } from "../../random-id.ts";
@@ -51,7 +51,7 @@ export async function runAgain(
   const isMessage = record.request.method === "WEBSOCKET";
   const body = isMessage ? replayable.replace("{", '{"stream":true,') : replayable;
   let converted: ConvertedMessage[] | undefined;
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     limits: { maxRecordBytes: 2 ** 30, maxTotalBytes: 2 ** 30, maxRecords: 1000 },
     keepsContent: true,
     gateway: readVersion(),
