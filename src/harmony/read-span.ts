@@ -48,6 +48,12 @@ export function isSpan(ids: readonly TokenId[], tokenizer: Tokenizer): boolean {
   return readHead(ids, tokenizer) !== undefined;
 }
 
+/** A message on `analysis` without a text: the parser has no part for it, and no history has it. */
+export function isEmptyThought({ message }: ReadSpan): boolean {
+  const { channel, recipient, content } = message;
+  return channel === "analysis" && recipient === undefined && content === "";
+}
+
 interface SpanHead {
   readonly header: TranscriptHeader;
   readonly pieces: readonly Piece[];

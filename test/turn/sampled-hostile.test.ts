@@ -67,29 +67,36 @@ async function runLoop({ client, store, keys = ["a", "a", "a"] }: Loop) {
   };
 }
 
-/** Reads each stored step as `alter` returns it, in the order in which they were written. */
-function alteringStore(alter: (value: string, written: readonly string[]) => string | undefined) {
+const SAMPLED = /,"sampled":"([^"]*)"/;
+
+/** Reads the ids of each step as `alter` returns them. `written`: all that there are, in order. */
+function alteringStore(
+  alter: (sampled: string, written: readonly string[]) => string | undefined,
+): Store {
   const store = createMemoryStore({ maxEntries: 1000, maxBytes: 1e7, now: () => 0 });
   const written: string[] = [];
-  const isStep = (value: string | undefined) => value?.startsWith('v1 "') === true;
   return {
     ...store,
     set(key, value, ...others) {
-      if (isStep(value)) written.push(value);
+      const [, sampled] = SAMPLED.exec(value) ?? [];
+      if (sampled !== undefined) written.push(sampled);
       return store.set(key, value, ...others);
     },
     async get(key) {
       const value = await store.get(key);
-      return value !== undefined && isStep(value) ? alter(value, written) : value;
+      return value?.replace(SAMPLED, (_, sampled) => {
+        const altered = alter(String(sampled), written);
+        return altered === undefined ? "" : `,"sampled":${JSON.stringify(altered)}`;
+      });
     },
-  } satisfies Store;
+  };
 }
 
 function forge(change: (step: SampledStep) => SampledStep): Store {
-  return alteringStore((value) => {
-    const step = readStoredStep(JSON.parse(value.slice("v1 ".length)));
+  return alteringStore((sampled) => {
+    const step = readStoredStep(sampled);
     if (step === undefined) throw new Error("it is no step");
-    return `v1 ${JSON.stringify(toStoredStep(change(step)))}`;
+    return toStoredStep(change(step));
   });
 }
 
@@ -112,7 +119,7 @@ function renameFunction(ids: readonly TokenId[]): TokenId[] {
 
 /** The first step that was written is read in place of the second, and the second in place of the first. */
 function swapSteps(): Store {
-  return alteringStore((value, written) => written.find((each) => each !== value) ?? value);
+  return alteringStore((sampled, written) => written.find((each) => each !== sampled) ?? sampled);
 }
 
 /** What the header and the counter say. */

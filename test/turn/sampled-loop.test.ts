@@ -27,12 +27,21 @@ interface Loop {
   readonly store?: Store;
   readonly options?: ScriptedOptions;
   readonly alter?: (entries: Entry[]) => Entry[];
+  /** Members of each request beside the conversation. */
+  readonly body?: object;
 }
 
 /** The ids of each prompt, those that an exact one begins with, and the header of each reply. */
 async function runLoop(
   client: Client,
-  { scripts = CALLS, change = (args) => args, store, options, alter = (entries) => entries }: Loop,
+  {
+    scripts = CALLS,
+    change = (args) => args,
+    store,
+    options,
+    alter = (entries) => entries,
+    body,
+  }: Loop,
 ) {
   const engine = scriptedEngine([...scripts, ANSWER], options);
   const { post } = createBrowsingApp({
@@ -46,7 +55,8 @@ async function runLoop(
     [];
   let sampled: readonly TokenId[] = [];
   for (const script of [...scripts, ANSWER]) {
-    const response = await post(client.path, client.toBody(alter([...entries]), ["f"]));
+    const conversation = client.toBody(alter([...entries]), ["f"]);
+    const response = await post(client.path, { ...conversation, ...body });
     expect(response.status).toBe(200);
     const prompt = engine.requests[steps.length]?.prompt.ids ?? [];
     steps.push({ prompt, exact: sampled, header: response.headers.get("x-harmony-exact") });
@@ -105,6 +115,27 @@ describe.each(CLIENTS.map((client) => [client.name, client] as const))("%s", (_,
       );
     }
   });
+});
+
+/** The gateway writes an empty thought, or the model does: no history has it. */
+test.each([
+  ["Chat Completions", { reasoning_effort: "none" }],
+  ["Responses", { reasoning: { effort: "none" } }],
+  ["Messages", { thinking: { type: "disabled" } }],
+])("%s: an empty thought is put back before the call", async (name, body) => {
+  const client = CLIENTS.find((each) => each.name === name);
+  if (client === undefined) throw new Error(`there is no ${name}`);
+  const forced = CALLS.map((each) => each.slice(each.indexOf("<|end|><|start|>assistant") + 25));
+  const byGateway = await runLoop(client, { scripts: forced, body });
+  const empty = forced.map((each) => `${think("")}${each}`);
+  const byModel = await runLoop(client, { scripts: empty });
+  for (const { prompt, exact, header } of [
+    ...byGateway.steps.slice(1),
+    ...byModel.steps.slice(1),
+  ]) {
+    expect(header).toBe(String(exact.length));
+    expect(begins(prompt, exact)).toBe(true);
+  }
 });
 
 test("ids that no encoder would give are put back", async () => {

@@ -67,13 +67,13 @@ function isBeginning(
 const CLEAN_HEADER =
   /^(?:<\|channel\|>analysis<\|message\|>| to=functions\.\w+<\|channel\|>commentary <\|constrain\|>json<\|message\|>|<\|channel\|>commentary to=functions\.\w+ <\|constrain\|>json<\|message\|>)$/;
 
-/** One sample, of reasoning that is not empty and one call of an offered function, with headers that need no repair. */
+/** One sample, of reasoning and one call of an offered function, with headers that need no repair. */
 function isClean(given: Case, calls: readonly CallRecord[]): boolean {
   const { choices, demands } = given;
   const [plan = []] = choices;
   const [last] = plan.slice(-1);
-  const isPlain = ({ header, body, isMalformed }: PlannedMessage) =>
-    isMalformed !== true && body !== "" && CLEAN_HEADER.test(header);
+  const isPlain = ({ header, isMalformed }: PlannedMessage) =>
+    isMalformed !== true && CLEAN_HEADER.test(header);
   return (
     calls.length === 1 &&
     demands.prefill === undefined &&

@@ -4,7 +4,7 @@
  */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Piece } from "../../harmony/pieces.ts";
-import type { ReadSpan } from "../../harmony/read-span.ts";
+import { isEmptyThought, type ReadSpan } from "../../harmony/read-span.ts";
 import { isSameMessage } from "../../harmony/same-message.ts";
 import type { SampledStep } from "./sampled-step.ts";
 
@@ -81,11 +81,34 @@ export function putBackStep(
       continue;
     }
     const index = next + found;
-    const { pieces } = spans[found] ?? {};
-    const { at } = read?.step.spans[index] ?? {};
-    notes.set(message, { ...(pieces && { pieces }), ...(at !== undefined && { at }), ...own });
+    notes.set(message, { ...(read && piecesOf(read, next, index)), ...own });
     next = index + 1;
   }
+}
+
+/**
+ * The pieces of a message, and those of empty thoughts directly before it, from `first` on: no history has them, since they say
+ * nothing. The gateway writes one where a request wants no reasoning.
+ */
+function piecesOf(
+  { spans, step }: ReadStep,
+  first: number,
+  index: number,
+): Pick<PutBack, "pieces" | "at"> {
+  let from = index;
+  for (; from > first; from -= 1) {
+    const before = spans[from - 1];
+    if (before === undefined || !isEmptyThought(before) || !isFollowed(step, from - 1)) break;
+  }
+  const at = step.spans[from]?.at;
+  const pieces = spans.slice(from, index + 1).flatMap((span) => span?.pieces ?? []);
+  return { pieces, ...(at !== undefined && { at }) };
+}
+
+/** No message stood between that was not kept. */
+function isFollowed({ spans }: SampledStep, index: number): boolean {
+  const [span, next] = [spans[index], spans[index + 1]];
+  return span !== undefined && next?.at === span.at + span.ids.length;
 }
 
 function whyNot(

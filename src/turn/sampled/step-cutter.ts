@@ -13,7 +13,7 @@ import {
 } from "../../harmony/parse.ts";
 import type { MessagePrefixes } from "../../harmony/message-prefixes.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
-import { isSpan } from "../../harmony/read-span.ts";
+import { isEmptyThought, isSpan, readSpan } from "../../harmony/read-span.ts";
 import { CALL, MESSAGE, START } from "../../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
 import { BEGINNING, type Transcript, type TranscriptPosition } from "../prompt/transcript.ts";
@@ -102,7 +102,11 @@ class CleanReader {
     const [start, ...others] = events.flatMap((event) =>
       event.type === "part-start" ? [event] : [],
     );
-    if (start === undefined || others.length > 0 || start.part === "content") return false;
+    if (start === undefined) {
+      const span = readSpan(ids, tokenizer);
+      return span !== undefined && isEmptyThought(span);
+    }
+    if (others.length > 0 || start.part === "content") return false;
     const isCall = start.part === "tool-call" || start.part === "builtin-call";
     if (isCall && formOf(start.header) === undefined) return false;
     if (call === undefined) return true;
