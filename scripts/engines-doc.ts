@@ -211,7 +211,7 @@ Backends with the same \`servedName\` serve one model together. They may be of d
   begins. A conversation moves if its backend has over eight more requests in flight than the least loaded one.
 - **Retry.** A request that has given no token yet goes to another backend if it did not reach one, is sent at most three times if it was cut off, timed out or found the server busy, and is retried once, within a budget, if it was
   answered with an error. A request that the server rejects as invalid fails immediately. After the first token the client gets a typed error.
-- **Ejection.** Failures to reach a backend eject it after \`breakerFailures\` in a row. Errors it answers with count as a rate: more than half of at least ten requests within 20 seconds, and for most of at least two clients. It is tried
+- **Ejection.** Failures to reach a backend eject it after three in a row. Errors it answers with count as a rate: more than half of at least ten requests within 20 seconds, and for most of at least two clients. It is tried
   again after one second, then twice as long, up to 15 seconds, with one request, then two, then four. The last available backend is never ejected.
 - **Health.** Every \`healthIntervalMs\` each backend gets a health check. After two failed checks it is \`down\`, and its requests without a token are retried elsewhere. A backend that rejects the gateway's key or does not serve the
   model is used last, as \`degraded\`.

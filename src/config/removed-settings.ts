@@ -7,6 +7,9 @@ import { toFlag, toVariable } from "./describe.ts";
 /** What took the place of each: a clause that ends the warning. */
 const REMOVED: Readonly<Record<string, string>> = {
   engineHttp: "undici carries HTTP to all inference servers",
+  breakerFailures: "three failures to reach an inference server in a row take it out",
+  inspectMaxRecords: "inspectMaxBytes bounds recorded turns, and 1,000 are kept at most",
+  maxParts: "messages may have twice as many parts as maxMessages allows messages",
 };
 
 /** The warning for a flag, a variable or a key of the config file. Undefined if it was never a setting. */

@@ -7,7 +7,6 @@ import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createPool, type Pool } from "../engines/pool.ts";
 import type { TenantLimits } from "../engines/pool/admission.ts";
 import { createPoolCounts, getOrCreate, type PoolCounts } from "../engines/pool/counts.ts";
-import { DEFAULT_BREAKER } from "../engines/pool/breaker.ts";
 import type { Transport } from "../engines/transport.ts";
 import { limitTokens, type TokenLimits } from "../turn/sampling/token-limits.ts";
 import type { ModelOptions } from "./models.ts";
@@ -50,7 +49,7 @@ function toPool(
   settings: Settings,
   deps: BackendDeps,
 ): Pool {
-  const { maxQueued, queueTimeoutMs, breakerFailures } = settings;
+  const { maxQueued, queueTimeoutMs } = settings;
   const { counts = new Map<string, PoolCounts>() } = deps;
   return createPool(
     backends.map((backend) => ({
@@ -63,7 +62,6 @@ function toPool(
       maxQueued,
       queueTimeoutMs,
       tenants: toTenants(settings),
-      breaker: { ...DEFAULT_BREAKER, failures: breakerFailures },
       counts: getOrCreate(counts, id, createPoolCounts),
     },
   );

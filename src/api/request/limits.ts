@@ -4,8 +4,6 @@ import { RequestError } from "../errors.ts";
 export interface RequestLimits {
   /** Most messages, or input items. */
   readonly maxMessages: number;
-  /** Most content parts, calls and other list entries in all messages or input items together. */
-  readonly maxParts: number;
   readonly maxTools: number;
   /** Most JSON values in total. */
   readonly maxValues: number;
@@ -15,7 +13,7 @@ export interface RequestLimits {
 
 /** The top-level members of a request whose lists are counted. */
 export interface CountedLists {
-  /** Limited by `maxMessages` and `maxParts`. */
+  /** Limited by `maxMessages`. */
   readonly messageLists: readonly string[];
   /** Limited by `maxTools`. */
   readonly toolLists: readonly string[];
@@ -36,11 +34,16 @@ export function checkLimits(body: object, limits: RequestLimits & CountedLists):
     const count = countValues(value, {
       maxDepth: limits.maxDepth - 1,
       maxValues: limits.maxValues - values,
-      maxEntries: isMessages ? limits.maxParts + value.length : Number.POSITIVE_INFINITY,
+      maxEntries: isMessages ? maxParts(limits) + value.length : Number.POSITIVE_INFINITY,
     });
     if (typeof count === "number") values += count;
     else throw refusal(name, count, limits);
   }
+}
+
+/** Content parts, calls and other list entries in all messages or input items together. */
+function maxParts({ maxMessages }: RequestLimits): number {
+  return 2 * maxMessages;
 }
 
 type Excess = "depth" | "values" | "entries";
@@ -49,7 +52,7 @@ function refusal(param: string, excess: Excess, limits: RequestLimits): RequestE
   const problems: Record<Excess, string> = {
     depth: `is nested deeper than ${limits.maxDepth} levels`,
     values: `takes the request over the ${limits.maxValues} JSON values allowed`,
-    entries: `has more than the ${limits.maxParts} parts allowed in all of its entries together`,
+    entries: `has more than the ${maxParts(limits)} parts allowed in all of its entries together`,
   };
   return new RequestError(`${param}: ${problems[excess]}.`, { param });
 }

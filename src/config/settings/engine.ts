@@ -74,11 +74,5 @@ export function engineSettings() {
       default: 5_000,
       description: "Interval of health checks of the inference servers.",
     }),
-    breakerFailures: setting("engine", count, {
-      default: 3,
-      description:
-        "Consecutive failures to reach an inference server after which it gets no requests for a while: one second, " +
-        "then longer, up to 15. The last server left still gets requests.",
-    }),
   };
 }

@@ -1,6 +1,6 @@
 /** The settings of the group `inspect`: who may see turns, and what is kept of them. */
 import * as z from "zod";
-import { bytes, count, setting } from "../setting.ts";
+import { bytes, setting } from "../setting.ts";
 
 export function inspectSettings() {
   return {
@@ -18,16 +18,12 @@ export function inspectSettings() {
         "it, requests with forwarding headers are refused.",
       secret: true,
     }),
-    inspectMaxRecords: setting("inspect", count, {
-      nodeOnly: true,
-      default: 1000,
-      description: "Maximum recorded turns in memory. The oldest are dropped first.",
-    }),
     inspectMaxBytes: setting("inspect", bytes, {
       nodeOnly: true,
       default: 134_217_728,
       description:
-        "Maximum bytes of recorded turns in memory, as an estimate. One turn may use a quarter; the rest of it is left out.",
+        "Maximum bytes of recorded turns in memory, as an estimate; the oldest are dropped first, and beyond 1,000 turns too. " +
+        "One turn may use a quarter; the rest of it is left out.",
     }),
     recordContent: setting("inspect", z.boolean, {
       nodeOnly: true,

@@ -14,12 +14,9 @@ export function limitSettings() {
     }),
     maxMessages: setting("limits", count, {
       default: 10_000,
-      description: "Maximum messages or input items in a request.",
-    }),
-    maxParts: setting("limits", count, {
-      default: 20_000,
       description:
-        "Maximum content parts, tool calls and other list entries in all messages or input items of a request together.",
+        "Maximum messages or input items in a request. They may have twice as many content parts, tool calls and other list " +
+        "entries together.",
     }),
     maxValues: setting("limits", count, {
       default: 250_000,

@@ -37,7 +37,6 @@ const FIXED: readonly SettingName[] = [
   "auditFile",
   "inspect",
   "inspectKey",
-  "inspectMaxRecords",
   "inspectMaxBytes",
   "recordContent",
   "capture",

@@ -20,7 +20,7 @@ import { openToolbox } from "../toolbox.ts";
 import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import { openAuditFile } from "../telemetry/audit-file.ts";
-import { startRecording } from "../telemetry/recording.ts";
+import { MAX_RECORDS, startRecording } from "../telemetry/recording.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { readVersion } from "../version.ts";
 import { openWebSockets } from "./web-sockets.ts";
@@ -111,7 +111,7 @@ async function openGateway(
     seconds: process.uptime(),
     backends: generations.backends,
     inspect: inspectUrl,
-    ...(inspector && { inspectMaxRecords: settings.inspectMaxRecords }),
+    ...(inspector && { inspectMaxRecords: MAX_RECORDS }),
     metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
   generations.monitor();

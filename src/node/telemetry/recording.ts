@@ -19,6 +19,9 @@ export interface Recording {
   close(): Promise<void>;
 }
 
+/** More recorded turns are more than a list can show. The memory for them has a setting. */
+export const MAX_RECORDS = 1000;
+
 /** One turn may take this share of the memory for all. */
 const RECORD_SHARE = 4;
 
@@ -52,7 +55,7 @@ export async function startRecording(
   assets: PageAssets,
   options: RecordingOptions = {},
 ): Promise<Recording> {
-  const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxRecords } = settings;
+  const { capture: folder, captureMaxBytes, inspectMaxBytes } = settings;
   const inspected = isInspected(settings, options);
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
@@ -62,7 +65,7 @@ export async function startRecording(
       maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
       maxTotalBytes: inspectMaxBytes,
       // Where nobody looks at them, complete records are only written.
-      maxRecords: inspected ? inspectMaxRecords : 1,
+      maxRecords: inspected ? MAX_RECORDS : 1,
     },
     keepsContent: settings.recordContent,
     gateway: readVersion(),

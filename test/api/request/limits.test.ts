@@ -6,9 +6,8 @@ const LIMITS = {
   messageLists: ["messages", "input"],
   toolLists: ["tools", "functions"],
   maxMessages: 3,
-  maxParts: 4,
   maxTools: 2,
-  maxValues: 12,
+  maxValues: 14,
   maxDepth: 4,
 };
 
@@ -28,8 +27,8 @@ test.each<[string, object]>([
   ["lists that are not counted", { stop: [1, 2, 3, 4, 5] }],
   ["nesting to the last level allowed", { a: [[["text"]]] }],
   ["an empty container at the last level", { a: [[{}]] }],
-  ["as many parts as allowed", { messages: [{ content: [1, 2] }, { content: [3, 4] }, 0] }],
-  ["as many values as allowed", { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3 } }],
+  ["as many parts as allowed", { messages: [{ content: [1, 2, 3] }, { content: [4, 5, 6] }, 0] }],
+  ["as many values as allowed", { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5 } }],
 ])("%s may pass", (_, body) => {
   expect(refusal(body)).toBeUndefined();
 });
@@ -41,19 +40,19 @@ test.each<[object, string, string]>([
   [{ functions: [1, 2, 3] }, "functions", "functions: has 3 entries, more than the 2 allowed."],
   [{ a: [[[{}]]] }, "a", "a: is nested deeper than 4 levels."],
   [
-    { messages: [{ content: [1, 2] }, { content: [3, 4, 5] }] },
+    { messages: [{ content: [1, 2, 3] }, { content: [4, 5, 6, 7] }] },
     "messages",
-    "messages: has more than the 4 parts allowed in all of its entries together.",
+    "messages: has more than the 6 parts allowed in all of its entries together.",
   ],
   [
-    { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5 } },
+    { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5, g: 6, h: 7 } },
     "b",
-    "b: takes the request over the 12 JSON values allowed.",
+    "b: takes the request over the 14 JSON values allowed.",
   ],
   [
-    { a: 1, strays: Array(12).fill(0) },
+    { a: 1, strays: Array(14).fill(0) },
     "strays",
-    "strays: takes the request over the 12 JSON values allowed.",
+    "strays: takes the request over the 14 JSON values allowed.",
   ],
 ])("%j is refused by name", (body, param, message) => {
   expect(refusal(body)).toEqual({ message, param });

@@ -27,8 +27,8 @@ test("no line of the help is wider than a terminal", () => {
 
 test("an entry says what the value is, what it means and what it is by default", () => {
   expect(toFullHelp()).toContain(`\
-  --max-messages <number>
-      Maximum messages or input items in a request. [10000]
+  --max-tools <number>
+      Maximum tools in a request, including those in namespaces. [512]
 `);
   expect(toFullHelp()).toContain(`\
   --open
