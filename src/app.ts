@@ -14,6 +14,7 @@ import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
 import { createOpenMedia } from "./api/media/open-media.ts";
+import type { ReadPdf } from "./api/media/read-pdf.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
@@ -77,6 +78,8 @@ export interface AppDeps {
   readonly toolbox?: Toolbox;
   /** For requests to the vision model. Absent: by `fetch`. */
   readonly transport?: Transport;
+  /** Absent: PDFs are not read. */
+  readonly readPdf?: ReadPdf | undefined;
   /** Fetches from public addresses only. Absent: images behind addresses are not fetched. */
   readonly requestPage?: RequestPage | undefined;
   /** Absent: this runtime has no WebSockets. */
@@ -221,19 +224,20 @@ function createServices(
   const cipher = createCipher(settings, log);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
   const onUnreadable = reportUnreadable(watching);
-  const { transport = createFetchTransport(), requestPage } = deps;
-  const reading = { store, onUnreadable, log, meters, clock, transport, requestPage };
+  const { transport = createFetchTransport(), pause = createPause(), requestPage, readPdf } = deps;
+  const loading = { transport, requestPage, readPdf, pause };
   return {
     settings,
     audit,
     models,
-    pause: deps.pause ?? createPause(),
+    pause,
     reasoning: recorder ? watchReasoning(reasoning, recorder.noteSource) : reasoning,
     recorder,
     cipher,
     store,
     onUnreadable,
-    openMedia: createOpenMedia(settings, reading),
+    readsPdfs: readPdf !== undefined,
+    openMedia: createOpenMedia(settings, { store, onUnreadable, log, meters, clock, ...loading }),
     shutdown,
     uploads: new UploadBudget(settings.maxBodyBytes),
     toolbox: limitCalls(deps.toolbox ?? {}, {

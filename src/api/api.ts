@@ -94,8 +94,8 @@ export interface ApiServices {
   readonly uploads: UploadBudget;
   /** Tools that are run for the model. */
   readonly toolbox: Toolbox;
-  /** Undefined: there is no model that describes images. */
-  readonly openMedia: OpenMedia | undefined;
+  readonly openMedia: OpenMedia;
+  readonly readsPdfs: boolean;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets: WebSocketOptions | undefined;
   /** Absent: no turns are recorded. */

@@ -2,6 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { createApp } from "../../src/app.ts";
+import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
@@ -43,6 +44,7 @@ export interface BrowsingOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
   readonly requestPage?: RequestPage;
+  readonly readPdf?: ReadPdf;
 }
 
 export interface BrowsingApp {
@@ -60,6 +62,7 @@ export function createBrowsingApp({
   settings: given,
   store,
   requestPage,
+  readPdf,
 }: BrowsingOptions): BrowsingApp {
   const settings = testSettings({ metrics: "open", layout: "reference", ...given });
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
@@ -73,6 +76,7 @@ export function createBrowsingApp({
     toolbox,
     ...(store && { store }),
     ...(requestPage && { requestPage }),
+    ...(readPdf && { readPdf }),
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
     now: () => Date.now(),
     randomId,

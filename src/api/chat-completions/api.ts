@@ -35,7 +35,7 @@ export const chatCompletionsApi: Api = {
         for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
     });
-    const models = modelRoutes({ seesImages: services.openMedia !== undefined });
+    const models = modelRoutes({ seesImages: settings.visionUrl !== undefined });
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },

@@ -14,8 +14,7 @@ export interface ChatCompletionsDeps {
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
   readonly media: MediaRules;
-  /** Undefined: there is no model that describes images. */
-  readonly openMedia: OpenMedia | undefined;
+  readonly openMedia: OpenMedia;
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;

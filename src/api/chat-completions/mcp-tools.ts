@@ -18,7 +18,7 @@ export interface ChatServerDeps {
   readonly hosted: HostedDeps;
   readonly style: NamespaceStyle;
   /** Describes images in results. */
-  readonly media: RequestMedia | undefined;
+  readonly media: RequestMedia;
 }
 
 /** Undefined: the request has none. Throws a {@link RequestError} for a declaration that cannot be used. */

@@ -7,7 +7,7 @@ import type { Turn } from "../../turn/turn.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { RequestError } from "../errors.ts";
 import { type WantedSummary, wantedSummary } from "../reply/reasoning-summary.ts";
-import { mediaHeader } from "../media/request-media.ts";
+import { mediaHeader } from "../media/media-counts.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client, ReasoningPolicy } from "../request/client.ts";
@@ -52,9 +52,10 @@ export async function prepareCompletion(
   const sent = await readRequest(body.value, chatRequest, deps.limits, stages);
   const requested = requireModel(client.models, sent);
   const { model, effort: namedEffort, preset } = requested;
-  const media = deps.openMedia?.(tenant);
-  const request = await withMediaTexts(withPreset(sent, preset), media, c.req.raw.signal);
-  if (media) c.set("media", media.counts);
+  const media = deps.openMedia(tenant);
+  c.set("media", media.counts);
+  const reading = { media, rules: deps.media };
+  const request = await withMediaTexts(withPreset(sent, preset), reading, c.req.raw.signal);
   const now = deps.now();
   const system = deps.system(now);
   const reasoning = chatReasoning(request, namedEffort);
@@ -104,7 +105,7 @@ export async function prepareCompletion(
       "x-generation-id": id,
       ...(outcome && { "x-harmony-cot": outcome }),
       "x-harmony-reasoning-effort": usedEffort(reasoning),
-      ...mediaHeader(media),
+      ...mediaHeader(media.counts),
       ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
     },
   };

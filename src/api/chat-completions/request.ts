@@ -19,9 +19,10 @@ const part = lazy(() =>
     type: z.string(),
     text: textLike(),
     refusal: textLike(),
-    /** Read where images are described: a wrong one is a text for the model then. */
+    /** Read by `media/`, which tells the model of wrong ones. */
     image_url: z.unknown().optional(),
     source: z.unknown().optional(),
+    file: z.unknown().optional(),
   }),
 );
 

@@ -1,6 +1,27 @@
-/** Finds images in content, and puts texts in their place. */
+/** Finds images and files in content, and puts texts in their place. */
+
+import { isMedia } from "./media-part.ts";
+import type { MediaInput } from "../request/media.ts";
 
 export type MediaTexts = ReadonlyMap<object, string>;
+
+/** A content part, its field, and what is done with a file there that cannot be read. */
+export interface MediaSlot {
+  readonly part: object;
+  readonly param: string;
+  readonly media: MediaInput;
+}
+
+/** The slots of content, which has none where it is a text. `param`: the content's field. */
+export function slotsOf<P extends object>(
+  content: string | readonly P[] | null | undefined,
+  param: string,
+  media: MediaInput,
+): MediaSlot[] {
+  return partsOf(content).flatMap((part, index) =>
+    isMedia(part) ? [{ part, param: `${param}[${index}]`, media }] : [],
+  );
+}
 
 /** No interface, which loose parts would not accept. */
 export type TextPart = { readonly type: "text"; readonly text: string };

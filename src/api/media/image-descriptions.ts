@@ -37,6 +37,9 @@ export interface SharedDescription extends Description {
 /** Gets the image's bytes once it is its turn. */
 export type LoadImage = (signal: AbortSignal) => Promise<Pick<VisionImage, "mediaType" | "base64">>;
 
+/** Of one tenant at a time. */
+const MAX_RUNNING = 4;
+
 const stored = z.lazy(() => z.object({ text: z.string() }));
 
 export class ImageDescriptions {
@@ -48,7 +51,7 @@ export class ImageDescriptions {
   constructor(deps: ImageDescriptionsDeps) {
     this.#deps = deps;
     this.#entries = createEntries("image", [stored], deps);
-    this.#calls = new TenantCalls(deps.clock);
+    this.#calls = new TenantCalls(deps.clock, MAX_RUNNING);
   }
 
   /** The text of an earlier description. */

@@ -19,11 +19,25 @@ export type MediaSource =
   | { readonly type: "unreadable"; readonly why: string };
 
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(["image_url", "input_image", "image"]);
+const FILE_TYPES: ReadonlySet<unknown> = new Set(["file", "input_file", "document"]);
+
+/** Whether the part is an image or a file by its type. */
+export function isMedia(part: object): boolean {
+  return isImage(part) || isFile(part);
+}
+
+function isImage(part: object): boolean {
+  return "type" in part && IMAGE_TYPES.has(part.type);
+}
+
+export function isFile(part: object): boolean {
+  return "type" in part && FILE_TYPES.has(part.type);
+}
 
 /** Undefined: the part is no image. */
 export function readImagePart(part: object): ImagePart | undefined {
+  if (!isImage(part)) return undefined;
   const fields = new Map<string, unknown>(Object.entries(part));
-  if (!IMAGE_TYPES.has(fields.get("type"))) return undefined;
   const given = fields.get("image_url");
   const inner = isObject(given) ? new Map<string, unknown>(Object.entries(given)) : fields;
   const address = typeof given === "string" ? given : inner.get("url");

@@ -1,5 +1,6 @@
-/** What the model reads in place of an image. All of it is ordinary text in the prompt, whatever a description contains. */
+/** What the model reads in place of an image or a file. All of it is ordinary text in the prompt, whatever a description contains. */
 import type { ImageKind } from "./image-kind.ts";
+import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
 
 /** Lines are quoted, so that no text in a picture looks like the end of its description. */
 export function describedText(
@@ -31,4 +32,37 @@ export function repeatedText(name: string): string {
 
 export function leftOutText(name: string): string {
   return `[${name}, an older one, is not described.]`;
+}
+
+/** @param isWhole false: more of the file follows. */
+export function fileText(name: string, text: string, isWhole: boolean): string {
+  const file = nameOf(name);
+  const isCut = !isWhole || text.length > MAX_CHARACTERS;
+  const shown = isCut ? text.slice(0, MAX_CHARACTERS) : text;
+  const note = isCut ? `\n[The rest of the file was left out: it is too long.]` : "";
+  return `[${file}:]\n${shown}${note}\n[End of ${file}]`;
+}
+
+export function pdfText(
+  name: string,
+  { pages, total }: Extract<PdfText, { type: "text" }>,
+): string {
+  const file = nameOf(name);
+  const texts = pages.map((page, index) =>
+    page.trim() === ""
+      ? `[Page ${index + 1} has no text. It may be scanned.]`
+      : `[Page ${index + 1}]\n${page.trim()}`,
+  );
+  const left = total - pages.length;
+  if (left > 0) texts.push(`[${left} more pages were left out: the file is too long.]`);
+  const count = total === 1 ? "1 page" : `${total} pages`;
+  return [`[${file}, PDF of ${count}:]`, ...texts, `[End of ${file}]`].join("\n");
+}
+
+export function unreadFileText(name: string, why: string): string {
+  return `[${nameOf(name)} could not be read: ${why}. Tell the user.]`;
+}
+
+function nameOf(name: string): string {
+  return name === "" ? "File" : `File ${name}`;
 }

@@ -1,4 +1,4 @@
-/** Creates what reads the images of requests, by the operator's settings. */
+/** Creates what reads the images and files of requests, by the operator's settings. */
 import type { Settings } from "../../config/settings.ts";
 import type { Transport } from "../../engines/transport.ts";
 import type { EntryDeps } from "../../store/entries.ts";
@@ -7,10 +7,13 @@ import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
+import type { Pause } from "../../streams/slices.ts";
 import type { RequestPage } from "../../tools/browser/fetch-page.ts";
 import { createImageFetch } from "./fetch-image.ts";
 import { ImageDescriptions } from "./image-descriptions.ts";
-import { RequestMedia } from "./request-media.ts";
+import { PdfTexts } from "./pdf-texts.ts";
+import type { ReadPdf } from "./read-pdf.ts";
+import { type MediaDeps, RequestMedia } from "./request-media.ts";
 import { createVisionModel } from "./vision-model.ts";
 
 export interface MediaServices {
@@ -21,34 +24,37 @@ export interface MediaServices {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   readonly transport: Transport;
+  readonly pause: Pause;
+  /** Absent: PDFs are not read. */
+  readonly readPdf?: ReadPdf | undefined;
   /** Absent: images behind addresses are not fetched. */
   readonly requestPage?: RequestPage | undefined;
 }
 
-/** Begins to read the images of a request of this tenant. */
+/** Begins to read the images and files of a request of this tenant. */
 export type OpenMedia = (tenant: string) => RequestMedia;
 
+export function createOpenMedia(settings: Settings, services: MediaServices): OpenMedia {
+  const { readPdf, pause, clock } = services;
+  const entries = toEntryDeps(settings, services);
+  const deps = {
+    images: toImageDeps(settings, services),
+    files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock }), pause },
+  };
+  return (tenant) => new RequestMedia(tenant, deps);
+}
+
 /** Undefined: there is no vision model. */
-export function createOpenMedia(
-  settings: Settings,
-  services: MediaServices,
-): OpenMedia | undefined {
-  const { visionUrl: url, visionModel: model } = settings;
+function toImageDeps(settings: Settings, services: MediaServices): MediaDeps["images"] {
+  const { visionUrl: url, visionModel: model, visionKey: key } = settings;
   if (url === undefined || model === undefined) return undefined;
   const { log, meters, clock, transport, requestPage } = services;
   const { connectTimeoutMs, visionTimeoutMs: timeoutMs, mediaHosts } = settings;
-  const deps = {
+  const vision = createVisionModel({ url, model, key, connectTimeoutMs, transport });
+  return {
     descriptions: new ImageDescriptions({
-      vision: createVisionModel({
-        url,
-        model,
-        key: settings.visionKey,
-        connectTimeoutMs,
-        transport,
-      }),
-      store: createForgivingStore(services.store),
-      ttlSeconds: settings.storeTtlSeconds,
-      onUnreadable: services.onUnreadable,
+      ...toEntryDeps(settings, services),
+      vision,
       timeoutMs,
       clock,
     }),
@@ -63,6 +69,14 @@ export function createOpenMedia(
       meters.visionTokens.add({ kind: "completion" }, description.completionTokens);
     },
     onFailure: (error) => log.warn("image not described", describeForLog(error, settings)),
-  } satisfies ConstructorParameters<typeof RequestMedia>[1];
-  return (tenant) => new RequestMedia(tenant, deps);
+  };
+}
+
+/** A lost entry costs a call, and nothing else. */
+function toEntryDeps(settings: Settings, { store, onUnreadable }: MediaServices): EntryDeps {
+  return {
+    store: createForgivingStore(store),
+    ttlSeconds: settings.storeTtlSeconds,
+    onUnreadable,
+  };
 }

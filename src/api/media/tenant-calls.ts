@@ -1,9 +1,8 @@
 /**
- * Limits the calls to the vision model that run at a time for one tenant. After several outages in a row the tenant's calls fail at
+ * Limits the calls that run at a time for one tenant: to the vision model, or of what reads PDFs. After several outages in a row the tenant's calls fail at
  * once for a while, so that not every request waits for a server that is down.
  */
 
-const MAX_RUNNING = 4;
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;
 
@@ -24,9 +23,11 @@ export class TenantCalls {
   /** By tenant, of which there are as many as keys. */
   readonly #tenants = new Map<string, Tenant>();
   readonly #clock: () => number;
+  readonly #maxRunning: number;
 
-  constructor(clock: () => number) {
+  constructor(clock: () => number, maxRunning: number) {
     this.#clock = clock;
+    this.#maxRunning = maxRunning;
   }
 
   /**
@@ -40,11 +41,10 @@ export class TenantCalls {
     { signal, isOutage }: { signal: AbortSignal; isOutage: (error: unknown) => boolean },
   ): Promise<T> {
     const state = this.#stateOf(tenant);
-    if (state.running >= MAX_RUNNING) await waitForPlace(state, signal);
+    if (state.running >= this.#maxRunning) await waitForPlace(state, signal);
     else state.running += 1;
     try {
-      if (this.#clock() < state.restUntil)
-        throw new CallsRest("the vision model has failed before");
+      if (this.#clock() < state.restUntil) throw new CallsRest();
       const result = await call();
       state.outages = 0;
       return result;

@@ -35,7 +35,10 @@ export const messagesApi: Api = {
         onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
         onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
       }),
-      modelRoutes(findModel, { seesImages: services.openMedia !== undefined }),
+      modelRoutes(findModel, {
+        seesImages: settings.visionUrl !== undefined,
+        readsPdfs: services.readsPdfs,
+      }),
       unsupportedRoutes(),
     ];
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));

@@ -49,9 +49,13 @@ const searchResult = lazy(() =>
 );
 
 const media = lazy(() => [
-  // Read where images are described: a wrong one is a text for the model then.
+  // Read by `media/`, which tells the model of wrong ones.
   z.object({ type: z.literal("image"), source: z.unknown().optional() }),
-  z.object({ type: z.literal("document"), source: documentSource().nullish() }),
+  z.object({
+    type: z.literal("document"),
+    source: documentSource().nullish(),
+    title: textLike(),
+  }),
 ]);
 
 const toolReference = lazy(() =>

@@ -23,8 +23,7 @@ export interface MessagesDeps {
   /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
   readonly media: MediaRules;
-  /** Undefined: there is no model that describes images. */
-  readonly openMedia: OpenMedia | undefined;
+  readonly openMedia: OpenMedia;
   readonly keepAliveMs: number;
   /** Yields between stages of large requests. */
   readonly pause: Pause;

@@ -1,22 +1,23 @@
-/** The images of a request: in messages, in results of tools, and in documents among either. */
-import { type MediaTexts, partsOf, type TextPart } from "../media/content-media.ts";
+/** The images and files of a request: in messages, in results of tools, and in documents among either. */
+import { type MediaSlot, type MediaTexts, partsOf, type TextPart } from "../media/content-media.ts";
+import { isMedia } from "../media/media-part.ts";
 import type { RequestMedia } from "../media/request-media.ts";
+import type { MediaInput, MediaRules } from "../request/media.ts";
 import type { Block, ResultBlock } from "./block-schema.ts";
 import type { CountRequest, WireMessage } from "./request.ts";
 
-/** The request with texts in place of its images. Rejects only with the signal's reason. */
+/** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts<R extends Pick<CountRequest, "messages">>(
   request: R,
-  media: RequestMedia | undefined,
+  { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
   signal: AbortSignal,
 ): Promise<R> {
-  if (media === undefined) return request;
   // What stands before a summary is not in the prompt.
-  const from = Math.max(
-    0,
-    request.messages.findLastIndex((message) => hasSummary(message)),
+  const from = request.messages.findLastIndex((message) => hasSummary(message));
+  const slots = request.messages.flatMap(({ content }, index) =>
+    index < from ? [] : slotsOf(content, `messages[${index}].content`, rules),
   );
-  const texts = await media.read(request.messages.slice(from).flatMap(mediaOf), signal);
+  const texts = await media.read(slots, signal);
   if (texts.size === 0) return request;
   return { ...request, messages: request.messages.map((message) => withTexts(message, texts)) };
 }
@@ -25,15 +26,20 @@ function hasSummary({ content }: WireMessage): boolean {
   return partsOf(content).some((block) => block.type === "compaction" && Boolean(block.content));
 }
 
-function mediaOf({ content }: WireMessage): object[] {
-  return partsOf(content).flatMap((block) =>
-    block.type === "tool_result" ? partsOf(block.content).flatMap(imagesOf) : imagesOf(block),
-  );
+function slotsOf(content: WireMessage["content"], param: string, rules: MediaRules): MediaSlot[] {
+  return partsOf(content).flatMap((block, index) => {
+    const field = `${param}[${index}]`;
+    if (block.type !== "tool_result") return mediaIn(block, field, rules.inMessages);
+    return partsOf(block.content).flatMap((each, at) =>
+      mediaIn(each, `${field}.content[${at}]`, rules.inResults),
+    );
+  });
 }
 
-function imagesOf(block: Block | ResultBlock): readonly object[] {
-  if (block.type === "image") return [block];
-  return block.type === "document" ? partsOf(block.source?.content) : [];
+function mediaIn(block: Block | ResultBlock, param: string, media: MediaInput): MediaSlot[] {
+  if (!isMedia(block)) return [];
+  const inner = block.type === "document" ? partsOf(block.source?.content) : [];
+  return [block, ...inner].map((part) => ({ part, param, media }));
 }
 
 function withTexts(message: WireMessage, texts: MediaTexts): WireMessage {

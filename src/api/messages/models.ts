@@ -16,10 +16,14 @@ export function namesVersion(request: HonoRequest): boolean {
 export function modelRoutes(
   findModel: FindModel,
   /** Images in requests are described. */
-  { seesImages }: { readonly seesImages: boolean },
+  { seesImages, readsPdfs }: { readonly seesImages: boolean; readonly readsPdfs: boolean },
 ): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
-  const capabilities = { ...CAPABILITIES, image_input: seesImages ? YES : NO };
+  const capabilities = {
+    ...CAPABILITIES,
+    image_input: seesImages ? YES : NO,
+    pdf_input: readsPdfs ? YES : NO,
+  };
   routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c, capabilities) : next()));
   routes.get("/models/:id{.+}", (c, next) => {
     if (!namesVersion(c.req)) return next();

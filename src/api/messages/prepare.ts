@@ -4,7 +4,7 @@ import type { Model } from "../../models/models.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { mediaHeader } from "../media/request-media.ts";
+import { mediaHeader } from "../media/media-counts.ts";
 import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import { type Parser, readRequest } from "../request/parse-request.ts";
@@ -108,9 +108,9 @@ async function prepareTurn(
   if (found === undefined) throw unknownModel(namedModel(sent), models);
   const { model, name, preset } = found;
   const asked = isSummary ? toSummaryRequest(sent) : withPreset(sent, preset);
-  const media = deps.openMedia?.(tenant);
-  const request = await withMediaTexts(asked, media, c.req.raw.signal);
-  if (media) c.set("media", media.counts);
+  const media = deps.openMedia(tenant);
+  c.set("media", media.counts);
+  const request = await withMediaTexts(asked, { media, rules: deps.media }, c.req.raw.signal);
   const namedEffort = isSummary ? undefined : found.effort;
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
@@ -166,7 +166,7 @@ async function prepareTurn(
       "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
-      ...mediaHeader(media),
+      ...mediaHeader(media.counts),
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The client of a request, and Hono's environment for the routes that serve it. */
 import type { Models } from "../../models/models.ts";
-import type { MediaCounts } from "../media/request-media.ts";
+import type { MediaCounts } from "../media/media-counts.ts";
 import type { SseBindings, SseVariables } from "../reply/event-stream.ts";
 
 /**
@@ -43,6 +43,6 @@ export interface ApiEnv {
     /** Calls the listener once, when the response has ended. Absent: the runtime does not report it. */
     afterResponse?: (listener: (sent: SentResponse) => void) => void;
   };
-  /** Set by middleware: `client` by authentication, `requestId` for every request. `media`: set by APIs, if a request has images. */
+  /** Set by middleware: `client` by authentication, `requestId` for every request. `media`: set by the APIs for a turn. */
   Variables: SseVariables & { client: Client; media?: MediaCounts };
 }

@@ -33,8 +33,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
-  /** Undefined: there is no model that describes images. */
-  readonly openMedia: OpenMedia | undefined;
+  readonly openMedia: OpenMedia;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;

@@ -8,7 +8,7 @@ import type { PromptContext } from "./to-turn.ts";
 
 type ServerContext = Pick<PromptContext, "tenant" | "tools"> & {
   /** Describes images in results. */
-  readonly media: RequestMedia | undefined;
+  readonly media: RequestMedia;
 };
 
 /** Throws a {@link RequestError} for a declaration that cannot be used. */

@@ -1,20 +1,23 @@
-/** The images of a conversation: in messages, and in outputs of tools. */
-import { type MediaTexts, partsOf, withTextParts } from "../media/content-media.ts";
+/** The images and files of a conversation: in messages, and in outputs of tools. */
+import { type MediaTexts, slotsOf, withTextParts } from "../media/content-media.ts";
 import type { RequestMedia } from "../media/request-media.ts";
+import type { MediaRules } from "../request/media.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { sinceSummary } from "./since-summary.ts";
 
-/** The items with texts in place of their images. Rejects only with the signal's reason. */
+/** The items with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts(
   items: readonly HistoryItem[],
-  media: RequestMedia | undefined,
+  { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
   signal: AbortSignal,
 ): Promise<readonly HistoryItem[]> {
-  if (media === undefined) return items;
-  const parts = sinceSummary(items).flatMap((item) =>
-    "content" in item ? partsOf(item.content) : [],
-  );
-  const texts = await media.read(parts, signal);
+  const slots = sinceSummary(items).flatMap((item) => {
+    if (item.type === "output")
+      return slotsOf(item.content, `${item.param}.output`, rules.inResults);
+    if (!("content" in item)) return [];
+    return slotsOf(item.content, `${item.param}.content`, rules.inMessages);
+  });
+  const texts = await media.read(slots, signal);
   return texts.size === 0 ? items : items.map((item) => withTexts(item, texts));
 }
 

@@ -42,8 +42,7 @@ export interface PreparedResponse {
   readonly context: RequestContext;
   readonly omissions: Omissions;
   readonly caller: Caller;
-  /** Undefined: images are not described. */
-  readonly media: RequestMedia | undefined;
+  readonly media: RequestMedia;
   /** Include encrypted reasoning for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
@@ -66,8 +65,9 @@ export async function prepareResponse(
   const id = `resp_${deps.randomId()}`;
   const loaded = await loadKeepable(request, requested.model, { id, body, caller }, deps);
   await stages.next();
-  const media = deps.openMedia?.(caller.client.tenant);
-  const history = await withMediaTexts(loaded.history, media, caller.signal);
+  const media = deps.openMedia(caller.client.tenant);
+  const reading = { media, rules: deps.unsupported.media };
+  const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
   const purpose = toPurpose(request);
   const sent = { request, requested, purpose, context, media, body, caller, now };
@@ -185,7 +185,7 @@ interface SentParts {
   readonly requested: RequestedModel;
   readonly purpose: Purpose;
   readonly context: RequestContext;
-  readonly media: RequestMedia | undefined;
+  readonly media: RequestMedia;
   readonly body: ReadBody;
   readonly caller: Caller;
   readonly now: number;

@@ -35,8 +35,9 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
     const { tenant } = caller.client;
-    const media = context.openMedia?.(tenant);
-    const history = await withMediaTexts(loaded.history, media, caller.signal);
+    const media = context.openMedia(tenant);
+    const reading = { media, rules: context.unsupported.media };
+    const history = await withMediaTexts(loaded.history, reading, caller.signal);
     const prompt = { ...toPromptContext(bodyText, tenant), namedEffort: effort, preset };
     const servers = await openResponseServers(request, history, { ...prompt, media });
     const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
@@ -60,8 +61,8 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     await stages.next();
     const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
     const prompt = { ...toPromptContext(bodyText, tenant), preset };
-    const media = context.openMedia?.(tenant);
-    const described = await withMediaTexts(loaded.history, media, caller.signal);
+    const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
+    const described = await withMediaTexts(loaded.history, reading, caller.signal);
     const history = [...described, SUMMARY_REQUEST];
     const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
     const { turnOf } = await stages.run(maker);

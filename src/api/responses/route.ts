@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
-import { mediaHeader } from "../media/request-media.ts";
+import { mediaHeader } from "../media/media-counts.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../request/client.ts";
@@ -35,7 +35,7 @@ export function responses(
   app.post("/responses", async (c) => {
     const body = await readBody(c, context.limits.messageLists);
     const prepared = await prepareResponse(body, toCaller(c, context.responses), context);
-    if (prepared.media) c.set("media", prepared.media.counts);
+    c.set("media", prepared.media.counts);
     if (prepared.request.background) return replyLater(c, prepared, context, background);
     const abort = createAbort(c.req.raw.signal);
     const events = runResponse(prepared, context, abort.signal);
@@ -125,6 +125,6 @@ function toHeaders({
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
     ...exactHeader(turn),
     ...omissionHeaders(omissions),
-    ...mediaHeader(media),
+    ...mediaHeader(media.counts),
   };
 }

@@ -27,8 +27,8 @@ export interface McpRequest {
   readonly known: ReadonlyMap<string, readonly McpTool[]>;
   /** False: the API does not support approvals, so tools that need one are not offered. */
   readonly hasApprovals: boolean;
-  /** Describes images in results. Undefined: a note stands for them. */
-  readonly media: RequestMedia | undefined;
+  /** Describes images in results. */
+  readonly media: RequestMedia;
 }
 
 /** The servers of a request, ready to be offered. */
@@ -215,6 +215,6 @@ async function openServer(
   }
 }
 
-function toImageReader(media: RequestMedia | undefined): ReadImage | undefined {
-  return media && ((image, signal) => media.readImage(image, signal));
+function toImageReader({ images }: RequestMedia): ReadImage | undefined {
+  return images && ((image, signal) => images.readImage(image, signal));
 }

@@ -4,6 +4,7 @@
  */
 import { assemble } from "../../gateway.ts";
 import { setImmediate } from "node:timers/promises";
+import type { ReadPdf } from "../../api/media/read-pdf.ts";
 import type { WebSocketOptions } from "../../api/web-sockets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
@@ -43,6 +44,8 @@ export interface Shared {
   readonly file?: SqliteStore | undefined;
   readonly toolbox: Toolbox;
   readonly requestPage: RequestPage;
+  /** Undefined: PDFs are not read. */
+  readonly readPdf: ReadPdf | undefined;
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
   readonly tracesContent?: boolean;

@@ -16,6 +16,7 @@ import { listen } from "./listen.ts";
 import { openMetricsPort } from "./metrics-port.ts";
 import { createLlamas } from "../llama/engines.ts";
 import { createAssets } from "../pages/assets.ts";
+import { findReadPdf } from "../pdf/read-pdf.ts";
 import { openToolbox } from "../toolbox.ts";
 import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
@@ -161,6 +162,7 @@ async function openShared(
     file,
     toolbox,
     requestPage,
+    readPdf: findReadPdf(),
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,
     writeAudit: audit?.write,

@@ -13,7 +13,7 @@ function held() {
 }
 
 test("four calls of a tenant run at a time, and others do not wait for them", async () => {
-  const calls = new TenantCalls(() => 0);
+  const calls = new TenantCalls(() => 0, 4);
   const begun: number[] = [];
   const works = Array.from({ length: 6 }, () => held());
   const ends = works.map(({ call }, index) => {
@@ -38,7 +38,7 @@ test("four calls of a tenant run at a time, and others do not wait for them", as
 });
 
 test("one that is given up while it waits takes no place", async () => {
-  const calls = new TenantCalls(() => 0);
+  const calls = new TenantCalls(() => 0, 4);
   const works = Array.from({ length: 4 }, () => held());
   const ends = works.map(({ call }) => calls.run("a", call, options));
   const abort = new AbortController();
@@ -58,7 +58,7 @@ test("one that is given up while it waits takes no place", async () => {
 
 test("after three outages in a row a tenant's calls fail at once for ten seconds, and no other's", async () => {
   let now = 0;
-  const calls = new TenantCalls(() => now);
+  const calls = new TenantCalls(() => now, 4);
   const down = () => Promise.reject(new EngineError("unreachable", "down"));
   const up = () => Promise.resolve("up");
   for (let at = 0; at < 3; at++) {
@@ -74,7 +74,7 @@ test("after three outages in a row a tenant's calls fail at once for ten seconds
 });
 
 test("images that the server refuses are no outage", async () => {
-  const calls = new TenantCalls(() => 0);
+  const calls = new TenantCalls(() => 0, 4);
   const refused = () => Promise.reject(new EngineError("bad-request", "bad image"));
   for (let at = 0; at < 5; at++) {
     await expect(calls.run("a", refused, options)).rejects.toThrow("bad image");

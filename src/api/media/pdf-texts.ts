@@ -1,0 +1,49 @@
+/** The texts of PDFs, each read once: they are kept in the store under the tenant. */
+import * as z from "zod";
+import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";
+import type { PdfText, ReadPdf } from "./read-pdf.ts";
+import { TenantCalls } from "./tenant-calls.ts";
+
+export interface PdfTextsDeps extends EntryDeps {
+  readonly readPdf: ReadPdf;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const stored = z.lazy(() => z.object({ pages: z.array(z.string()), total: z.number() }));
+
+/** Each takes a processor. */
+const MAX_RUNNING = 1;
+
+export class PdfTexts {
+  readonly #readPdf: ReadPdf;
+  readonly #entries: Entries<z.output<typeof stored>>;
+  readonly #calls: TenantCalls;
+
+  constructor(deps: PdfTextsDeps) {
+    this.#readPdf = deps.readPdf;
+    this.#entries = createEntries("pdf", [stored], deps);
+    this.#calls = new TenantCalls(deps.clock, MAX_RUNNING);
+  }
+
+  /** Rejects with the signal's reason. */
+  async read(
+    tenant: string,
+    digest: string,
+    load: () => Promise<Uint8Array<ArrayBuffer> | undefined>,
+    signal: AbortSignal,
+  ): Promise<PdfText> {
+    const known = await this.#entries.get(tenant, digest);
+    if (known !== undefined) return { type: "text", ...known };
+    const bytes = await load();
+    if (bytes === undefined) return { type: "unreadable", why: "its data is not base64" };
+    const read = await this.#calls.run(tenant, () => this.#readPdf(bytes, signal), {
+      signal,
+      isOutage: () => false,
+    });
+    if (read.type === "text") {
+      await this.#entries.set({ pages: [...read.pages], total: read.total }, tenant, digest);
+    }
+    return read;
+  }
+}

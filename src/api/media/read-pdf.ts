@@ -1,0 +1,19 @@
+/** The interface to what reads PDFs, which only some runtimes have. */
+
+export type PdfText =
+  | {
+      readonly type: "text";
+      /** The texts of the first pages. */
+      readonly pages: readonly string[];
+      /** Of the document. */
+      readonly total: number;
+    }
+  /** `why` completes a sentence. */
+  | { readonly type: "unreadable"; readonly why: string };
+
+/** Rejects with the signal's reason only. */
+export type ReadPdf = (bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<PdfText>;
+
+/** More pages and characters of a document are not read. */
+export const MAX_PAGES = 300;
+export const MAX_CHARACTERS = 500_000;

@@ -1,0 +1,114 @@
+/** The files of a request that are text or PDFs, as the texts that the model reads in their place. */
+import { withDeadline } from "../../streams/follow-signal.ts";
+import type { Pause } from "../../streams/slices.ts";
+import { RequestError } from "../errors.ts";
+import type { MediaSlot, MediaTexts } from "./content-media.ts";
+import { decodeBase64 } from "./decode-base64.ts";
+import { digestOf } from "./digest.ts";
+import { type FilePart, readFilePart } from "./file-part.ts";
+import { byteCount, firstBytes } from "./media-part.ts";
+import { fileText, pdfText, unreadFileText } from "./media-texts.ts";
+import type { PdfTexts } from "./pdf-texts.ts";
+import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
+
+export interface FileDeps {
+  /** Undefined: nothing here reads PDFs. */
+  readonly pdfs: PdfTexts | undefined;
+  readonly pause: Pause;
+}
+
+/** For all PDFs of a request. */
+const TIMEOUT_MS = 30_000;
+const NONE: MediaTexts = new Map();
+const LATE = { type: "unreadable", why: "it was not read in time" } as const;
+/** A PDF may begin with other bytes. */
+const MAX_PREFIX = 1024;
+/** More text is not decoded, and shown. In threes, as base64 has them; a character has at most four. */
+const MAX_TEXT_BYTES = 3 * Math.ceil((4 * MAX_CHARACTERS) / 3);
+
+export class RequestFiles {
+  readonly #tenant: string;
+  readonly #deps: FileDeps;
+
+  constructor(tenant: string, deps: FileDeps) {
+    this.#tenant = tenant;
+    this.#deps = deps;
+  }
+
+  /** Parts that are no such files are left out. */
+  async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
+    const files = slots.flatMap((slot) => {
+      const file = readFilePart(slot.part);
+      return file === undefined ? [] : [{ file, slot }];
+    });
+    if (files.length === 0) return NONE;
+    const texts = new Map<object, string>();
+    await withDeadline(signal, TIMEOUT_MS, async (within) => {
+      // One after the other: only one of a tenant is read at a time.
+      for (const { file, slot } of files) {
+        const text = await this.#readFile(file, slot, within);
+        signal.throwIfAborted();
+        if (text !== undefined) texts.set(slot.part, text);
+      }
+    });
+    return texts;
+  }
+
+  async #readFile(
+    file: FilePart,
+    slot: MediaSlot,
+    within: AbortSignal,
+  ): Promise<string | undefined> {
+    if (!isPdf(file.base64)) return this.#readText(file);
+    const { pdfs } = this.#deps;
+    if (pdfs === undefined) return undefined;
+    const read = await this.#readPdf(file, pdfs, within);
+    if (read.type === "text") return pdfText(file.name, read);
+    if (slot.media === "placeholder") return unreadFileText(file.name, read.why);
+    const { param } = slot;
+    throw new RequestError(`${param}: the PDF cannot be read: ${read.why}`, { param });
+  }
+
+  async #readText({ name, base64 }: FilePart): Promise<string | undefined> {
+    const bytes = await decodeBase64(base64.slice(0, (MAX_TEXT_BYTES / 3) * 4), this.#deps.pause);
+    const isWhole = byteCount(base64) <= MAX_TEXT_BYTES;
+    const text = bytes && decodeText(bytes, isWhole);
+    return text === undefined ? undefined : fileText(name, text, isWhole);
+  }
+
+  async #readPdf({ base64 }: FilePart, pdfs: PdfTexts, within: AbortSignal): Promise<PdfText> {
+    try {
+      const load = () => decodeBase64(base64, this.#deps.pause);
+      return await pdfs.read(this.#tenant, await digestOf(base64), load, within);
+    } catch (error) {
+      if (within.aborted) return LATE;
+      throw error;
+    }
+  }
+}
+
+function isPdf(base64: string): boolean {
+  const head = firstBytes(base64, MAX_PREFIX) ?? new Uint8Array();
+  return new TextDecoder("latin1").decode(head).includes("%PDF-");
+}
+
+/** Undefined: it is no text. */
+function decodeText(bytes: Uint8Array, isWhole: boolean): string | undefined {
+  try {
+    const decoder = new TextDecoder(encodingOf(bytes), { fatal: true });
+    const text = decoder.decode(bytes, { stream: !isWhole });
+    return UNPRINTABLE.test(text) ? undefined : text;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** Control characters that no text has. */
+// oxlint-disable-next-line no-control-regex -- these are meant
+const UNPRINTABLE = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
+
+function encodingOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+}

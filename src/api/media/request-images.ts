@@ -1,0 +1,225 @@
+/**
+ * The images of a request, wherever they stand, and what the model reads in their place. A failure is text as well: the client repeats
+ * the image in every later request, so that an error would end its session.
+ */
+import { EngineError } from "../../engines/engine-error.ts";
+import { withDeadline } from "../../streams/follow-signal.ts";
+import { FetchRefused } from "../../tools/browser/url-policy.ts";
+import { digestOf } from "./digest.ts";
+import { type FetchImage, MAX_IMAGE_BYTES, TOO_LARGE } from "./fetch-image.ts";
+import type { ImageDescriptions, ImageKey } from "./image-descriptions.ts";
+import { type ImageKind, MAX_HEAD, readImageKind } from "./image-kind.ts";
+import {
+  byteCount,
+  firstBytes,
+  fromBase64,
+  type ImagePart,
+  type MediaSource,
+  readImagePart,
+} from "./media-part.ts";
+import type { MediaCounts } from "./media-counts.ts";
+import { CallsRest } from "./tenant-calls.ts";
+import { describedText, leftOutText, repeatedText, unreadText } from "./media-texts.ts";
+import type { Description } from "./vision-model.ts";
+
+export interface ImageDeps {
+  readonly descriptions: ImageDescriptions;
+  /** Absent: images behind addresses are not fetched. */
+  readonly fetchImage: FetchImage | undefined;
+  /** Most images that are described for a request; of more, the newest. */
+  readonly maxImages: number;
+  /** For all descriptions of a request. */
+  readonly timeoutMs: number;
+  readonly counts: MediaCounts;
+  readonly onOutcome: (outcome: ImageOutcome, description?: Description) => void;
+  /** The vision model has failed. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export type ImageOutcome = "described" | "cached" | "failed";
+
+/** More different images of a request are not looked up: a client chooses how many there are. */
+const MAX_LOOKUPS = 256;
+
+interface Image {
+  readonly name: string;
+  readonly part: ImagePart;
+}
+
+interface Read {
+  readonly image: Image;
+  readonly key: ImageKey | undefined;
+  readonly kind: ImageKind | undefined;
+  /** Undefined: not known yet. */
+  readonly text: string | undefined;
+}
+
+export class RequestImages {
+  readonly #tenant: string;
+  readonly #deps: ImageDeps;
+
+  constructor(tenant: string, deps: ImageDeps) {
+    this.#tenant = tenant;
+    this.#deps = deps;
+  }
+
+  /**
+   * Texts for those of the parts that are images. Rejects only with the signal's reason.
+   *
+   * @param parts in the order of the conversation, which numbers them.
+   */
+  async read(parts: readonly object[], signal: AbortSignal): Promise<ReadonlyMap<object, string>> {
+    const texts = new Map<object, string>();
+    const images = new Map<string, Image>();
+    for (const part of parts) {
+      const image = readImagePart(part);
+      if (image === undefined) continue;
+      const id = identityOf(image.source) ?? `unreadable:${images.size}`;
+      const known = images.get(id);
+      const name = known?.name ?? `Image ${images.size + 1}`;
+      if (known === undefined) images.set(id, { name, part: image });
+      texts.set(part, known === undefined ? id : repeatedText(name));
+    }
+    if (images.size === 0) return texts;
+    const read = await withDeadline(signal, this.#deps.timeoutMs, (within) =>
+      this.#readAll([...images], within),
+    );
+    signal.throwIfAborted();
+    return new Map([...texts].map(([part, text]) => [part, read.get(text) ?? text]));
+  }
+
+  /** The text for a tool's image, as base64. */
+  async readImage(
+    image: { readonly data: string; readonly mediaType: string },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const source = fromBase64(image.data, image.mediaType);
+    const part = { source, isBrief: false };
+    const text = await withDeadline(signal, this.#deps.timeoutMs, async (within) => {
+      const found = await this.#look({ name: "Image", part });
+      return found.text ?? this.#describe(found, within);
+    });
+    signal.throwIfAborted();
+    return text;
+  }
+
+  async #readAll(
+    images: readonly (readonly [string, Image])[],
+    within: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
+    const old = images.slice(0, -MAX_LOOKUPS);
+    const found = await Promise.all(
+      images.slice(-MAX_LOOKUPS).map(async ([id, image]) => [id, await this.#look(image)] as const),
+    );
+    const unknown = found.filter(([, { text }]) => text === undefined);
+    const wanted = new Set(unknown.slice(-this.#deps.maxImages).map(([id]) => id));
+    const texts = await Promise.all(
+      found.map(async ([id, read]): Promise<readonly [string, string]> => {
+        if (read.text !== undefined) return [id, read.text];
+        return [id, wanted.has(id) ? await this.#describe(read, within) : leftOut(read.image)];
+      }),
+    );
+    return new Map([...old.map(([id, image]) => [id, leftOut(image)] as const), ...texts]);
+  }
+
+  /** What can be said without a call: that it cannot be read, or an earlier description. */
+  async #look(image: Image): Promise<Read> {
+    const { source, isBrief } = image.part;
+    const { name } = image;
+    const fail = (why: string): Read => {
+      this.#note("failed");
+      return { image, key: undefined, kind: undefined, text: unreadText(name, why) };
+    };
+    if (source.type === "unreadable") return fail(source.why);
+    const kind = source.type === "data" ? kindOf(source.base64) : undefined;
+    if (typeof kind === "string") return fail(kind);
+    if (source.type === "url" && this.#deps.fetchImage === undefined) return fail(NOT_FETCHED);
+    const key = { tenant: this.#tenant, digest: await digestOf(identityOf(source) ?? ""), isBrief };
+    const known = await this.#deps.descriptions.find(key);
+    if (known !== undefined) this.#note("cached");
+    return {
+      image,
+      key,
+      kind,
+      text: known === undefined ? undefined : describedText(name, kind, known),
+    };
+  }
+
+  async #describe({ image, key, kind }: Read, within: AbortSignal): Promise<string> {
+    const { descriptions } = this.#deps;
+    const { source } = image.part;
+    if (key === undefined) return unreadText(image.name, FAILED);
+    try {
+      const load = (signal: AbortSignal) => this.#load(source, kind, signal);
+      const description = await descriptions.describe(key, load, within);
+      if (description.isShared) this.#note("cached");
+      else this.#note("described", description);
+      return describedText(image.name, kind, description.text);
+    } catch (error) {
+      this.#note("failed");
+      if (error instanceof FetchRefused) return unreadText(image.name, error.message);
+      if (within.aborted) return unreadText(image.name, LATE);
+      if (!(error instanceof CallsRest)) this.#deps.onFailure(error);
+      return unreadText(image.name, isTimeout(error) ? LATE : FAILED);
+    }
+  }
+
+  async #load(source: MediaSource, kind: ImageKind | undefined, signal: AbortSignal) {
+    if (source.type === "data" && kind !== undefined) {
+      return { mediaType: kind.mediaType, base64: source.base64 };
+    }
+    const { fetchImage } = this.#deps;
+    if (source.type !== "url" || fetchImage === undefined) throw new FetchRefused(NOT_FETCHED);
+    const base64 = await fetchImage(source.url, signal);
+    const fetched = kindOf(base64);
+    if (typeof fetched === "string") throw new FetchRefused(fetched);
+    return { mediaType: fetched.mediaType, base64 };
+  }
+
+  #note(outcome: ImageOutcome, description?: Description): void {
+    const { counts } = this.#deps;
+    counts[outcome] += 1;
+    if (description) counts.tokens += description.promptTokens + description.completionTokens;
+    this.#deps.onOutcome(outcome, description);
+  }
+}
+
+const NOT_FETCHED = "images behind addresses are not fetched here";
+const LATE = "no description came in time";
+const FAILED = "the model that describes images has failed";
+
+function leftOut({ name }: Image): string {
+  return leftOutText(name);
+}
+
+/** Two parts with the same identity are the same image. Undefined: nothing is known of it. */
+function identityOf(source: MediaSource): string | undefined {
+  switch (source.type) {
+    case "data":
+      return `data:${source.base64}`;
+    case "url":
+      return `url:${source.url}`;
+    case "unreadable":
+      return undefined;
+    default:
+      return source satisfies never;
+  }
+}
+
+/** A text says why it cannot be read. */
+function kindOf(base64: string): ImageKind | string {
+  const bytes = byteCount(base64);
+  if (bytes > MAX_IMAGE_BYTES) return TOO_LARGE;
+  const head = firstBytes(base64, 64);
+  if (head === undefined) return "its data is not base64";
+  const kind = readImageKind(head);
+  if (kind === undefined) return "it is no PNG, JPEG, WebP or GIF";
+  // Only a JPEG may have its size far from the beginning.
+  if (kind.name !== "JPEG" || kind.size !== undefined) return kind;
+  return readImageKind(firstBytes(base64, MAX_HEAD) ?? head) ?? kind;
+}
+
+function isTimeout(error: unknown): boolean {
+  if (error instanceof EngineError) return error.kind === "timeout";
+  return error instanceof DOMException && error.name === "TimeoutError";
+}
