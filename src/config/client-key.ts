@@ -5,6 +5,7 @@ import { bytes, count } from "./setting.ts";
 
 export const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
 export const nameShield = () => z.enum(["off", "on"]);
+export const trainedTools = () => z.enum(["off", "direct"]);
 export const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** Of one key. */
@@ -39,6 +40,7 @@ export const clientKey = lazy(() =>
         maxSocketsPerKey: count().optional(),
         storeMaxBytesPerKey: bytes().optional(),
         storeMaxEntriesPerKey: count().optional(),
+        trainedTools: trainedTools().optional(),
         maxBuiltinCallsPerKey: count().optional(),
       },
       "expected name:hash, as `harmony-gateway key` prints",

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { NeutralParameter } from "../engines/sampling.ts";
 import { lazy } from "../lazy.ts";
 import type { Preset } from "../turn/preset.ts";
-import { nameShield } from "./client-key.ts";
+import { nameShield, trainedTools } from "./client-key.ts";
 import { count } from "./setting.ts";
 
 const MAX_PRESETS = 256;
@@ -35,6 +35,7 @@ const preset = lazy(() =>
     ...values(),
     instructions: z.string().min(1).max(MAX_INSTRUCTIONS).optional(),
     nameShield: nameShield().optional(),
+    trainedTools: trainedTools().optional(),
     lock: z.array(z.enum(keysOf(values()))).default([]),
     description: z.string().max(1000).default(""),
     unlisted: z.boolean().default(false),

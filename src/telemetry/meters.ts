@@ -15,6 +15,8 @@ export interface Meters {
   readonly recoveries: Counter;
   /** Calls by the form in which the model wrote their headers. */
   readonly callHeaders: Counter;
+  /** Calls of trained tools, by tool and outcome: `mapped`, `unmapped`, `invalid`, `inverse-missing`. */
+  readonly trainedCalls: Counter;
   /** Steps of running tool loops in prompts, by how they were written: `ids`, `text`, `form`, `layout`; and why not by ids. */
   readonly stepsRendered: Counter;
   /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
@@ -55,6 +57,10 @@ export function createMeters(registry: Registry): Meters {
     callHeaders: registry.counter(
       "harmony_gateway_call_headers_total",
       "Calls by the form in which the model wrote their headers. Headers that the gateway or a constraint wrote are not counted.",
+    ),
+    trainedCalls: registry.counter(
+      "harmony_gateway_trained_calls_total",
+      "Calls of trained tools in place of the client's, by tool and outcome.",
     ),
     stepsRendered: registry.counter(
       "harmony_gateway_steps_rendered_total",

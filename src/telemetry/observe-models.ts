@@ -88,6 +88,7 @@ class TurnObserver {
     } else if (event.type === "part-end") {
       this.#partEndedAt = this.#deps.now();
     } else if (event.type === "end") {
+      this.#countTrained(event);
       countEnd(this.#model, this.#turn, event, this.#deps);
       this.#end(event.finish, toEndFields(event), { usage: event.usage });
     } else if (event.type === "part-start") {
@@ -102,12 +103,26 @@ class TurnObserver {
   /** Names that were not offered are words of the model. */
   #noteCall(name: string): void {
     if (this.#calls.size >= MAX_CALL_NAMES || name.length > MAX_CALL_NAME_CHARS) return;
-    if (this.#turn.tools.some((tool) => tool.name === name)) this.#calls.add(name);
+    const isOffered = this.#turn.tools.some((tool) => (tool.mapped ?? tool).name === name);
+    if (isOffered) this.#calls.add(name);
+  }
+
+  /** Calls that were explained to the model, and earlier ones without a trained form. The others are counted when they begin. */
+  #countTrained({ invalidCalls = [] }: TurnEnd): void {
+    const { trainedCalls } = this.#deps.meters;
+    for (const tool of invalidCalls) trainedCalls.add({ tool, outcome: "invalid" });
+    for (const tool of this.#turn.unwrittenCalls ?? []) {
+      trainedCalls.add({ tool, outcome: "inverse-missing" });
+    }
   }
 
   #seeStart(part: Part): void {
     const { meters } = this.#deps;
     if (part.kind === "tool-call") this.#noteCall(part.name);
+    if (part.kind === "tool-call" && part.trained !== undefined) {
+      const { tool, outcome } = part.trained;
+      meters.trainedCalls.add({ tool, outcome });
+    }
     if ("form" in part && part.form !== undefined) meters.callHeaders.add({ form: part.form });
     if (this.#firstTokenSeconds !== undefined) return;
     this.#firstTokenSeconds = this.#seconds();

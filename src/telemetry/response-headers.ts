@@ -13,6 +13,7 @@ export const RESPONSE_HEADERS = [
   "x-harmony-skipped",
   "x-harmony-skipped-items",
   "x-harmony-skipped-tools",
+  "x-harmony-trained-tools",
   "x-harmony-unenforced-tools",
   "x-request-id",
 ] as const;

@@ -23,6 +23,7 @@ import { UsageCounter } from "./reading/usage-counter.ts";
 import { noteExactness } from "./sampled/exactness.ts";
 import { StepCutter } from "./sampled/step-cutter.ts";
 import { findCheckedTool } from "./steering/checks.ts";
+import { findMappedTool } from "./find-mapped-tool.ts";
 import type { Steering } from "./steering/settings.ts";
 import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
 import { TurnError } from "./turn-error.ts";
@@ -114,6 +115,7 @@ export function createTurnState(
       refuses: refusedCalls(turn, steering),
       cutStep: (name, text) => steps.cut(name, text),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
+      findMapped: (name) => findMappedTool(turn, name),
       ...(turn.builtins && {
         builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
       }),
@@ -131,6 +133,7 @@ export function createTurnState(
     approvedRun: 0,
     started: false,
     nativeReason: null,
+    invalidCalls: [],
     repairs: NO_REPAIRS,
   };
   return state;

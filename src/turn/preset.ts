@@ -20,6 +20,8 @@ export interface Preset extends PresetValues {
   readonly lock: readonly (keyof PresetValues)[];
   /** Whether functions with names of tools that the model knows are shown under others. */
   readonly nameShield?: "off" | "on" | undefined;
+  /** Whether the model is shown tools of its training. */
+  readonly trainedTools?: "off" | "direct" | undefined;
   readonly description: string;
   /** Works, and is not in the lists of models. */
   readonly unlisted: boolean;

@@ -11,6 +11,8 @@ export const TURN_REPAIRS = {
     "no more calls of the gateway's tools were available, and the model was made to answer",
   "invalid-answer": "an answer that does not match its schema was rejected and sampled again",
   "invalid-arguments": "arguments that do not match their schema were rejected and sampled again",
+  "unmapped-call":
+    "a call of a trained tool that cannot become one of the client's was answered with an error",
   "wrapped-code": "the code of a call of `python` came as a JSON argument",
 } as const;
 

@@ -71,6 +71,7 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
     nativeReason: state.nativeReason,
     usage: toUsage(state),
     recoveries: new Map([...parser.recoveries, ...state.repairs]),
+    ...(state.invalidCalls.length > 0 && { invalidCalls: state.invalidCalls }),
     ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
     ...(conclusion.type === "fail" && { failure: conclusion.failure }),
     ...(state.builtins && { toolStates: state.builtins.save() }),

@@ -60,6 +60,8 @@ export interface TurnState {
   /** The engine has accepted a request. */
   started: boolean;
   nativeReason: string | null;
+  /** The trained tools of calls that could not be converted, and were explained to the model. */
+  readonly invalidCalls: string[];
   /** The turn's own repairs, by name. The parser counts its own. */
   repairs: ReadonlyMap<TurnRepair, number>;
 }

@@ -11,6 +11,7 @@ import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
+import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
 import type { Preset } from "./preset.ts";
 import type { Exactness } from "./sampled/exactness.ts";
 import type { SampledStep } from "./sampled/sampled-step.ts";
@@ -53,6 +54,8 @@ export interface Turn {
   readonly affinity?: string;
   /** What the name of the model brought along. It has been applied already. */
   readonly preset?: Preset;
+  /** Trained tools of which earlier calls have no form, and are those of functions. */
+  readonly unwrittenCalls?: ReadonlySet<string>;
   /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
   readonly engineHeaders?: () => Readonly<Record<string, string>>;
 }
@@ -75,6 +78,11 @@ export interface OfferedTool {
   readonly strict: boolean;
   /** The compiled schema. Set if arguments must satisfy it: for strict tools and for required ones. */
   readonly checker?: SchemaChecker;
+  /**
+   * The model is shown a tool of its training in place of the client's: `name`, `recipient` and `parameters` are the trained
+   * tool's, `strict` and `checker` the client's.
+   */
+  readonly mapped?: ToolMapping;
 }
 
 /** The tools that the gateway runs during a turn. Their namespaces and functions are in the messages already. */
@@ -219,6 +227,8 @@ export type Part =
        * the whole turn.
        */
       readonly form?: string;
+      /** The model called a trained tool instead. */
+      readonly trained?: TrainedCall;
     }
   /** A call that the gateway runs. `name` is its recipient: `python`, `label.tool`; the text is code or arguments. */
   | {
@@ -247,6 +257,8 @@ export interface TurnEnd {
   readonly failure?: TurnFailure;
   /** Repairs made, by name and count. */
   readonly recoveries: ReadonlyMap<string, number>;
+  /** The trained tools of calls that could not be converted, and were explained to the model. */
+  readonly invalidCalls?: readonly string[];
   /** With tools that the gateway runs: by tool name, what a turn that continues this one needs. */
   readonly toolStates?: ReadonlyMap<string, string>;
 }

@@ -2,6 +2,7 @@
 import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
+import { createTrainedToolsOf } from "../../config/trained-tools.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
@@ -23,6 +24,7 @@ export const chatCompletionsApi: Api = {
       hosted: hostedDeps(settings, toolbox),
       toolNamespaces: settings.toolNamespaces,
       shieldsNames: createShieldsNames(settings),
+      trainedTools: createTrainedToolsOf(settings),
       system: (now) => systemOptions(settings, now),
       media: mediaRules(settings.mediaInput, "refuse"),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },

@@ -6,6 +6,7 @@ import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
+import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
 import type { TurnContext } from "./to-turn.ts";
 
@@ -19,6 +20,7 @@ export interface ChatCompletionsDeps {
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
   readonly shieldsNames: ShieldsNames;
+  readonly trainedTools: TrainedToolsOf;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;

@@ -18,6 +18,7 @@ import { isTrainedCall } from "../tools/client-builtins.ts";
 import { RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
+import type { TrainedHistory } from "../trained/trained-history.ts";
 import { contentText } from "./content-text.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
@@ -41,17 +42,19 @@ export interface HistoryOptions {
   readonly sampled?: SampledSteps | undefined;
   /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
   readonly trained: readonly ToolNamespace[];
+  /** Calls of the client's tools that the model knows as those of trained ones. */
+  readonly mapped?: TrainedHistory | undefined;
   readonly media: MediaRules;
   readonly shield?: NameShield;
 }
 
 export function toHistory(
   messages: readonly ChatMessage[],
-  { restored, sampled, trained, media, shield }: HistoryOptions,
+  { restored, sampled, trained, mapped, media, shield }: HistoryOptions,
 ): History {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
-  const history = new PromptHistory(sampled, shield);
+  const history = new PromptHistory(sampled, { shield, trained: mapped });
   let prefill: string | undefined;
   let begun = false;
 

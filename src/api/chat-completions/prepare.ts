@@ -18,6 +18,7 @@ import { createStages } from "../request/stages.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 import { CODE_TOOL } from "../tools/client-builtins.ts";
 import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
+import { trainedHeader } from "../trained/trained-tools.ts";
 import type { ChatCompletionsDeps } from "./deps.ts";
 import { openChatServers } from "./mcp-tools.ts";
 import { withMediaTexts } from "./media.ts";
@@ -75,6 +76,7 @@ export async function prepareCompletion(
     shieldsNames: deps.shieldsNames(tenant, preset),
     restored,
     sampled,
+    trainedTools: deps.trainedTools(tenant, preset),
     sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
   });
   const turn = await stages.run(steps);
@@ -107,6 +109,7 @@ export async function prepareCompletion(
       "x-harmony-reasoning-effort": usedEffort(reasoning),
       ...mediaHeader(media.counts),
       ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
+      ...trainedHeader(turn),
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Converts a valid chat request to a Turn: history to Harmony messages, fields to constraints. */
+import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   developerMessage,
@@ -42,6 +43,7 @@ import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../request/stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
+import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
@@ -66,6 +68,8 @@ export interface PromptContext extends RequestText {
   readonly hosted?: HostedDeps;
   /** MCP servers of the request. Absent: none. */
   readonly servers?: ChatServers;
+  /** Absent: `off`. */
+  readonly trainedTools?: TrainedToolsMode;
 }
 
 export interface TurnContext extends PromptContext {
@@ -84,7 +88,8 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   const offer = yield* readOffer(request, context);
   const { functions, toolChoice, format, reasoning } = offer;
   const offered = yield* toOfferedTools(functions, toolChoice, { shield: offer.shield });
-  const tools = [...offered, ...offer.clientBuiltins.tools];
+  const trained = [...offer.trained.tools, ...offer.clientBuiltins.tools];
+  const tools = [...offered, ...trained];
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const { head, history, prefill } = readMessages(request, context, offer);
@@ -106,8 +111,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     ...(builtins && { builtins }),
     toolChoice,
     // The model makes one call of a tool of training, and then waits for its result.
-    parallelToolCalls:
-      offer.clientBuiltins.tools.length === 0 && (request.parallel_tool_calls ?? true),
+    parallelToolCalls: trained.length === 0 && (request.parallel_tool_calls ?? true),
     answer,
     reasoning: {
       enabled: reasoning.enabled,
@@ -121,6 +125,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     ...(prefill !== undefined && { prefill }),
     ...(affinity != null && { affinity }),
     ...(context.preset && { preset: context.preset }),
+    ...unwrittenCalls(offer.trained),
   });
 }
 
@@ -139,6 +144,7 @@ interface Offer {
   readonly format: ResponseFormat | undefined;
   readonly hosted: HostedTools;
   readonly clientBuiltins: ClientBuiltins;
+  readonly trained: TrainedTools;
   /** The recipients of which the first call must have one: tools of the gateway. */
   readonly forced: readonly string[] | undefined;
   readonly shield: NameShield;
@@ -149,7 +155,7 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
   const offered = yield* toFunctions(request, context);
   const hosted = withServers(toHosted(request, context.hosted), context.servers?.tools ?? []);
   const forced = forcedHosted(request, hosted, offered.length);
-  const toolChoice = toToolChoice(
+  const requestedTools = toToolChoice(
     forced === undefined ? requestedChoice(request) : { type: "auto" },
     offered.map((each) => each.name),
   );
@@ -160,10 +166,21 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
     functions: offered.map((each) => each.name),
     hosted,
   });
-  const functions = toolChoice.type === "none" ? [] : offered;
+  const trained = toTrainedTools(context.trainedTools, offered, requestedTools);
+  const { functions, toolChoice } = trained;
   const format = toResponseFormat(request, context);
-  const shield = context.shieldsNames ? createNameShield(offered) : NO_SHIELD;
-  return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced, shield };
+  const shield = context.shieldsNames ? createNameShield(trained.unmapped) : NO_SHIELD;
+  return {
+    reasoning,
+    functions,
+    toolChoice,
+    format,
+    hosted,
+    clientBuiltins,
+    trained,
+    forced,
+    shield,
+  };
 }
 
 /** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */
@@ -211,7 +228,7 @@ function forcedHosted(
 function readMessages(
   request: ChatRequest,
   context: PromptContext,
-  { reasoning, functions, format, hosted, clientBuiltins, shield }: Offer,
+  { reasoning, functions, format, hosted, clientBuiltins, trained, shield }: Offer,
 ): {
   readonly head: readonly Message[];
   readonly history: CollectedHistory;
@@ -221,6 +238,7 @@ function readMessages(
     restored: context.restored,
     sampled: context.sampled,
     trained: clientBuiltins.namespaces,
+    mapped: trained.history,
     media: context.media,
     shield,
   });
@@ -235,7 +253,7 @@ function readMessages(
     systemMessage({
       ...context.system,
       effort: reasoning.effort,
-      namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
+      namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces, ...trained.namespaces],
     }),
     ...(developer === undefined ? [] : [developer]),
   ];

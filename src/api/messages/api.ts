@@ -2,6 +2,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
+import { createTrainedToolsOf } from "../../config/trained-tools.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
 import { toMessagesErrorReply } from "./errors.ts";
@@ -27,6 +28,7 @@ export const messagesApi: Api = {
         system: (now) => systemOptions(settings, now),
         limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,
+        trainedTools: createTrainedToolsOf(settings),
         containerIdleMs: settings.pythonIdleMs,
         hosted: { ...hostedDeps(settings, toolbox), citations: toCitationMode(settings.citations) },
         media: mediaRules(settings.mediaInput, "placeholder"),

@@ -1,5 +1,6 @@
 /** The dependencies of the Messages API. */
 import type { ShieldsNames } from "../../config/name-shield.ts";
+import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
@@ -20,6 +21,7 @@ export interface MessagesDeps {
   readonly serverTools: ServerTools;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
+  readonly trainedTools: TrainedToolsOf;
   /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
   readonly media: MediaRules;

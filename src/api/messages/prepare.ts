@@ -12,6 +12,7 @@ import { usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
+import { trainedHeader } from "../trained/trained-tools.ts";
 import { type AppliedEdits, skippedEdits, toEditedTurn } from "./context-management.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { unknownModel } from "./find-model.ts";
@@ -137,6 +138,7 @@ async function prepareTurn(
     offered,
     hosted,
     shieldsNames: deps.shieldsNames(tenant, preset),
+    trainedTools: deps.trainedTools(tenant, preset),
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   };
   const { turn, applied, clearedTokens } = await toEditedTurn(restored.entries, request, {
@@ -167,6 +169,7 @@ async function prepareTurn(
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
       ...mediaHeader(media.counts),
+      ...trainedHeader(turn),
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Converts a valid request and its history to a Turn. */
+import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -10,7 +11,7 @@ import {
   toolCallMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
+import { createNameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset } from "../../turn/preset.ts";
@@ -44,6 +45,7 @@ import {
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
+import { toTrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import type { OfferedTools } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
@@ -66,6 +68,7 @@ export interface TurnContext {
   readonly shieldsNames?: boolean;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
+  readonly trainedTools: TrainedToolsMode;
   /** The client's session id. */
   readonly affinity?: string | undefined;
 }
@@ -83,7 +86,7 @@ export function* toTurnInSteps(
   const { offered } = context;
   const hosted = request.tool_choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
   const forced = forcedHosted(request, offered);
-  const toolChoice = toToolChoice(
+  const requestedTools = toToolChoice(
     forced === undefined ? requestedChoice(request.tool_choice) : { type: "auto" },
     offered.functions.map(({ name }) => name),
   );
@@ -92,11 +95,15 @@ export function* toTurnInSteps(
     { forced, saved: toToolStates(context.history) },
     context.hosted,
   );
-  const functions = toolChoice.type === "none" ? [] : offered.functions;
+  const trained = toTrainedTools(context.trainedTools, offered.functions, requestedTools);
+  const { functions, toolChoice } = trained;
   const format = toResponseFormat(request, context);
-  const shield = context.shieldsNames ? createNameShield(offered.functions) : NO_SHIELD;
+  const shield = context.shieldsNames ? createNameShield(trained.unmapped) : NO_SHIELD;
   const tools = yield* toOfferedTools(functions, toolChoice, { shield });
-  const { messages, prefill } = toMessages(context.history, context.sampled, shield);
+  const { messages, prefill } = toMessages(
+    context.history,
+    new PromptHistory(context.sampled, { shield, trained: trained.history }),
+  );
   const { preset } = context;
   const system = systemText(request.system ?? "");
   const developer = developerMessage({
@@ -115,15 +122,16 @@ export function* toTurnInSteps(
       systemMessage({
         ...context.system,
         effort: reasoning.effort,
-        namespaces: hosted.namespaces,
+        namespaces: [...hosted.namespaces, ...trained.namespaces],
       }),
       ...(developer === undefined ? [] : [developer]),
       ...messages,
     ],
-    tools,
+    tools: [...tools, ...trained.tools],
     ...(builtins && { builtins }),
     toolChoice,
-    parallelToolCalls: !isSingle,
+    // The model makes one call of a tool of training, and waits.
+    parallelToolCalls: !isSingle && trained.tools.length === 0,
     answer: format?.answer ?? { type: "text" },
     reasoning: {
       enabled: reasoning.enabled,
@@ -136,6 +144,7 @@ export function* toTurnInSteps(
     ...(prefill !== undefined && { prefill }),
     ...(context.affinity !== undefined && { affinity: context.affinity }),
     ...(preset && { preset }),
+    ...unwrittenCalls(trained),
   });
 }
 
@@ -195,12 +204,7 @@ interface Conversation {
   readonly prefill: string | undefined;
 }
 
-function toMessages(
-  entries: readonly HistoryEntry[],
-  sampled: SampledSteps | undefined,
-  shield: NameShield,
-): Conversation {
-  const history = new PromptHistory(sampled, shield);
+function toMessages(entries: readonly HistoryEntry[], history: PromptHistory): Conversation {
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {

@@ -77,7 +77,8 @@ export function toOfferedFunctions(
       const param = `tools[${index}].input_schema`;
       const definition = { ...tool, parameters: tool.input_schema };
       const schema = jsonAt(schemas, [index, "input_schema"]);
-      functions.push(toOfferedFunction(definition, schema, param));
+      const each = toOfferedFunction(definition, schema, param);
+      functions.push(tool.defer_loading === true ? { ...each, isLater: true } : each);
     }
   }
   refuseDuplicates(functions);

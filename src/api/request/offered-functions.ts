@@ -22,6 +22,8 @@ export interface OfferedFunction extends NamespacedFunction {
   readonly param: string;
   /** Its calls have text as their body (`OfferedTool.text`). */
   readonly text?: NonNullable<OfferedTool["text"]>;
+  /** A later turn of the conversation may have it where an earlier one had not. */
+  readonly isLater?: boolean;
 }
 
 /** A function's definition as both APIs spell its fields. */

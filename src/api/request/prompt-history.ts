@@ -2,14 +2,15 @@
  * Collects the messages of a history. Harmony matches results to calls by tool and order alone, so the results of parallel
  * calls of a tool are put into the order of the calls, and an unanswered call beside answered ones gets a notice.
  */
-import type { CallForm } from "../../harmony/call-form.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { formInId } from "../../turn/call-id.ts";
-import { putBackStep } from "../../turn/sampled/put-back.ts";
+import { putBackStep, type ReadStep } from "../../turn/sampled/put-back.ts";
+import { inForm, inTrainedForm } from "./written-form.ts";
+import type { TrainedHistory } from "../trained/trained-history.ts";
 
 /** A difference between what the client sent and the messages. */
 export type HistoryChange =
@@ -43,6 +44,10 @@ const UNANSWERED = "No result was returned for this call.";
 interface Call {
   readonly id: string | undefined;
   readonly recipient: string;
+  /** The client's own call, if the model knows it as one of a trained tool. */
+  readonly sent?: Message;
+  /** The author of its results, if it is not the recipient. */
+  author?: string | undefined;
   /** Its message is on `analysis`, and so are its results. */
   isTrained: boolean;
   /** Its position among all calls. */
@@ -75,6 +80,12 @@ interface CallQueue {
   next: number;
 }
 
+/** How the model is shown the client's calls. Absent members: as they are. */
+export interface ShownCalls {
+  readonly shield?: NameShield | undefined;
+  readonly trained?: TrainedHistory | undefined;
+}
+
 export class PromptHistory {
   readonly #slots: Slot[] = [];
   readonly #byId = new Map<string, CallQueue>();
@@ -85,13 +96,14 @@ export class PromptHistory {
   #calls = 0;
   #results = 0;
   readonly #sampled: SampledSteps;
-
+  readonly #trained: TrainedHistory | undefined;
   readonly #shield: NameShield;
 
   /** @param sampled of the running loop: the steps that ended with its calls. */
-  constructor(sampled: SampledSteps = new Map(), shield: NameShield = NO_SHIELD) {
+  constructor(sampled: SampledSteps = new Map(), { shield = NO_SHIELD, trained }: ShownCalls = {}) {
     this.#sampled = sampled;
     this.#shield = shield;
+    this.#trained = trained;
   }
 
   get isEmpty(): boolean {
@@ -109,16 +121,19 @@ export class PromptHistory {
 
   /** `id`: empty if the client gave none. It names the form in which the message is written. */
   addCall(id: string, sent: Message): void {
+    const trained = this.#trained?.toTrained(sent);
     if (this.#step === undefined || isAnswered(this.#step)) {
       this.#step = { calls: [], places: [] };
     }
-    const { channel, contentType } = sent;
-    const form = contentType === undefined ? "raw" : "json";
-    const recipient = this.#shield.recipient(sent.recipient ?? "", form);
-    const message = recipient === sent.recipient ? sent : { ...sent, recipient };
+    const form = sent.contentType === undefined ? "raw" : "json";
+    const shielded = this.#shield.recipient(sent.recipient ?? "", form);
+    const message =
+      trained ?? (shielded === sent.recipient ? sent : { ...sent, recipient: shielded });
+    const { channel, recipient = "" } = message;
     const call: Call = {
       id: id === "" ? undefined : id,
       recipient,
+      ...(trained && { sent }),
       isTrained: channel === "analysis",
       order: this.#calls++,
       outputs: [],
@@ -127,7 +142,7 @@ export class PromptHistory {
     };
     this.#step.calls.push(call);
     if (id !== "") enqueue(this.#byId, id, call);
-    enqueue(this.#byRecipient, recipient, call);
+    enqueue(this.#byRecipient, shielded, call);
     this.#slots.push({ messages: [message], id: call.id, call });
   }
 
@@ -192,13 +207,29 @@ export class PromptHistory {
         continue;
       }
       const form = id === undefined ? undefined : formInId(id);
-      slot.messages = slot.messages.map((each) => inForm(each, form, isRunning));
+      const stored = id === undefined ? undefined : this.#sampled.get(id);
+      slot.messages = slot.messages.map((each) =>
+        call.sent === undefined
+          ? inForm(each, form, isRunning)
+          : inTrainedForm(this.#asWritten(call, each, stored), form, isRunning),
+      );
       call.isTrained = slot.messages.some(({ channel }) => channel === "analysis");
       if (!isRunning) continue;
-      const stored = id === undefined ? undefined : this.#sampled.get(id);
       putBackStep([...step, ...slot.messages], stored, form !== undefined);
       step = [];
     }
+  }
+
+  /** Of a trained tool: the call that the model wrote, if it became the one that the client has sent back. */
+  #asWritten(call: Call, message: Message, stored: ReadStep | "damaged" | undefined): Message {
+    const { sent } = call;
+    if (sent === undefined || stored === undefined || stored === "damaged") return message;
+    const written = stored.spans
+      .map((span) => span?.message)
+      .findLast((each) => each && this.#trained?.isWrittenFor(sent, each));
+    if (written === undefined) return message;
+    call.author = written.recipient;
+    return { ...message, recipient: written.recipient ?? "", content: written.content };
   }
 
   #answer(call: Call, output: string): void {
@@ -223,17 +254,6 @@ export class PromptHistory {
     }
     return this.#step;
   }
-}
-
-/**
- * A call of a function that the model wrote on `analysis` is written there only while its loop runs: with the analysis of an
- * answered turn it would be dropped, and the client's results with it.
- */
-function inForm(message: Message, form: CallForm | undefined, isRunning: boolean): Message {
-  const { channel, contentType: _type, order: _order, isJoined: _isJoined, ...rest } = message;
-  if (form === undefined) return message;
-  const isMoved = form.header.channel === "analysis" && channel !== "analysis";
-  return isMoved && !isRunning ? message : { ...rest, ...form.header };
 }
 
 function isAnswer({ role, channel }: Message): boolean {
@@ -281,7 +301,7 @@ function firstUnanswered(queue: CallQueue): Call | undefined {
   return queue.calls[queue.next];
 }
 
-function toResult({ recipient, isTrained, outputs }: Call): Message {
+function toResult({ recipient, author = recipient, isTrained, outputs }: Call): Message {
   const output = outputs.length === 0 ? UNANSWERED : outputs.join("\n\n");
-  return isTrained ? trainedResultMessage(recipient, output) : resultMessage(recipient, output);
+  return isTrained ? trainedResultMessage(author, output) : resultMessage(author, output);
 }

@@ -2,6 +2,7 @@
 import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
+import { createTrainedToolsOf } from "../../config/trained-tools.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
@@ -39,6 +40,7 @@ export const responsesApi: Api = {
         max: settings.maxTools,
         hosted: hostedDeps(settings, services.toolbox),
       },
+      trainedTools: createTrainedToolsOf(settings),
       summaries: summarySettings(settings),
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,

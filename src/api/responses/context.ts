@@ -1,4 +1,5 @@
 /** The dependencies of the Responses API, and the caller of a request. */
+import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
 import type { ReasoningStore, ReasoningOutcome } from "../../store/reasoning-store.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
@@ -34,6 +35,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
   readonly openMedia: OpenMedia;
+  readonly trainedTools: TrainedToolsOf;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;

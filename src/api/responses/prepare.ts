@@ -209,6 +209,7 @@ async function prepareTurn(
     unsupported: deps.unsupported,
     tools: deps.tools,
     preset: requested.preset,
+    trainedTools: deps.trainedTools(caller.client.tenant, requested.preset),
   };
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const maker = turnMaker(request, {

@@ -15,6 +15,7 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { toFrames } from "./frames.ts";
 import { keepAliveFrames } from "./keep-alive.ts";
+import { trainedHeader } from "../trained/trained-tools.ts";
 import { omissionHeaders } from "./omissions.ts";
 import { type PreparedResponse, prepareResponse } from "./prepare.ts";
 import { promptRoutes } from "./prompt-routes.ts";
@@ -126,5 +127,6 @@ function toHeaders({
     ...exactHeader(turn),
     ...omissionHeaders(omissions),
     ...mediaHeader(media.counts),
+    ...trainedHeader(turn),
   };
 }

@@ -22,6 +22,7 @@ import type { RequestError } from "../errors.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
+import type { TrainedHistory } from "../trained/trained-history.ts";
 import { contentText } from "./content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { mcpMessages } from "./mcp-items.ts";
@@ -34,6 +35,8 @@ export interface HistoryOptions {
   readonly style: NamespaceStyle;
   /** Tools of training that the client runs. Their calls and outputs are rendered in the form of training. */
   readonly trained?: readonly ToolNamespace[];
+  /** Calls of the client's tools that the model knows as those of trained ones. */
+  readonly mapped?: TrainedHistory | undefined;
   readonly sampled?: SampledSteps | undefined;
   readonly shield?: NameShield;
 }
@@ -54,12 +57,12 @@ export interface History {
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, style, trained = [], sampled, shield = NO_SHIELD }: HistoryOptions,
+  { unsupported, style, trained = [], mapped, sampled, shield = NO_SHIELD }: HistoryOptions,
   later: LaterTools = new Map(),
 ): History {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
-  const history = new PromptHistory(sampled, shield);
+  const history = new PromptHistory(sampled, { shield, trained: mapped });
 
   for (const item of items) {
     switch (item.type) {

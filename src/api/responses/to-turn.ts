@@ -1,5 +1,6 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
 import type { ShieldsNames } from "../../config/name-shield.ts";
+import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
@@ -25,9 +26,10 @@ import {
   withServers,
   withTools,
 } from "../tools/hosted-tools.ts";
-import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../tools/client-builtins.ts";
+import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
 import { allowedMcp, forcedMcp } from "../tools/mcp-choice.ts";
 import { NO_SERVERS, type OpenedServers } from "../tools/mcp-servers.ts";
+import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { readOrdered, type RequestText } from "../request/ordered-json.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
@@ -43,10 +45,10 @@ import { sinceSummary } from "./since-summary.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
 import {
-  type CallTarget,
   type CallTargets,
   readTools,
   type RequestTools,
+  toClientTargets,
   type ToolList,
 } from "./tools.ts";
 import type { Unsupported } from "./unsupported.ts";
@@ -62,6 +64,8 @@ export interface PromptContext extends RequestText {
   readonly tools: ToolSettings;
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled?: SampledSteps;
+  /** Absent: `off`. */
+  readonly trainedTools?: TrainedToolsMode;
 }
 
 /** Settings for tools. */
@@ -107,6 +111,7 @@ export function* turnMaker(
     style: context.tools.style,
     shield: frame.shield,
   });
+  const trained = [...frame.trained.tools, ...frame.clientBuiltins.tools];
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const builtins = toTurnBuiltins(
@@ -123,12 +128,11 @@ export function* turnMaker(
     id: context.turnId,
     tenant: context.tenant,
     messages: withHistory(history, frame, request, context).messages,
-    tools: [...tools, ...frame.clientBuiltins.tools],
+    tools: [...tools, ...trained],
     ...(builtins && { builtins }),
     toolChoice,
     // The model makes one call of a tool of training, and waits.
-    parallelToolCalls:
-      frame.clientBuiltins.tools.length === 0 && (request.parallel_tool_calls ?? true),
+    parallelToolCalls: trained.length === 0 && (request.parallel_tool_calls ?? true),
     answer,
     reasoning: { enabled: frame.reasoning.enabled },
     stop: [],
@@ -139,6 +143,7 @@ export function* turnMaker(
     }),
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
     ...(context.preset && { preset: context.preset }),
+    ...unwrittenCalls(frame.trained),
   });
   return { turnOf, targets, skipped };
 }
@@ -155,7 +160,8 @@ interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
   readonly forced: readonly string[] | undefined;
   /** Tools of training that the client runs. */
   readonly clientBuiltins: ClientBuiltins;
-  /** All tools. */
+  readonly trained: TrainedTools;
+  /** All tools that are shown as functions. */
   readonly offered: readonly OfferedFunction[];
   /** The tools that items of the history add, by item. */
   readonly later: LaterTools;
@@ -176,22 +182,27 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
   const hosted = allowedHosted(withServers(declared, servers.tools), request);
   const forced = forcedHosted(request, hosted, offered.length, servers);
   refuseDuplicates([...offered, ...hosted.functions]);
-  const toolChoice = toToolChoice(
+  const requestedTools = toToolChoice(
     forced === undefined ? requestedChoice(request, context.unsupported, hosted) : { type: "auto" },
     offered.map((each) => turnName(each)),
   );
-  const isNone = toolChoice.type === "none";
+  const isNone = requestedTools.type === "none";
   const clientBuiltins = toClientBuiltins({
     names: request.builtin_tools,
     isNone,
     functions: offered.map((each) => turnName(each)),
     hosted,
   });
-  const added = new Set(tools.later.flat());
+  const added = tools.later.flat();
+  // Tools that are added later change nothing about those that are shown at the beginning.
+  const first = offered.filter((each) => !added.includes(each));
+  const trained = toTrainedTools(context.trainedTools, first, requestedTools);
+  const { functions, toolChoice } = trained;
   const format = toResponseFormat(request, context);
   return {
-    offered: isNone ? [] : offered,
-    functions: isNone ? [] : offered.filter((each) => !added.has(each)),
+    offered: isNone ? [] : [...functions, ...added],
+    functions,
+    trained,
     later: new Map(isNone ? [] : lists.map((list, index) => [list, tools.later[index] ?? []])),
     toolChoice,
     format,
@@ -201,7 +212,7 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     hosted,
     clientBuiltins,
     forced,
-    shield: toShield(offered, context),
+    shield: toShield([...trained.unmapped, ...added], context),
   };
 }
 
@@ -246,18 +257,9 @@ function forcedHosted(
   return isRequired && !hasFunctions ? requiredRecipients(tools) : undefined;
 }
 
-/** `browser.search` is a function in a namespace, and `python` a custom tool. */
-function toClientTargets({ tools }: ClientBuiltins): [string, CallTarget][] {
-  return tools.map(({ name }) => {
-    if (name === CODE_TOOL) return [name, { kind: "custom", name, isCode: true }];
-    const [namespace = "", inner = ""] = name.split(".");
-    return [name, { kind: "function", namespace, name: inner }];
-  });
-}
-
 function withHistory(
   items: readonly HistoryItem[],
-  { functions, later, format, reasoning, hosted, clientBuiltins, shield }: Frame,
+  { functions, later, format, reasoning, hosted, clientBuiltins, trained, shield }: Frame,
   request: PromptRequest,
   context: PromptContext,
 ): CollectedHistory {
@@ -267,6 +269,7 @@ function withHistory(
       unsupported: context.unsupported,
       style: context.tools.style,
       trained: clientBuiltins.namespaces,
+      mapped: trained.history,
       sampled: context.sampled,
       shield,
     },
@@ -283,7 +286,7 @@ function withHistory(
   const system = systemMessage({
     ...context.system,
     effort: reasoning.effort,
-    namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
+    namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces, ...trained.namespaces],
   });
   return withHead([system, ...(developer === undefined ? [] : [developer])], history);
 }

@@ -18,6 +18,7 @@ import {
   isHosted,
   readHostedTools,
 } from "../tools/hosted-tools.ts";
+import { type ClientBuiltins, CODE_TOOL } from "../tools/client-builtins.ts";
 import { jsonAt } from "../request/ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
 
@@ -142,6 +143,15 @@ export function readTools(
 /** The wire format of a call. The model may have called a tool that is not offered. */
 export function toTarget(targets: CallTargets, name: string): CallTarget {
   return targets.get(name) ?? { kind: "function", name };
+}
+
+/** `browser.search` is a function in a namespace, and `python` a custom tool. */
+export function toClientTargets({ tools }: ClientBuiltins): [string, CallTarget][] {
+  return tools.map(({ name }) => {
+    if (name === CODE_TOOL) return [name, { kind: "custom", name, isCode: true }];
+    const [namespace = "", inner = ""] = name.split(".");
+    return [name, { kind: "function", namespace, name: inner }];
+  });
 }
 
 /** The name of the function by which the model searches for tools. */

@@ -1,6 +1,7 @@
 /** The settings of the group `tools`: tools that the gateway runs. */
 import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
+import { trainedTools } from "../client-key.ts";
 import { mcpServers } from "../mcp-servers.ts";
 import { count, milliseconds, setting, url } from "../setting.ts";
 
@@ -11,6 +12,12 @@ export function toolSettings() {
       description:
         "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
         "which needs `browserSearch`, and `python`. See docs/tools.md.",
+    }),
+    trainedTools: setting("tools", trainedTools, {
+      default: "off",
+      description:
+        "Show the model tools of its training (`container.exec`, `repo_browser.…`) in place of those tools of a coding agent that " +
+        "do the same, and convert its calls (`direct`). A preset and a key can differ. See docs/agents.md.",
     }),
     ...browserSettings(),
     ...pythonSettings(),

@@ -1,5 +1,6 @@
 /** The output column: the parts that were emitted, and the answer as the client received it. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import type { RecordedPart } from "../../telemetry/record/schema.ts";
 import { hueOfPart, LETTERS, shown, toCount, toMs } from "./format.ts";
 import type { LoadedTurn } from "./types.ts";
 import { inBlocks } from "./windowed.ts";
@@ -36,6 +37,7 @@ export function answerPane({ record, row }: LoadedTurn): TemplateResult {
             <strong>${NAMES[part.kind] ?? part.kind}</strong>
             ${part.name ? html`<code>${part.name}</code>` : nothing}
             ${part.form ? html`<span class="quiet">header ${part.form}</span>` : nothing}
+            ${part.trained ? trainedNote(part.trained) : nothing}
             ${part.sent ? nothing : html`<span class="why">not sent</span>`}
             ${part.failed ? html`<span class="why">failed</span>` : nothing}
           </div>
@@ -73,6 +75,15 @@ export function answerPane({ record, row }: LoadedTurn): TemplateResult {
           </details>`
     }
   </aside>`;
+}
+
+function trainedNote({
+  client,
+  outcome,
+  notes,
+}: NonNullable<RecordedPart["trained"]>): TemplateResult {
+  return html`${outcome === "mapped" ? html`→ <code>${client}</code>` : html`<span class="why">not converted</span>`}
+  ${notes.map((note) => html`<span class="quiet">${shown(note)}</span>`)}`;
 }
 
 function usage(

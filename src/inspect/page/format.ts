@@ -124,6 +124,7 @@ export const DECISIONS: Record<string, string> = {
   "constrain-call": "constrained the arguments to their schema",
   "check-calls": "checked the arguments against their schema",
   "retry-call": "rejected the arguments and asked for others",
+  "explain-call": "told the model why its call cannot be made",
   "refuse-call": "answered a call that is not allowed with an error",
   "open-builtin-call": "opened a call to a tool of the gateway",
   "write-approved-call": "wrote a call that the client had approved",

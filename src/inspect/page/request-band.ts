@@ -29,6 +29,7 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
           </ul>`
         : nothing
     }
+    ${shownTools(record)}
     ${
       request === null
         ? html`<p class="quiet">The gateway made this turn itself.</p>`
@@ -47,6 +48,18 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
           </details>`
     }
   </section>`;
+}
+
+/** The client's tools that the model was shown as tools of its training. */
+function shownTools({ answer }: TurnRecord): TemplateResult | typeof nothing {
+  const pairs = answer?.headers["x-harmony-trained-tools"]?.split(", ") ?? [];
+  if (pairs.length === 0) return nothing;
+  return html`<ul class="quiet" aria-label="Shown to the model under other names">
+    ${pairs.map((pair) => {
+      const [own = "", shownAs = ""] = pair.split("=");
+      return html`<li><code>${own}</code> shown as <code>${shownAs}</code></li>`;
+    })}
+  </ul>`;
 }
 
 /** Omitted text is also marked in words: a screen reader does not announce that it is grey and struck through. */

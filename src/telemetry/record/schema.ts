@@ -263,6 +263,15 @@ const part = lazy(() =>
       .describe(
         "Of a call: the form of its header, if the model wrote it; `other` is none of those that are put back.",
       ),
+    trained: z
+      .strictObject({
+        client: z.string().describe("The client's tool."),
+        outcome: z.enum(["mapped", "unmapped"]),
+        profile: z.string().describe("The table of the conversion, and its version."),
+        notes: z.array(recordedText()).describe("What was changed or left out, or why not."),
+      })
+      .optional()
+      .describe("Of a call to a trained tool: what the client got in its place."),
     spans: z.array(span()),
     sent: z.boolean().describe("False: not given out, such as an answer that was rejected."),
     failed: z.boolean().optional().describe("Of a tool's result."),

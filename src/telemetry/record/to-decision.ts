@@ -19,6 +19,7 @@ function detailsOf(decision: Decision): Partial<RecordedDecision> {
     case "retry-answer":
       return { ...repair, problem: decision.problem };
     case "retry-call":
+    case "explain-call":
       return { ...repair, name: decision.wrong.tool.name, problem: decision.wrong.problem };
     case "choose-function":
       return { ...repair, names: [...decision.names] };

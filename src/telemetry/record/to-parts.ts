@@ -48,9 +48,16 @@ function toPart(part: ParsedPart, emitted: Part | undefined, id: string | undefi
     text,
     header,
     ...(emitted !== undefined && "form" in emitted && { form: emitted.form }),
+    ...(emitted !== undefined && toTrained(emitted)),
     spans: spans.map((span) => ({ ...span })),
     sent: emitted !== undefined,
   };
+}
+
+function toTrained(emitted: Part): Pick<RecordedPart, "trained"> {
+  if (emitted.kind !== "tool-call" || emitted.trained === undefined) return {};
+  const { outcome, profile, notes } = emitted.trained;
+  return { trained: { client: emitted.name, outcome, profile, notes: [...notes] } };
 }
 
 /**
@@ -93,7 +100,7 @@ export function toRecoveries(
     const problem =
       decision.type === "retry-answer"
         ? decision.problem
-        : decision.type === "retry-call"
+        : decision.type === "retry-call" || decision.type === "explain-call"
           ? decision.wrong.problem
           : "";
     return [{ name: decision.repair, call, at, was: problem, became: decision.type }];

@@ -63,7 +63,14 @@ function toShownTools({
 
 function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"] {
   const { name, lock, instructions, ...rest } = preset;
-  const { model: _m, description: _d, unlisted: _u, nameShield: _n, ...values } = rest;
+  const {
+    model: _m,
+    description: _d,
+    unlisted: _u,
+    nameShield: _n,
+    trainedTools: _t,
+    ...values
+  } = rest;
   return {
     name,
     values: Object.fromEntries(

@@ -8,8 +8,9 @@ import type { ParseEvent } from "../../harmony/parse.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import type { SampledStep } from "../sampled/sampled-step.ts";
-import type { ApprovedCall, Part, TurnEvent } from "../turn.ts";
+import type { ApprovedCall, OfferedTool, Part, TurnEvent } from "../turn.ts";
 import { createCitationFilter } from "./citations.ts";
+import { toClientCalls } from "./client-calls.ts";
 import { EventHold, type HeldPart } from "./event-hold.ts";
 import { OpenCall, type WrittenCall } from "./open-call.ts";
 import { OpenPart } from "./open-part.ts";
@@ -27,6 +28,8 @@ export interface PartEmitterOptions extends PartStopsOptions, PartOptions {
   readonly cutStep: (name: string, text: string) => SampledStep;
   /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
+  /** The tool of a call that the client knows by another name and other arguments. */
+  readonly findMapped: (name: string) => OfferedTool | undefined;
 }
 
 export class PartEmitter implements PartOrigin {
@@ -179,9 +182,13 @@ export class PartEmitter implements PartOrigin {
     return this.#hold.parts(kind);
   }
 
-  /** Returns all held events and stops holding. */
-  release(): TurnEvent[] {
-    return this.#hold.release();
+  /**
+   * Returns all held events and stops holding.
+   * @param isCut there were no more tokens: a call may lack its end
+   */
+  release(isCut = false): TurnEvent[] {
+    const events = this.#hold.release();
+    return events.length === 0 ? events : toClientCalls(events, this.#options.findMapped, isCut);
   }
 
   /**

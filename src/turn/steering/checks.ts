@@ -6,6 +6,7 @@ import type { Json } from "../../harmony/json.ts";
 import type { WrongCall } from "./decision.ts";
 import type { OfferedTool, Part, Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
+import { findMappedTool } from "../find-mapped-tool.ts";
 import { whyInvalid } from "./validate.ts";
 
 export function toAnswerSchema({ answer }: Turn): Json | undefined {
@@ -14,6 +15,8 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
 
 /** Finds the tool with this name if its arguments must satisfy their schema. */
 export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
+  const mapped = findMappedTool(turn, name);
+  if (mapped !== undefined) return mapped;
   const tool = turn.tools.find((each) => each.name === name);
   if (tool === undefined || tool.text !== undefined) return undefined;
   return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
@@ -61,8 +64,26 @@ export async function findWrongCall({
       : [{ part: emitter.last, text: emitter.text }];
   for (const { part, text } of calls) {
     const tool = toCheckedTool(turn, part);
-    const problem = tool && (await whyInvalid(text, tool.checker, signal));
-    if (tool && problem !== undefined) return { tool, problem };
+    const problem = tool && (await whyCallIsWrong(tool, text, signal));
+    // Another name than the tool's, which it can only stand for if its arguments are right.
+    const isOther = tool?.mapped !== undefined && tool.name !== nameOf(part);
+    if (tool && problem !== undefined && !isOther) return { tool, problem };
   }
   return undefined;
+}
+
+function nameOf(part: Part): string | undefined {
+  return part.kind === "tool-call" ? part.name : undefined;
+}
+
+/** Of a mapped tool, what the client will get is checked. */
+async function whyCallIsWrong(
+  { mapped, checker }: OfferedTool,
+  text: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (mapped === undefined) return whyInvalid(text, checker, signal);
+  const call = mapped.toClient(text);
+  if ("problem" in call) return call.problem;
+  return mapped.isText ? undefined : whyInvalid(call.body, checker, signal);
 }

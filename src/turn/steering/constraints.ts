@@ -24,6 +24,9 @@ export function toArgumentsConstraint(
   if (text !== undefined) return findTextFormat(state.engine.capabilities, text.formats);
   const tool = toCheckedTool(state.turn, part);
   if (tool === undefined) return undefined;
+  const { strict, mapped } = tool;
+  const isChoice = mapped !== undefined && !strict && state.turn.toolChoice.type !== "required";
+  if (isChoice) return undefined;
   // Only schemas that our own compiler has accepted are sent to an engine.
   return toJsonConstraint(state, tool.checker && tool.parameters);
 }

@@ -148,6 +148,8 @@ export type Decision =
   | { readonly type: "check-calls" }
   /** Tell the model why its arguments were rejected, and sample them again. */
   | { readonly type: "retry-call"; readonly wrong: WrongCall; readonly repair: TurnRepair }
+  /** Tell the model why its call of a trained tool cannot be made, and sample on. */
+  | { readonly type: "explain-call"; readonly wrong: WrongCall; readonly repair: TurnRepair }
   /** Answer a call that is not allowed with an error. */
   | { readonly type: "refuse-call"; readonly name: string; readonly repair: TurnRepair }
   /** Begin a call to a tool that the gateway runs. */

@@ -197,7 +197,14 @@ function afterWrongAnswer({ holdsAnswers, repairs }: SteeringState, problem: str
   return { type: "fail", failure: { kind: "invalid_answer", message } };
 }
 
+/** Explanations of calls in a turn. After them, a call goes to the client as it is, whose error the model will read. */
+const MAX_EXPLAINED_CALLS = 2;
+
 function afterWrongCall({ holdsCalls, repairs }: SteeringState, wrong: WrongCall): Decision {
+  if (wrong.tool.mapped !== undefined) {
+    if ((repairs.get("unmapped-call") ?? 0) >= MAX_EXPLAINED_CALLS) return STOP;
+    return { type: "explain-call", wrong, repair: "unmapped-call" };
+  }
   if (holdsCalls && !repairs.has("invalid-arguments")) {
     return { type: "retry-call", wrong, repair: "invalid-arguments" };
   }

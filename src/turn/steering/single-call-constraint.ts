@@ -12,6 +12,7 @@ import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../../harmony/tokens.ts
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { Steering } from "./settings.ts";
 import { recipientOf, type Turn } from "../turn.ts";
+import { hasMappedTools } from "../find-mapped-tool.ts";
 
 /** What may follow the reasoning. */
 interface Endings {
@@ -32,8 +33,8 @@ export function toSingleCallConstraint(
 ): Constraint | undefined {
   if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
     return undefined;
-  // Calls to tools that the gateway runs would need a form of their own.
-  if (turn.builtins !== undefined) return undefined;
+  // Calls to tools that the gateway runs, or of training, would need a form of their own.
+  if (turn.builtins !== undefined || hasMappedTools(turn)) return undefined;
   const endings = toEndings(turn);
   if (endings === undefined) return undefined;
   const { constraints } = engine.capabilities;

@@ -5,7 +5,10 @@
  * append the required header, and let the engine continue from there, with a constraint if it supports one.
  * `next-step.ts` decides, this module executes.
  */
+import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
+import { isBuiltInTool } from "../../harmony/recipient.ts";
+import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import { runBuiltinCall, writeBuiltinCall } from "../builtin-calls/builtin-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
@@ -132,11 +135,18 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
       openMessage(state, toCallPrefix(state, tool.name));
       return sampleStage(state, "arguments");
     }
+    case "explain-call": {
+      const { tool, problem } = decision.wrong;
+      emitter.discard("tool-call");
+      state.invalidCalls.push(tool.name);
+      appendMessage(state, prefixes.endOfCall, toResult(tool.name, `Error: ${problem}.`));
+      return sampleStage(state, "free");
+    }
     case "refuse-call": {
       const names = callableNames(turn).join(", ");
       const error = `Error: the function ${JSON.stringify(shownName(turn, decision.name))} cannot be called now. Functions: ${names}.`;
       const recipient = recipientOf(turn, decision.name);
-      appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      appendMessage(state, prefixes.endOfCall, toResult(recipient, error));
       return sampleStage(state, "free");
     }
     case "open-builtin-call":
@@ -207,10 +217,18 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   leaveStage(state);
   if (conclusion.type === "fail") return conclusion;
   endMessage(state, conclusion.reason);
-  void state.output.emit(state.emitter.release());
+  void state.output.emit(state.emitter.release(conclusion.reason === "length"));
   return conclusion;
 }
 
 function toCallPrefix({ turn, prefixes }: TurnState, name: string): readonly TokenId[] {
-  return prefixes.call(recipientOf(turn, name), bodyForm(turn, name));
+  const recipient = recipientOf(turn, name);
+  if (isBuiltInTool(recipient)) return prefixes.builtinCall(recipient);
+  return prefixes.call(recipient, bodyForm(turn, name));
+}
+
+/** A result that the gateway writes, where that of the tool would stand. */
+function toResult(recipient: string, text: string): Message {
+  const toMessage = isBuiltInTool(recipient) ? trainedResultMessage : resultMessage;
+  return toMessage(recipient, text);
 }

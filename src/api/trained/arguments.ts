@@ -1,0 +1,77 @@
+/** The arguments of calls, and how single values of them are read and converted. */
+import { isObject } from "../../json-schema/index.ts";
+
+/** By name. A `Map`, because names come from models and clients. */
+export type Arguments = ReadonlyMap<string, unknown>;
+
+/** The model's arguments cannot be converted. The message is for the model. */
+export class Unconvertible extends Error {
+  override readonly name = "Unconvertible";
+}
+
+/** Undefined: the text is no JSON object. */
+export function readArguments(text: string): Arguments | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? new Map(Object.entries(value)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function printArguments(args: Arguments): string {
+  return JSON.stringify(Object.fromEntries(args));
+}
+
+export function textOf(value: unknown, name: string): string {
+  if (typeof value === "string") return value;
+  throw new Unconvertible(value === undefined ? `missing ${name}` : `${name} must be a string`);
+}
+
+export function wholeOf(value: unknown, name: string, least: number): number {
+  if (isWhole(value) && value >= least) return value;
+  throw new Unconvertible(`${name} must be a whole number of ${least} or more`);
+}
+
+export function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+export function isWords(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === "string")
+  );
+}
+
+/** The text for a shell: that of `["bash", "-lc", text]`; any other words are quoted. */
+export function toShellText(command: unknown): string {
+  if (typeof command === "string" && command !== "") return command;
+  if (command === undefined) throw new Unconvertible("missing command");
+  if (!isWords(command)) throw new Unconvertible("command must be an array of strings");
+  const [shell = "", flag = "", text, ...others] = command;
+  const isShell = /^(?:\/(?:usr\/)?bin\/)?(?:ba)?sh$/.test(shell) && /^-l?c$/.test(flag);
+  if (isShell && text && others.length === 0) return text;
+  return command.map(quote).join(" ");
+}
+
+export function toShellWords(text: string): string[] {
+  return ["bash", "-lc", text];
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Whether it is a regular expression. Clients search in other dialects, but what is none here is none there. */
+export function isPattern(text: string): boolean {
+  try {
+    RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}

@@ -1,0 +1,115 @@
+/**
+ * The setting `trainedTools`: shows the model tools of its training in place of the client's that do the same. Everything on
+ * the client's side keeps the client's names.
+ */
+import type { TrainedToolsMode } from "../../config/trained-tools.ts";
+import { toCodingNamespaces } from "../../harmony/coding-tools.ts";
+import type { ToolNamespace } from "../../harmony/conversation.ts";
+import { CompileBudget } from "../../json-schema/index.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { OfferedTool, ToolChoice, Turn } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import { compileEnforced } from "../request/enforced-schemas.ts";
+import type { OfferedFunction } from "../request/offered-functions.ts";
+import { toNameList } from "../tools/skipped-tools.ts";
+import { toClientCall } from "./mapping.ts";
+import { classOf, findMatches, type Match, shownTool } from "./match.ts";
+import { PROFILES } from "./profiles/profiles.ts";
+import { createTrainedHistory, type TrainedHistory } from "./trained-history.ts";
+
+export interface TrainedTools {
+  /** Namespaces for the system message. */
+  readonly namespaces: readonly ToolNamespace[];
+  readonly tools: readonly OfferedTool[];
+  /** The client's tools that are no trained ones. */
+  readonly unmapped: readonly OfferedFunction[];
+  /** The same for the developer message: none if `tool_choice` is `none`. */
+  readonly functions: readonly OfferedFunction[];
+  readonly toolChoice: ToolChoice;
+  /** Absent: no tool is mapped. */
+  readonly history?: TrainedHistory;
+}
+
+/**
+ * @param offered the client's tools, before `tool_choice` has excluded any: earlier calls are rendered the same whatever a
+ * request allows
+ */
+export function toTrainedTools(
+  mode: TrainedToolsMode | undefined,
+  offered: readonly OfferedFunction[],
+  toolChoice: ToolChoice,
+): TrainedTools {
+  const mapped = mode === "direct" ? toMapped(findMatches(PROFILES, offered)) : [];
+  const matches = mapped.map(({ match }) => match);
+  const targets = new Set(matches.map(({ target }) => target));
+  const unmapped = offered.filter((each) => !targets.has(each));
+  const history = matches.length > 0 && { history: createTrainedHistory(matches) };
+  if (toolChoice.type === "none") {
+    return { namespaces: [], tools: [], unmapped, functions: [], toolChoice, ...history };
+  }
+  return {
+    namespaces: toCodingNamespaces(matches.map((match) => shownTool(match))),
+    tools: mapped.map(({ tool }) => tool),
+    unmapped,
+    functions: unmapped,
+    toolChoice: withTrainedNames(toolChoice, matches),
+    ...history,
+  };
+}
+
+/** A tool whose schema cannot be checked stays a function, and so does everything of its profile. */
+function toMapped(matches: readonly Match[]): { match: Match; tool: OfferedTool }[] {
+  const budget = new CompileBudget();
+  try {
+    return matches.map((match) => ({ match, tool: toTool(match, budget) }));
+  } catch (error) {
+    if (error instanceof RequestError) return [];
+    throw error;
+  }
+}
+
+function toTool(match: Match, budget: CompileBudget): OfferedTool {
+  const { tool, target, profile } = match;
+  const { parameters, plainParameters, param, strict } = target;
+  const [namespace] = toCodingNamespaces([shownTool(match)]);
+  const [shown] = namespace?.functions ?? [];
+  const checker =
+    tool.isText || parameters === undefined
+      ? undefined
+      : compileEnforced(parameters, plainParameters, param, budget);
+  return {
+    name: tool.trained,
+    recipient: tool.trained,
+    strict,
+    ...(shown?.parameters !== undefined && { parameters: shown.parameters }),
+    ...(checker && { checker }),
+    mapped: {
+      name: target.name,
+      profile: `${profile.name}/${profile.version}`,
+      isText: tool.isText ?? false,
+      isRead: classOf(tool.trained) === "read",
+      toClient: (body) => toClientCall(tool, body),
+    },
+  };
+}
+
+/** A trained tool may be called if its target may. */
+function withTrainedNames(choice: ToolChoice, matches: readonly Match[]): ToolChoice {
+  if (choice.type !== "required" && choice.type !== "allowed") return choice;
+  const trained = Map.groupBy(matches, ({ target }) => target.name);
+  const names = choice.names.flatMap(
+    (name) => trained.get(name)?.map(({ tool }) => tool.trained) ?? [name],
+  );
+  return { ...choice, names };
+}
+
+/** Of a turn: what could not be written in trained form. */
+export function unwrittenCalls({ history }: TrainedTools): Pick<Turn, "unwrittenCalls"> {
+  return history === undefined ? {} : { unwrittenCalls: history.missing };
+}
+
+/** Of a reply: `Bash=container.exec, Read=repo_browser.open_file`, the client's tools by what the model was shown. */
+export function trainedHeader({ tools }: Pick<Turn, "tools">): ResponseHeaders {
+  const pairs = tools.flatMap(({ name, mapped }) => (mapped ? [`${mapped.name}=${name}`] : []));
+  return pairs.length === 0 ? {} : { "x-harmony-trained-tools": toNameList(pairs) };
+}
