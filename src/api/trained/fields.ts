@@ -28,7 +28,7 @@ export interface Field {
   readonly writes: readonly WrittenParameter[];
   /** The parameters of the trained tool that it reads. */
   readonly reads: readonly string[];
-  /** It reads them if the model writes them, which the model is not told. */
+  /** The model is not shown them. */
   readonly isHidden?: boolean;
   /** Throws {@link Unconvertible}. `note`: takes what was changed. */
   toClient(args: Arguments, written: Map<string, unknown>, note: (text: string) => void): void;
