@@ -28,6 +28,13 @@ const body = z.object({ choices: choices.nullish(), error: z.unknown().optional(
 
 const NOTHING: Answer = { content: "", reasoning: "", tool_calls: [] };
 
+/** Until the gateway's probe has ended. */
+export async function waitUntilReady(baseURL: string): Promise<void> {
+  while (!(await fetch(new URL("/ready", baseURL))).ok) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /** @param baseURL with `/v1`. */
 export async function ask(baseURL: string, request: object): Promise<Outcome> {
   try {

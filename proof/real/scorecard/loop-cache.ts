@@ -12,7 +12,8 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { type GatewayProcess, startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
 import { spelledIds } from "../../../test/helpers/spelled.ts";
-import { forgetful, type ReplyMessage } from "../../../test/helpers/tool-loop.ts";
+import { forgetful, readReply, type ReplyMessage } from "../../../test/helpers/tool-loop.ts";
+import { waitUntilReady } from "./client.ts";
 
 const { values } = parseArgs({
   options: { state: { type: "string" }, engine: { type: "string" }, url: { type: "string" } },
@@ -22,6 +23,7 @@ if (state === undefined || engine === undefined || url === undefined) {
   throw new Error("usage: loop-cache.ts --state FOLDER --engine vllm|llama-cpp --url URL");
 }
 const script = join(state, "script.txt");
+const server = ["--engine", engine, "--url", url];
 
 /**
  * The client forgets the reasoning and prints arguments again where ids are put back. Elsewhere it sends back all as it was: else
@@ -63,25 +65,8 @@ const TOOL = {
   },
 };
 
-const reply = z.looseObject({
-  choices: z.tuple([
-    z.looseObject({
-      message: z.looseObject({
-        role: z.literal("assistant"),
-        content: z.string().nullable(),
-        reasoning: z.string().nullish(),
-        tool_calls: z
-          .array(
-            z.looseObject({
-              id: z.string(),
-              function: z.object({ name: z.string(), arguments: z.string() }),
-            }),
-          )
-          .optional(),
-      }),
-    }),
-  ]),
-  usage: z.looseObject({
+const reply = z.object({
+  usage: z.object({
     prompt_tokens: z.int(),
     prompt_tokens_details: z.object({ cached_tokens: z.int() }),
   }),
@@ -101,17 +86,9 @@ printTable(columns);
 async function playLoop({ name, args, remember }: Mode): Promise<Step[]> {
   // Its probe is to meet the model itself.
   rmSync(script, { force: true });
-  const gateway = await startGatewayProcess([
-    "--engine",
-    engine ?? "",
-    "--url",
-    url ?? "",
-    ...args,
-  ]);
+  const gateway = await startGatewayProcess([...server, ...args]);
   try {
-    while (!(await fetch(new URL("/ready", gateway.baseURL))).ok) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await waitUntilReady(gateway.baseURL);
     return await play(gateway, name, remember);
   } finally {
     await gateway.stop();
@@ -126,9 +103,8 @@ async function play({ post }: GatewayProcess, name: string, remember: Mode["reme
     const ids = spelledIds(writeStep(step));
     writeFileSync(script, `${Date.now()}\n${ids.join(" ")}\n`);
     const response = await post({ messages, tools: [TOOL], temperature: 0 });
-    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
-    const { choices, usage } = reply.parse(await response.json());
-    const [{ message }] = choices;
+    const message = await readReply(response.clone());
+    const { usage } = reply.parse(await response.json());
     steps.push({
       prompt: usage.prompt_tokens,
       cached: usage.prompt_tokens_details.cached_tokens,

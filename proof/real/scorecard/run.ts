@@ -11,7 +11,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
-import { ask, type Outcome } from "./client.ts";
+import { ask, type Outcome, waitUntilReady } from "./client.ts";
 import { type CorpusLine, type CorpusTurn, KINDS, readCorpus } from "./corpus.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { printScores, type Score } from "./table.ts";
@@ -50,13 +50,6 @@ for (const engine of ["vllm", "llama-cpp"] as const) {
 }
 rmSync(scriptFile, { force: true });
 console.log(printScores(scores, KINDS));
-
-/** Until its probe has ended. */
-async function waitUntilReady(baseURL: string): Promise<void> {
-  while (!(await fetch(new URL("/ready", baseURL))).ok) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
 
 async function play(target: string, baseURL: string): Promise<Score> {
   const verdicts: Score["verdicts"][number][] = [];
