@@ -3,39 +3,38 @@
  * server share: models by the settings, and the application over them.
  */
 import type { Hono } from "hono";
-import type * as z from "zod";
 import type { ApiEnv } from "./api/request/client.ts";
 import { type AppDeps, createApp } from "./app.ts";
-import { DEFAULT_MODEL } from "./config/backends.ts";
-import { describedSettings } from "./config/describe.ts";
+import { DEFAULT_MODEL, toBackends } from "./config/backends.ts";
 import { leaveOutNodeOnly } from "./config/node-only.ts";
+import { type SettingOptions, toOptionInputs } from "./config/option-inputs.ts";
 import { toPresets } from "./config/presets.ts";
 import { resolveSettings, SettingsError } from "./config/resolve.ts";
-import { suggest } from "./config/suggest.ts";
 import type { SettingInput } from "./config/setting-input.ts";
-import type { SettingName, Settings, settingsSchema } from "./config/settings.ts";
+import type { SettingName, Settings } from "./config/settings.ts";
 import type { ConfiguredKind } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
 import { isObject } from "./engines/untyped-json.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { type BackendDeps, toModelOptions } from "./models/backends.ts";
+import { createModelFinder, type ModelFinder } from "./models/find-models.ts";
 import { createModels, type ModelOptions, type Models, type ModelStatus } from "./models/models.ts";
 import { createProbing } from "./models/probing.ts";
 import { createShutdown } from "./models/shutdown.ts";
+import { toMemoryStore } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
 import { createPause } from "./streams/slices.ts";
 import { sleep } from "./streams/timers.ts";
+import { createRegistry } from "./telemetry/metrics.ts";
 import { createLog, createLogWith, type Log, type LogEntry } from "./telemetry/log.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createCacheSalts } from "./turn/prompt/cache-salt.ts";
 
-type SettingOptions = Omit<
-  Partial<z.input<typeof settingsSchema>>,
-  "engine" | "store" | "log" | "host" | "port"
->;
-
 /** Every setting under its own name, and what only a program can give. */
-export interface GatewayOptions extends SettingOptions {
+export interface GatewayOptions extends Omit<
+  SettingOptions,
+  "engine" | "store" | "log" | "host" | "port"
+> {
   /** A kind of inference server, or an engine of your own. Default: found at `url`; without it, the built-in demo. */
   readonly engine?: ConfiguredKind | Engine;
   /** Default: in memory. */
@@ -64,6 +63,7 @@ export interface EmbeddedGateway {
   readonly ready: (signal?: AbortSignal) => Promise<readonly ModelStatus[]>;
   /** Refuses new requests, waits for answers for at most `shutdownGraceMs`, then stops the rest. */
   readonly close: () => Promise<void>;
+  /** Those that are served now. Where the options name none, servers are asked with the first request, or by `ready`. */
   readonly models: Models;
 }
 
@@ -89,34 +89,41 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
   for (const message of warnings) entries.warn("warning", { message });
   const prefix = toPrefix(basePath);
   const isKind = engine === undefined || typeof engine === "string";
-  const gateway = assemble(settings, {
-    transport: createFetchTransport(fetchFn),
+  const transport = createFetchTransport(fetchFn);
+  const shutdown = createShutdown();
+  const served = new FoundGateway(settings, isKind ? createModelFinder(transport) : undefined, {
+    transport,
     ...(!isKind && { models: [toModel(engine, settings)] }),
-    ...(store !== undefined && { store }),
+    store: store ?? toMemoryStore(settings),
     ...(tools !== undefined && { toolbox: tools }),
     log: entries,
     pages,
+    shutdown,
+    registry: createRegistry(),
+    counts: new Map(),
   });
-  const { models, shutdown } = gateway;
-  const probe = createProbing(models, settings.connectTimeoutMs);
   return {
-    models,
+    get models() {
+      return served.models;
+    },
     async fetch(request, env, context) {
-      const probing = probe();
+      await served.find();
+      const probing = served.probe();
       const waits = isContext(context);
       if (waits) context.waitUntil(probing);
       const bindings = waits
         ? { waitUntil: (work: Promise<unknown>) => context.waitUntil(work) }
         : undefined;
-      return gateway.app.fetch(
+      return served.app.fetch(
         withoutPrefix(request, prefix),
         isObject(env) ? env : {},
         bindings && { ...bindings, passThroughOnException() {}, props: {} },
       );
     },
-    ready(signal) {
+    async ready(signal) {
+      await served.find(true);
       const within = signal ?? AbortSignal.timeout(settings.connectTimeoutMs);
-      return Promise.all(models.all.map((model) => model.probe(within)));
+      return Promise.all(served.models.all.map((model) => model.probe(within)));
     },
     async close() {
       shutdown.begin();
@@ -129,6 +136,70 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
 }
 
 const CLOSE_POLL_MS = 20;
+
+/** A server that hangs delays a request by this long, and not again for a while. */
+const FIND_TIMEOUT_MS = 2_000;
+const FIND_AGAIN_MS = 5_000;
+
+/** The assembly for settings that may name no model: it is replaced when servers have said what they offer. */
+class FoundGateway {
+  readonly #settings: Settings;
+  readonly #finder: ModelFinder | undefined;
+  readonly #deps: AssemblyDeps;
+  #current: ReturnType<typeof assemble>;
+  #probe: () => Promise<void>;
+  #isComplete: boolean;
+  #finding: Promise<void> | undefined;
+  #nextAt = -Infinity;
+  /** What was found last. */
+  #backends = "";
+
+  /** @param finder undefined: the models are given. */
+  constructor(settings: Settings, finder: ModelFinder | undefined, deps: AssemblyDeps) {
+    this.#settings = settings;
+    this.#finder = finder;
+    this.#deps = deps;
+    this.#isComplete =
+      finder === undefined || toBackends(settings).every((each) => !each.findsModel);
+    this.#current = assemble(settings, deps);
+    this.#probe = createProbing(this.#current.models, settings.connectTimeoutMs);
+  }
+
+  get app() {
+    return this.#current.app;
+  }
+
+  get models(): Models {
+    return this.#current.models;
+  }
+
+  probe(): Promise<void> {
+    return this.#probe();
+  }
+
+  /**
+   * Asks servers for their models, where settings name none. Callers that come together share one search. Never rejects.
+   *
+   * @param isWanted even if servers have only just been asked.
+   */
+  find(isWanted = false): Promise<void> | undefined {
+    const isTooEarly = !isWanted && performance.now() < this.#nextAt;
+    if (this.#isComplete || isTooEarly || this.#finding !== undefined) return this.#finding;
+    this.#nextAt = performance.now() + FIND_AGAIN_MS;
+    return (this.#finding = this.#findNow().finally(() => (this.#finding = undefined)));
+  }
+
+  async #findNow(): Promise<void> {
+    const found = await this.#finder?.find(this.#settings, AbortSignal.timeout(FIND_TIMEOUT_MS));
+    if (found === undefined || found.settings === this.#settings) return;
+    this.#isComplete = found.isComplete;
+    const backends = JSON.stringify(found.settings.backends);
+    if (backends === this.#backends) return;
+    this.#backends = backends;
+    this.#current = assemble(found.settings, this.#deps);
+    this.#probe = createProbing(this.#current.models, this.#settings.connectTimeoutMs);
+  }
+}
 
 export interface AssemblyDeps
   extends
@@ -168,37 +239,35 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
   return { app, models, shutdown };
 }
 
-/** Options that are no settings. */
-const OWN_OPTIONS = ["engine", "store", "tools", "log", "basePath", "pages", "fetch"] as const;
-/** Settings of a listener, which the program has itself. */
-const LISTENING = new Set(["host", "port", "reusePort", "metricsPort"]);
+/** Options that are no settings, and those that may hold more than a setting. */
+const OWN_OPTIONS = ["engine", "store", "tools", "log", "basePath", "pages", "fetch"];
+/** Settings of a listener, which the program has itself, and of a store, which it gives. */
+const LEFT_OUT: ReadonlySet<SettingName> = new Set([
+  "host",
+  "port",
+  "reusePort",
+  "metricsPort",
+  "store",
+]);
 
 function toInputs(options: GatewayOptions): SettingInput[] {
-  const names = describedSettings().map(({ name }) => name);
-  const known: readonly string[] = [
-    ...OWN_OPTIONS,
-    ...names.filter((name) => !LISTENING.has(name)),
-  ];
-  const problems = Object.keys(options)
-    .filter((name) => !known.includes(name))
-    .map((name) => `createGateway: there is no option ${name}.${suggest(name, known)}`);
-  if (problems.length > 0) throw new SettingsError(problems);
-  return names.flatMap((name) => {
-    const value = valueOf(options, name);
-    return value === undefined ? [] : { name, value, source: `createGateway: ${name}` };
+  const { engine, log = "warn" } = options;
+  return toOptionInputs(options, {
+    caller: "createGateway",
+    own: OWN_OPTIONS,
+    leftOut: LEFT_OUT,
+    values: {
+      engine: typeof engine === "object" ? undefined : engine,
+      log: typeof log === "function" ? "info" : log,
+    },
   });
 }
 
-/** The value of a setting, undefined where the option holds an object in its place. */
-function valueOf(options: GatewayOptions, name: SettingName): unknown {
-  const { engine, log = "warn" } = options;
-  if (name === "engine") return typeof engine === "object" ? undefined : engine;
-  if (name === "log") return typeof log === "function" ? "info" : log;
-  if (name === "store" || LISTENING.has(name)) return undefined;
-  return Object.entries(options).find(([option]) => option === name)?.[1];
-}
-
-function toModel(engine: Engine, { model, servedName, aliases, layout }: Settings): ModelOptions {
+/** The model of a program's own engine. */
+export function toModel(
+  engine: Engine,
+  { model, servedName, aliases, layout }: Settings,
+): ModelOptions {
   return { id: servedName ?? model ?? DEFAULT_MODEL, aliases, engine, layout };
 }
 

@@ -364,7 +364,7 @@ const engine = await startHelper(new URL("./streaming/upstream.ts", import.meta.
 });
 const port = await freePort();
 const origin = `http://127.0.0.1:${port}`;
-const gateway = await startGateway();
+const gateway = await serveGateway();
 const storePort = await freePort();
 const storeOrigin = `http://127.0.0.1:${storePort}`;
 const store = await startHelper(new URL("./store-process.ts", import.meta.url), {
@@ -392,7 +392,7 @@ if (exceeded > 0) {
   process.exitCode = 1;
 }
 
-function startGateway(): Promise<Helper> {
+function serveGateway(): Promise<Helper> {
   const entry = new URL("src/node.ts", pathToFileURL(`${options.root}/`));
   return startHelper(entry, {
     args: [

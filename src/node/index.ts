@@ -4,7 +4,8 @@
  */
 
 // The whole server: application, HTTP listener and monitored engines.
-export { startGateway, type Gateway, type ServeOptions } from "./server/serve.ts";
+export { startGateway, type StartOptions } from "./start-gateway.ts";
+export type { Gateway, ServeOptions } from "./server/serve.ts";
 export { ListenError } from "./server/listen-error.ts";
 export { loadSettings, type LoadedSettings } from "./cli/settings.ts";
 

@@ -57,7 +57,66 @@ test("nothing is sent before the first request; ready probes", async () => {
   expect(asked).toEqual([]);
   const [status] = await gateway.ready();
   expect(status?.state).toBe("unavailable");
-  expect(asked).toEqual(["http://gpu:8000/v1/models"]);
+  expect(new Set(asked)).toEqual(new Set(["http://gpu:8000/v1/models"]));
+});
+
+describe("where the options name no model", () => {
+  const LIST = { data: [{ id: "openai/gpt-oss-120b", owned_by: "vllm" }] };
+
+  /** A vLLM that offers another model than the default one, and is down at first. */
+  function open(options: GatewayOptions) {
+    let isUp = false;
+    const asked: unknown[] = [];
+    const gateway = createGateway({
+      ...options,
+      url: "http://gpu:8000",
+      fetch: async (input, init) => {
+        if (!isUp) throw new TypeError("fetch failed");
+        const { pathname } = new URL(input instanceof Request ? input.url : input);
+        if (pathname === "/v1/models") return Response.json(LIST);
+        if (pathname !== "/v1/completions") return new Response("", { status: 404 });
+        asked.push(JSON.parse(await new Response(init?.body).text()).model);
+        const finish = { choices: [{ index: 0, text: "", token_ids: [], finish_reason: "stop" }] };
+        return new Response(`data: ${JSON.stringify(finish)}\n\ndata: [DONE]\n\n`, {
+          headers: { "content-type": "text/event-stream" },
+        });
+      },
+    });
+    return { gateway, asked, start: () => (isUp = true) };
+  }
+
+  test.each([{ engine: "vllm" }, { engine: "auto" }, {}] as const)(
+    "%j: the server's model is served under its own name, as soon as the server answers",
+    async (options) => {
+      const { gateway, asked, start } = open(options);
+      const names = () => gateway.models.all.map(({ id }) => id);
+      expect((await gateway.fetch(post("/v1/chat/completions"))).status).toBe(503);
+      expect(names()).toEqual(["openai/gpt-oss-20b"]);
+      start();
+      expect(await gateway.ready()).toMatchObject([{ state: "ready" }]);
+      expect(names()).toEqual(["openai/gpt-oss-120b"]);
+      const list = await gateway.fetch(new Request("http://localhost/v1/models"));
+      expect(await list.json()).toMatchObject({ data: [{ id: "openai/gpt-oss-120b" }] });
+      // The name of the docs finds the only model.
+      await gateway.fetch(post("/v1/chat/completions", { ...HELLO, model: "openai/gpt-oss-20b" }));
+      expect(asked).toContain("openai/gpt-oss-120b");
+      expect(asked).not.toContain("openai/gpt-oss-20b");
+    },
+  );
+
+  test("the first request waits for it", async () => {
+    const { gateway, start } = open({ engine: "vllm" });
+    start();
+    const list = await gateway.fetch(new Request("http://localhost/v1/models"));
+    expect(await list.json()).toMatchObject({ data: [{ id: "openai/gpt-oss-120b" }] });
+  });
+
+  test("a model that is named is not looked for", async () => {
+    const { gateway, start } = open({ engine: "vllm", model: "openai/gpt-oss-20b" });
+    start();
+    expect(await gateway.ready()).toMatchObject([{ state: "unavailable" }]);
+    expect(gateway.models.all.map(({ id }) => id)).toEqual(["openai/gpt-oss-20b"]);
+  });
 });
 
 test("a base path is cut off; other paths stay", async () => {

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
 import type { Engine } from "../../src/engines/engine.ts";
-import { startGateway } from "../../src/node/server/serve.ts";
+import { serveGateway } from "../../src/node/server/serve.ts";
 import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { ModelOptions } from "../../src/models/models.ts";
@@ -48,7 +48,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const models = served?.map((model) => ({ layout, ...model }));
   if (workers) return workers.startWorkerGateway(options.settings ?? {}, models);
   const logged: Record<string, unknown>[] = [];
-  const gateway = await startGateway(settings, {
+  const gateway = await serveGateway(settings, {
     ...(models !== undefined && { models }),
     log: createLog({
       level: settings.log,

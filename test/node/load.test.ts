@@ -24,10 +24,10 @@ beforeAll(async () => {
   servers = await Promise.all(
     [1, 2, 3].map(() => startFaultyVllm({ text: TEXT, tokenMs: TOKEN_MS })),
   );
-  gateway = await startGateway(PATIENT_MS);
+  gateway = await serveGateway(PATIENT_MS);
 });
 
-function startGateway(timeoutMs: number): Promise<TestGateway> {
+function serveGateway(timeoutMs: number): Promise<TestGateway> {
   return startTestGateway({
     settings: {
       backends: servers.map(({ url }) => ({ engine: "vllm", url })),
@@ -264,7 +264,7 @@ describe(`of ${STREAMS} streams`, () => {
 
 test(`of ${FEW_STREAMS} streams a hanging server loses those it had begun, after their timeout`, async () => {
   const patient = gateway;
-  gateway = await startGateway(IMPATIENT_MS);
+  gateway = await serveGateway(IMPATIENT_MS);
   try {
     const outcomes = await runThrough((server) => {
       server.illness = "hang";

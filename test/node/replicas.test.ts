@@ -63,7 +63,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
       });
       redis = await startRedis();
       ports = [await freePort(), await freePort()];
-      gateways = [await startGateway(0), await startGateway(1)];
+      gateways = [await serveGateway(0), await serveGateway(1)];
       nginx = await startNginx(ports);
     });
     afterAll(async () => {
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
       await engine.close();
     });
 
-    async function startGateway(at: 0 | 1, ...more: string[]): Promise<GatewayProcess> {
+    async function serveGateway(at: 0 | 1, ...more: string[]): Promise<GatewayProcess> {
       const flags = `--port ${ports[at]} --engine vllm --url ${engine.url} --store ${redis.url} --store-timeout-ms 5000`;
       const gateway = await startGatewayProcess([...flags.split(" "), ...more]);
       const { origin } = new URL(gateway.baseURL);
@@ -88,7 +88,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
       engine.release();
       expect(await ended).toBe(0);
       engine.hold();
-      gateways[at] = await startGateway(at, ...flags);
+      gateways[at] = await serveGateway(at, ...flags);
     }
 
     const post: Post = (body) => postTo(`${nginx.origin}/v1`)(body);

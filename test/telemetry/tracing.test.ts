@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import * as z from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createModels } from "../../src/models/models.ts";
-import { startGateway, type Gateway } from "../../src/node/server/serve.ts";
+import { serveGateway, type Gateway } from "../../src/node/server/serve.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
@@ -69,7 +69,7 @@ beforeAll(async () => {
     OTEL_BSP_SCHEDULE_DELAY: "20",
     OTEL_NODE_RESOURCE_DETECTORS: "env",
   });
-  gateway = await startGateway(testSettings({ port: 0, metrics: "open" }), {
+  gateway = await serveGateway(testSettings({ port: 0, metrics: "open" }), {
     models: [
       {
         id: "openai/gpt-oss-20b",

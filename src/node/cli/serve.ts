@@ -10,7 +10,7 @@ import { KeyReader, readKeys } from "../console/keys.ts";
 import { openLogOutput } from "../console/log-output.ts";
 import { countQueued, showTraffic } from "../console/traffic-status.ts";
 import { ListenError } from "../server/listen-error.ts";
-import { type Gateway, startGateway } from "../server/serve.ts";
+import { type Gateway, serveGateway } from "../server/serve.ts";
 import { StoreBusyError } from "../sqlite/store-busy-error.ts";
 import { type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
 import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
@@ -52,7 +52,7 @@ async function start(args: readonly string[], io: CommandIo) {
   process.stderr.on("error", () => {});
   for (const message of warnings) log.warn("warning", { message });
   let tokens = 0;
-  const starting = startGateway(settings, {
+  const starting = serveGateway(settings, {
     log,
     droppedLines: () => output.dropped,
     isTerminal: output.isTTY,

@@ -65,7 +65,7 @@ export interface Gateway {
 }
 
 /** Rejects when the port or the store is not available. An engine that does not answer is reported and probed again. */
-export async function startGateway(
+export async function serveGateway(
   settings: Settings,
   options: ServeOptions = {},
 ): Promise<Gateway> {

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createServeKeys } from "../../../src/node/cli/serve-keys.ts";
-import { startGateway } from "../../../src/node/server/serve.ts";
+import { serveGateway } from "../../../src/node/server/serve.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 
 async function open(given = {}) {
   const settings = testSettings({ port: 0, ...given });
-  const gateway = await startGateway(settings, {
+  const gateway = await serveGateway(settings, {
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
     isTerminal: true,
   });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { startGateway } from "../../../src/node/server/serve.ts";
+import { serveGateway } from "../../../src/node/server/serve.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { startEngineServer } from "../../helpers/engine-server.ts";
@@ -16,7 +16,7 @@ test.each(["vllm", "demo"] as const)(
     if (server) onTestFinished(() => server.close());
     let counted = 0;
     const settings = testSettings({ port: 0, engine, ...(server && { url: server.url }) });
-    const gateway = await startGateway(settings, {
+    const gateway = await serveGateway(settings, {
       log: createLog({ level: "silent", now: Date.now, write: () => {} }),
       onTokens: (tokens) => (counted += tokens),
     });

@@ -10,7 +10,7 @@ import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { toCurl } from "../../../src/node/console/greeting.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
-import { startGateway } from "../../../src/node/server/serve.ts";
+import { serveGateway } from "../../../src/node/server/serve.ts";
 import { createLogWith, type Log, type LogFields } from "../../../src/telemetry/log.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
@@ -324,7 +324,7 @@ describe("a start that fails after everything is open", () => {
     const store = `sqlite:${join(folder, "state.db")}`;
     const settings = testSettings({ port: 0, metricsPort: 0, store });
     const { log, fields } = logThatFailsAt("start");
-    const failure = await failureOf(startGateway(settings, { log }));
+    const failure = await failureOf(serveGateway(settings, { log }));
     expect(failure).toEqual(new Error("the log is full"));
     const { baseUrl, metrics } = z
       .object({ baseUrl: z.string(), metrics: z.string() })

@@ -1,0 +1,47 @@
+/** Settings as the options of a function: each under its own name. */
+import type * as z from "zod";
+import { describedSettings } from "./describe.ts";
+import { SettingsError } from "./resolve.ts";
+import type { SettingInput } from "./setting-input.ts";
+import type { SettingName, settingsSchema } from "./settings.ts";
+import { suggest } from "./suggest.ts";
+
+export type SettingOptions = Partial<z.input<typeof settingsSchema>>;
+
+export interface OptionRules {
+  /** The function, for messages. */
+  readonly caller: string;
+  /** Options that are no settings. */
+  readonly own: readonly string[];
+  /** Settings that are no options. */
+  readonly leftOut?: ReadonlySet<SettingName>;
+  /** Values of settings whose options hold something else. */
+  readonly values: Readonly<Partial<Record<SettingName, unknown>>>;
+}
+
+/**
+ * Settings that were resolved before may be given again: beside `backends`, a single setting of the default value is one that
+ * nobody has given.
+ *
+ * @throws SettingsError that names each unknown option, and the one that may be meant
+ */
+export function toOptionInputs(
+  options: object,
+  { caller, own, leftOut = new Set(), values }: OptionRules,
+): SettingInput[] {
+  const described = describedSettings().filter(({ name }) => !leftOut.has(name));
+  const known: readonly string[] = [...own, ...described.map(({ name }) => name)];
+  const problems = Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${caller}: there is no option ${name}.${suggest(name, known)}`);
+  if (problems.length > 0) throw new SettingsError(problems);
+  const given = new Map<string, unknown>([...Object.entries(options), ...Object.entries(values)]);
+  const backends = given.get("backends");
+  const hasBackends = Array.isArray(backends) && backends.length > 0;
+  return described.flatMap(({ name, defaultValue }) => {
+    const value = given.get(name);
+    const isDefault = JSON.stringify(value) === JSON.stringify(defaultValue);
+    if (value === undefined || (hasBackends && isDefault)) return [];
+    return { name, value, source: `${caller}: ${name}` };
+  });
+}
