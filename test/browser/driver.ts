@@ -1,5 +1,5 @@
 /**
- * A real browser for the tests of the inspector's page: the Chromium of the system, driven by playwright-core. Both may be
+ * A real browser for the tests of the pages: the Chromium of the system, driven by playwright-core. Both may be
  * missing; the tests are then skipped by name.
  */
 import { existsSync, mkdtempSync } from "node:fs";
@@ -14,7 +14,8 @@ export interface Page {
   url(): string;
   getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
-  getByLabel(text: string | RegExp): Locator;
+  getByLabel(text: string | RegExp, options?: { exact?: boolean }): Locator;
+  getByPlaceholder(text: string): Locator;
   locator(selector: string): Locator;
   keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   evaluate<T>(expression: string): Promise<T>;
@@ -31,6 +32,9 @@ export interface Page {
 }
 
 export interface Locator {
+  getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
+  locator(selector: string): Locator;
+  last(): Locator;
   click(): Promise<void>;
   fill(text: string): Promise<void>;
   selectOption(value: string | { index: number }): Promise<unknown>;
@@ -43,6 +47,9 @@ export interface Locator {
   getAttribute(name: string): Promise<string | null>;
   waitFor(options?: { state?: "visible" | "hidden" | "attached" }): Promise<void>;
   scrollIntoViewIfNeeded(): Promise<void>;
+  inputValue(): Promise<string>;
+  press(key: string): Promise<void>;
+  setInputFiles(file: { name: string; mimeType: string; buffer: Buffer }): Promise<void>;
 }
 
 export interface Browser {

@@ -45,7 +45,9 @@ export function toMessagesBody(composed: Composed): Body {
     messages: messages.flatMap((message) => toMessages(message)),
     tools: tools.length + hosted.length > 0 ? [...functions, ...hosted] : undefined,
     tool_choice: toChoice(options),
-    thinking: budget === undefined ? undefined : { type: "enabled", budget_tokens: budget },
+    // Without it the API shows no reasoning.
+    thinking:
+      budget === undefined ? { type: "adaptive" } : { type: "enabled", budget_tokens: budget },
     output_config: Object.keys(config).length > 0 ? config : undefined,
     temperature: options.temperature,
     top_p: options.topP,

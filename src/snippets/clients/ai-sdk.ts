@@ -57,7 +57,8 @@ const PROVIDERS: Readonly<Record<ApiName, Provider>> = {
     settings: (origin) => ({ baseURL: `${origin}/v1` }),
     options: ({ effort, budget, parallelCalls, format }) => ({
       effort: budget === undefined ? effort : undefined,
-      thinking: budget === undefined ? undefined : { type: "enabled", budgetTokens: budget },
+      thinking:
+        budget === undefined ? { type: "adaptive" } : { type: "enabled", budgetTokens: budget },
       disableParallelToolUse: parallelCalls === undefined ? undefined : !parallelCalls,
       structuredOutputMode: format === undefined ? undefined : "outputFormat",
     }),

@@ -1,0 +1,204 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { sha256Hex } from "../../src/api/auth.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { type Browser, launchBrowser, MISSING } from "./driver.ts";
+import { answered, openHome, REASONED, send } from "./home-page.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (MISSING === undefined) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+});
+
+describe.skipIf(MISSING !== undefined)(
+  `what the chat takes in (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
+  () => {
+    test("a 401 opens the field for a key, which stays in this tab", async () => {
+      const key = "the-key-of-the-browser-test";
+      const settings = { keys: [`alice:${await sha256Hex(key)}`] };
+      const { page, gateway } = await openHome(browser, scriptedEngine([REASONED]), { settings });
+      await page.getByRole("dialog").getByText("This gateway needs a key").waitFor();
+      await page.getByLabel("Key", { exact: true }).fill("wrong");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.getByLabel("Key", { exact: true }).fill(key);
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done strong").waitFor();
+      expect(await page.evaluate("localStorage.length")).toBe(0);
+      expect(page.url()).toBe(`${gateway.origin}/`);
+      const code = () => page.locator(".pane .code pre").innerText();
+      expect(await code()).toContain("$HARMONY_GATEWAY_KEY");
+      expect(await code()).not.toContain(key);
+      await page.getByText("with my key").click();
+      await expect.poll(code).toContain(key);
+    });
+
+    test("hostile Markdown is inert, and shown", async () => {
+      const hostile = readFileSync(new URL("hostile.md", import.meta.url), "utf8");
+      // Ordinary tokens: what is spelled like a control token here is none.
+      const written = [
+        ...spelledIds("<|channel|>final<|message|>"),
+        ...o200kHarmony().encode(hostile),
+        ...spelledIds("<|return|>"),
+      ];
+      const engine = scriptedEngine([written]);
+      const { page, gateway, problems, requested, dialogs } = await openHome(browser, engine);
+      await send(page, hostile);
+      await page.locator(".answer.done").waitFor();
+      await answered(page, "The end.");
+      const answer = page.locator(".answer");
+      for (const selector of [
+        "script",
+        "img",
+        "iframe",
+        "style",
+        "form",
+        "object",
+        "svg:not(.icon)",
+        "video",
+      ]) {
+        expect([selector, await answer.locator(selector).count()]).toEqual([selector, 0]);
+      }
+      const links = await page.evaluate<readonly string[]>(
+        "[...document.querySelectorAll('.answer .text a')].map(({ href, rel }) => rel + ' ' + href)",
+      );
+      expect(links).toEqual([
+        "noopener noreferrer https://example.com/ok",
+        "noopener noreferrer mailto:a@example.com",
+        "noopener noreferrer https://evil.example/%22onclick=%22alert(1)",
+      ]);
+      const text = await answer.innerText();
+      for (const part of ["<script>", "javascript:", "https://evil.example/beacon", "<|start|>"]) {
+        expect(text).toContain(part);
+      }
+      expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
+      expect(requested.every((url) => url.startsWith(gateway.origin))).toBe(true);
+      expect([dialogs(), problems]).toEqual([0, []]);
+    });
+
+    test.each([
+      ["no JSON", "{", "it is not JSON"],
+      ["broken percent signs", "%E0%A4%A", "it is not JSON"],
+      ["no request", "[1]", "it is not a request"],
+      ["no messages", '{"model":"m"}', "it has neither messages nor an input"],
+      [
+        "empty messages",
+        '{"messages":[{"role":"system","content":{}},5,null]}',
+        "it has no messages",
+      ],
+    ])("a link with %s opens nothing, and says so", async (_, given, reason) => {
+      const { page, problems } = await openHome(browser, scriptedEngine([]), {
+        hash: `#request=${given}`,
+      });
+      await page.getByText(`The request in the address was not opened: ${reason}.`).waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("a link with a request fills the page and sends nothing", async () => {
+      const body = {
+        model: "<img src=x onerror=alert(1)>",
+        messages: [
+          { role: "system", content: "S" },
+          { role: "user", content: "<script>alert(1)</script>" },
+        ],
+        tools: [{ type: "function", function: { name: "f" } }],
+        temperature: 0.5,
+      };
+      const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
+      const { page, requested, dialogs, gateway } = await openHome(browser, scriptedEngine([]), {
+        hash,
+      });
+      await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
+      expect(await page.locator("#message").inputValue()).toBe("<script>alert(1)</script>");
+      expect(page.url()).toBe(`${gateway.origin}/`);
+      await page.getByRole("button", { name: "More" }).click();
+      expect(await page.getByLabel("Temperature").inputValue()).toBe("0.5");
+      expect(requested.some((url) => url.includes("/chat/completions"))).toBe(false);
+      expect(dialogs()).toBe(0);
+    });
+
+    test("files: text becomes a block, an image is refused with a sentence", async () => {
+      const { page } = await openHome(browser, scriptedEngine([]));
+      const input = page.locator(".attach input");
+      const image = { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("PNG") };
+      await input.setInputFiles(image);
+      await page.getByText("gpt-oss reads text only. `photo.png` was not attached.").waitFor();
+      const buffer = Buffer.from("print('```')\n");
+      await input.setInputFiles({ name: "a.py", mimeType: "text/x-python", buffer });
+      await page.getByText(/`a.py`: about \d+ tokens/).waitFor();
+      expect(await page.locator("#message").inputValue()).toBe("a.py\n````py\nprint('```')\n````");
+      await input.setInputFiles({
+        ...image,
+        name: "b.bin",
+        mimeType: "",
+        buffer: Buffer.from([255, 254, 0]),
+      });
+      await page.getByText("`b.bin` is no text in UTF-8 and was not attached.").waitFor();
+    });
+
+    test("what is exported can be imported; a file that is no conversation is refused", async () => {
+      const folder = await mkdtemp(join(tmpdir(), "home-export-"));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const { page, problems } = await openHome(browser, scriptedEngine([REASONED]));
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done").waitFor();
+      for (const [name, file] of [
+        ["Export as Markdown", "c.md"],
+        ["Export as a request (JSON)", "c.json"],
+      ] as const) {
+        await page.locator(".menu summary").click();
+        const download = page.waitForEvent("download");
+        await page.getByRole("button", { name }).click();
+        await (await download).saveAs(join(folder, file));
+        await page.locator(".menu summary").click();
+        await page.getByRole("button", { name: "New chat" }).click();
+        await page.getByText("What should gpt-oss do?").waitFor();
+        const buffer = readFileSync(join(folder, file));
+        await page
+          .locator(".file-button input")
+          .setInputFiles({ name: file, mimeType: "", buffer });
+        await page.locator(".answer strong").waitFor();
+        expect(await page.locator(".reasoning").count()).toBe(1);
+      }
+      for (const [name, text, reason] of [
+        ["x.json", "{", "it is not JSON"],
+        ["x.md", "# Notes", "it has no part that begins with “## You”"],
+      ] as const) {
+        const buffer = Buffer.from(text);
+        await page.locator(".file-button input").setInputFiles({ name, mimeType: "", buffer });
+        await page.getByText(`\`${name}\` was not imported: ${reason}.`).waitFor();
+      }
+      expect(problems).toEqual([]);
+    });
+
+    test.each([
+      [
+        "forbidden",
+        "Object.defineProperty(globalThis, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError') } })",
+        "does not let the page store anything",
+      ],
+      [
+        "full",
+        "IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError') }",
+        "The browser's storage is full",
+      ],
+    ])("storage that is %s is named, and the chat goes on", async (_, before, sentence) => {
+      const { page, problems } = await openHome(browser, scriptedEngine([REASONED]), { before });
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done strong").waitFor();
+      await page.getByText(sentence).waitFor();
+      expect(problems).toEqual([]);
+    });
+  },
+);

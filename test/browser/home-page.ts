@@ -1,0 +1,34 @@
+/** What the tests of the chat share: a gateway whose model follows a script, and its page. */
+import { onTestFinished } from "vitest";
+import type { Engine } from "../../src/engines/engine.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import type { Browser, Page } from "./driver.ts";
+import { openPage, type OpenOptions } from "./open.ts";
+
+export async function openHome(
+  browser: Browser,
+  engine: Engine,
+  { settings = {}, hash = "", ...options }: OpenOptions & { settings?: object; hash?: string } = {},
+) {
+  const gateway = await startTestGateway({ engine, settings });
+  onTestFinished(() => gateway.close());
+  const opened = await openPage(browser, `${gateway.origin}/${hash}`, options);
+  return { gateway, ...opened };
+}
+
+export const toFinal = (text: string) => `<|channel|>final<|message|>${text}<|return|>`;
+export const THOUGHT = "<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant";
+export const REASONED = `${THOUGHT}${toFinal("It is **42**.")}`;
+export const CALL =
+  "<|channel|>analysis<|message|>The tool knows.<|end|><|start|>assistant" +
+  '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Paris"}<|call|>';
+export const PERSON = toFinal('{"name":"Ada","age":36,"city":"London"}');
+
+export const send = async (page: Page, text: string) => {
+  await page.locator("#message").fill(text);
+  await page.keyboard.press("Enter");
+};
+/** Waits for an answer with this text, as the log shows it. */
+export const answered = (page: Page, text: string) =>
+  page.locator(`.answer .text:has-text("${text}")`).last().waitFor();
+export const lastAnswer = (page: Page) => page.locator(".answer").last();

@@ -1,0 +1,65 @@
+/** Opens pages for tests, and collects what must not happen in them. */
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished } from "vitest";
+import { AXE, type Browser, type Page, PATIENCE_MS } from "./driver.ts";
+
+export interface Opened {
+  readonly page: Page;
+  /** Errors of scripts, and what the content security policy or Trusted Types have refused. */
+  readonly problems: readonly string[];
+  /** The addresses of all requests. */
+  readonly requested: readonly string[];
+  /** Dialogs that were opened. */
+  readonly dialogs: () => number;
+}
+
+export interface OpenOptions {
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** Runs before the page's own scripts. */
+  readonly before?: string;
+}
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { viewport = { width: 1440, height: 900 }, before }: OpenOptions = {},
+): Promise<Opened> {
+  const page = await browser.newPage({ viewport, reducedMotion: "reduce" });
+  onTestFinished(() => page.close());
+  page.setDefaultTimeout(PATIENCE_MS);
+  const problems: string[] = [];
+  const requested: string[] = [];
+  let dialogs = 0;
+  page.on("console", (message) => {
+    // A refused request is in the page, in the gateway's words.
+    const isStatus = message.text().startsWith("Failed to load resource: the server responded");
+    if (message.type() === "error" && !isStatus) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => requested.push(request.url()));
+  page.on("dialog", (dialog) => {
+    dialogs += 1;
+    void dialog.dismiss();
+  });
+  if (before !== undefined) await page.addInitScript(before);
+  await page.goto(url);
+  return { page, problems, requested, dialogs: () => dialogs };
+}
+
+/** Runs axe in the page, in both colour schemes. A violation is named with the elements. */
+export async function checkAxe(page: Page, where: string): Promise<void> {
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) {
+    await page.evaluate(readFileSync(AXE, "utf8"));
+  }
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    // Dark colours concern only these rules.
+    const rules =
+      colorScheme === "light" ? "" : `runOnly: ["color-contrast", "link-in-text-block"],`;
+    const violations = await page.evaluate<readonly string[]>(
+      `axe.run({ ${rules} resultTypes: ["violations"] }).then(({ violations }) =>
+        violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 200) + " " + (node.any[0]?.message ?? ""))))`,
+    );
+    expect({ where, colorScheme, violations }).toEqual({ where, colorScheme, violations: [] });
+  }
+}
