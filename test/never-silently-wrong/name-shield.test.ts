@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../proof/fuzz/turns/apis.ts";
 import { sha256Hex } from "../../src/api/auth.ts";
+import { CLAUDE_CODE } from "../api/trained/agents.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -221,6 +222,28 @@ describe("shown under another name", () => {
     expect(prompt).toContain("type run_shell = (");
     expect(prompt).not.toMatch(/type shell\b/);
   });
+});
+
+test("a tool that is shown in trained form needs no shield, and the others keep theirs", async () => {
+  const bash = CLAUDE_CODE.filter(({ name }) => name === "Bash");
+  const tools = [...bash, { name: "python", parameters: { type: "object" } }].map((each) => ({
+    type: "function",
+    function: each,
+  }));
+  const settings = { ...ON, trainedTools: "direct" };
+  const { prompt, text } = await ask(chat, {
+    fields: { tools },
+    settings,
+    scripts: [
+      '<|channel|>analysis to=container.exec code<|message|>{"command":["bash","-lc","ls"]}<|call|>',
+    ],
+  });
+  expect(prompt).toContain("namespace container {");
+  expect(prompt).toContain("type run_python = ");
+  expect(prompt).not.toMatch(/run_bash|type (?:Bash|python)\b/);
+  expect(readReply(chat, text, false)?.calls).toMatchObject([
+    { name: "Bash", args: '{"command":"ls"}' },
+  ]);
 });
 
 describe("off, or with nothing to shield", () => {
