@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
+import { runExample } from "../helpers/run-example.ts";
 
 const engine = recordingEngine(createDemoEngine());
 let gateway: TestGateway;
@@ -18,13 +16,9 @@ beforeEach(() => {
 });
 
 /** Runs an example as a user does, and returns its output. */
-async function runExample(name: string): Promise<string> {
-  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
+function run(name: string): Promise<string> {
   const baseURL = name.endsWith("-openrouter") ? `${gateway.origin}/api/v1` : gateway.baseURL;
-  const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    env: { ...process.env, BASE_URL: baseURL, OPENAI_API_KEY: "none" },
-  });
-  return stdout;
+  return runExample(name, { BASE_URL: baseURL, OPENAI_API_KEY: "none" });
 }
 
 const ANALYSIS = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
@@ -45,7 +39,7 @@ describe("each client completes a streamed chat and a three-step tool loop", () 
     { name: "messages-ai-sdk", showsReasoning: true },
     { name: "messages-langchain", showsReasoning: false },
   ])("$name", async ({ name, showsReasoning }) => {
-    const printed = await runExample(name);
+    const printed = await run(name);
     expect(printed.match(/^\w+\(\{.*\}\)$/gm)).toEqual([
       'get_weather({"city":"Oslo"})',
       'search_flights({"city":"Oslo"})',

@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
+import { runExample } from "../helpers/run-example.ts";
 import { analysisIn } from "../helpers/tool-loop.ts";
 
 const engine = recordingEngine(createDemoEngine());
@@ -18,15 +16,6 @@ beforeEach(() => {
   engine.prompts.length = 0;
 });
 
-/** Runs an example as a user does, and returns its output. */
-async function runExample(name: string): Promise<string> {
-  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    env: { ...process.env, BASE_URL: gateway.baseURL },
-  });
-  return stdout;
-}
-
 describe("each example completes its three-step tool loop", () => {
   test.each([
     { name: "responses-openai", showsReasoning: true },
@@ -34,7 +23,7 @@ describe("each example completes its three-step tool loop", () => {
     { name: "responses-ai-sdk", showsReasoning: true },
     { name: "responses-agents", showsReasoning: true },
   ])("$name", async ({ name, showsReasoning }) => {
-    const printed = await runExample(name);
+    const printed = await runExample(name, { BASE_URL: gateway.baseURL });
     expect(printed.match(/^\w+\(\{.*\}\)$/gm)).toEqual([
       'get_weather({"city":"Oslo"})',
       'search_flights({"city":"Oslo"})',
@@ -49,7 +38,7 @@ describe("each example completes its three-step tool loop", () => {
 });
 
 test("the background example reconnects for the rest", async () => {
-  const printed = await runExample("responses-background");
+  const printed = await runExample("responses-background", { BASE_URL: gateway.baseURL });
   expect(printed).toMatch(/^resp_\w+ is left after event 2\.\n/);
   expect(printed).toContain("demo engine");
   expect(printed).toMatch(/\ncompleted\n$/);

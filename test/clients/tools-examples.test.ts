@@ -1,11 +1,9 @@
 /** The examples of web search, and the AI SDK's other providers, against the demo engine and the sample documents. */
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { generateText, streamText } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
+import { runExample } from "../helpers/run-example.ts";
 
 let gateway: TestGateway;
 
@@ -13,15 +11,6 @@ beforeAll(async () => {
   gateway = await startTestGateway({ settings: { builtinTools: ["browser"] } });
 });
 afterAll(() => gateway.close());
-
-/** Runs an example as a user does, and gives what it printed. */
-async function runExample(name: string): Promise<string> {
-  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    env: { ...process.env, BASE_URL: gateway.baseURL },
-  });
-  return stdout;
-}
 
 describe("each example shows the search, the opened page and the answer that cites it", () => {
   test.each([
@@ -33,7 +22,7 @@ describe("each example shows the search, the opened page and the answer that cit
       source: /^ {2}The browser tool: https:\/\/files\.example\/.+ \(.+\)$/m,
     },
   ])("$name", async ({ name, source }) => {
-    const printed = await runExample(name);
+    const printed = await runExample(name, { BASE_URL: gateway.baseURL });
     expect(printed.match(/^→/gm)).toHaveLength(2);
     expect(printed).toMatch(source);
   });

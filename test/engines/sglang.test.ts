@@ -5,6 +5,7 @@ import { createSglangEngine, SGLANG_CAPABILITIES } from "../../src/engines/sglan
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
+  ANSWER_WITH_LOGPROBS,
   bodyOf,
   complete,
   cuts,
@@ -204,51 +205,9 @@ describe("the stream", () => {
   test.each(["logprobs.sse", "logprobs-incremental.sse"])(
     "gives the log probability of each id once: %s",
     async (fixture) => {
-      expect(await replay(fixture, requestOf({ topLogprobs: 2 }))).toMatchObject({
-        ids: [200005, 17196, 200008, 12194, 200002],
-        logprobs: [
-          {
-            id: 200005,
-            logprob: -0.25,
-            top: [
-              { id: 200005, logprob: -0.25 },
-              { id: 200003, logprob: -3.5 },
-            ],
-          },
-          {
-            id: 17196,
-            logprob: -1.5,
-            top: [
-              { id: 35644, logprob: -0.5 },
-              { id: 17196, logprob: -1.5 },
-            ],
-          },
-          {
-            id: 200008,
-            logprob: 0,
-            top: [
-              { id: 200008, logprob: 0 },
-              { id: 200003, logprob: -9999 },
-            ],
-          },
-          {
-            id: 12194,
-            logprob: -0.125,
-            top: [
-              { id: 12194, logprob: -0.125 },
-              { id: 13225, logprob: -2.25 },
-            ],
-          },
-          {
-            id: 200002,
-            logprob: -0.0625,
-            top: [
-              { id: 200002, logprob: -0.0625 },
-              { id: 0, logprob: -4 },
-            ],
-          },
-        ],
-      });
+      expect(await replay(fixture, requestOf({ topLogprobs: 2 }))).toMatchObject(
+        ANSWER_WITH_LOGPROBS,
+      );
     },
   );
 

@@ -236,3 +236,50 @@ function isUnusual(bytes: Uint8Array, at: number): boolean {
 export function bodyOf(request: TransportRequest | undefined): unknown {
   return JSON.parse(requestText(request?.body ?? "null"));
 }
+
+/** What the fixtures `logprobs` of several engines say, with two alternatives for each token. */
+export const ANSWER_WITH_LOGPROBS = {
+  ids: [200005, 17196, 200008, 12194, 200002],
+  logprobs: [
+    {
+      id: 200005,
+      logprob: -0.25,
+      top: [
+        { id: 200005, logprob: -0.25 },
+        { id: 200003, logprob: -3.5 },
+      ],
+    },
+    {
+      id: 17196,
+      logprob: -1.5,
+      top: [
+        { id: 35644, logprob: -0.5 },
+        { id: 17196, logprob: -1.5 },
+      ],
+    },
+    {
+      id: 200008,
+      logprob: 0,
+      top: [
+        { id: 200008, logprob: 0 },
+        { id: 200003, logprob: -9999 },
+      ],
+    },
+    {
+      id: 12194,
+      logprob: -0.125,
+      top: [
+        { id: 12194, logprob: -0.125 },
+        { id: 13225, logprob: -2.25 },
+      ],
+    },
+    {
+      id: 200002,
+      logprob: -0.0625,
+      top: [
+        { id: 200002, logprob: -0.0625 },
+        { id: 0, logprob: -4 },
+      ],
+    },
+  ],
+};

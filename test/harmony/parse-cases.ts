@@ -189,3 +189,20 @@ function sliceOf<T extends string | readonly unknown[]>(whole: T, from: number, 
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- slices are of their whole's type; the compiler sees the union
   return whole.slice(from, to) as T;
 }
+
+/** The part that a message of the assistant is read as. */
+export function partOf({
+  recipient,
+  channel,
+  content,
+}: {
+  readonly recipient?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly content: unknown;
+}) {
+  if (recipient !== undefined) {
+    return { type: "tool_call", name: recipient.replace("functions.", ""), arguments: content };
+  }
+  const types: Record<string, string> = { analysis: "reasoning", commentary: "commentary" };
+  return { type: types[channel ?? ""] ?? "content", text: content };
+}

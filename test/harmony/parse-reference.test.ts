@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { START } from "../../src/harmony/tokens.ts";
 import { isSpecial, o200kHarmony } from "../../src/tokenizer/index.ts";
-import { readIds } from "./parse-cases.ts";
+import { partOf, readIds } from "./parse-cases.ts";
 
 const messageSchema = z.object({
   role: z.string(),
@@ -18,7 +18,6 @@ const lineSchema = z.object({
   strict: z.object({ messages: z.array(messageSchema), error: z.string().nullable() }),
 });
 type Line = z.infer<typeof lineSchema>;
-type Message = z.infer<typeof messageSchema>;
 
 const path = new URL("../fixtures/harmony-cases/harmony-parse.jsonl", import.meta.url);
 const lines = readFileSync(path, "utf8")
@@ -54,13 +53,5 @@ test.each(wellFormed)("$id reads as openai/harmony 0.0.8 reads it", (line) => {
   const ids = line.role === null ? line.token_ids.slice(prefix.length) : line.token_ids;
   const { messages } = line.strict;
   const toolNames = messages.flatMap(({ recipient }) => recipient?.replace("functions.", "") ?? []);
-  expect(readIds(ids, "stop", { toolNames }).parts).toEqual(messages.map(toPart));
+  expect(readIds(ids, "stop", { toolNames }).parts).toEqual(messages.map(partOf));
 });
-
-function toPart({ recipient, channel, content }: Message) {
-  if (recipient !== undefined) {
-    return { type: "tool_call", name: recipient.replace("functions.", ""), arguments: content };
-  }
-  const types: Record<string, string> = { analysis: "reasoning", commentary: "commentary" };
-  return { type: types[channel ?? ""] ?? "content", text: content };
-}

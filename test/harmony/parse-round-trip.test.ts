@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Message } from "../../src/harmony/conversation.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import type { Layout } from "../../src/harmony/message-layout.ts";
-import { readIds } from "./parse-cases.ts";
+import { partOf, readIds } from "./parse-cases.ts";
 
 /** Anything a model may say, typed markers included: as ids they are ordinary text. */
 const said = fc
@@ -51,17 +51,9 @@ test.each<Layout>(["reference", "guide", "channel-first"])(
         const ids = renderer.renderConversation({ messages: list }).ids.slice(opening);
         const toolNames = ["f", "get_weather", "search", "search_docs", "loadjson"];
         const { parts, recoveries } = readIds(ids, "stop", { toolNames });
-        expect({ parts, recoveries }).toEqual({ parts: list.map(toPart), recoveries: [] });
+        expect({ parts, recoveries }).toEqual({ parts: list.map(partOf), recoveries: [] });
       }),
       { numRuns: 200 },
     );
   },
 );
-
-function toPart({ recipient, channel, content }: Message) {
-  if (recipient !== undefined) {
-    return { type: "tool_call", name: recipient.replace("functions.", ""), arguments: content };
-  }
-  const types: Record<string, string> = { analysis: "reasoning", commentary: "commentary" };
-  return { type: types[channel ?? ""] ?? "content", text: content };
-}

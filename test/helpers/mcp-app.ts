@@ -38,3 +38,11 @@ export function createMcpApp({
   const app = createBrowsingApp({ engine, toolbox, settings, ...(store && { store }) });
   return { ...app, logged };
 }
+
+/** The message that a request fails with. */
+export function failureOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => "no failure",
+    (error: unknown) => (error instanceof Error ? error.message : "no error"),
+  );
+}

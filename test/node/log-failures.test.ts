@@ -1,18 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../helpers/eventually.ts";
+import { freePort } from "../helpers/listen.ts";
 import { gatewayCommand } from "../helpers/gateway-command.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** A gateway with this standard output, and its origin, when it answers. */
 async function start(stdout: "pipe" | number): Promise<{ child: ChildProcess; origin: string }> {

@@ -1,21 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../helpers/eventually.ts";
+import { freePort } from "../helpers/listen.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** A folder with what stands for an old Node: the start script under another version, and an npx that has fetched this Node. */
 function createOldNode() {

@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createSafeFetch } from "../../../src/node/safe-fetch.ts";
 import { checkUrl } from "../../../src/tools/browser/url-policy.ts";
-import { createMcpApp, type McpApp } from "../../helpers/mcp-app.ts";
+import { createMcpApp, type McpApp, failureOf } from "../../helpers/mcp-app.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -25,11 +25,6 @@ const tool = (fields: Partial<Mcp>): Mcp => ({
 });
 const ask = (app: McpApp, fields: Partial<Mcp>, rest: object = {}) =>
   app.client.responses.create({ model: MODEL, input: "?", tools: [tool(fields)], ...rest });
-const failureOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "no failure",
-    (error: unknown) => (error instanceof Error ? error.message : "no error"),
-  );
 const app = (engine: ScriptedEngine, settings: object = {}, store?: Store) =>
   createMcpApp({
     engine,

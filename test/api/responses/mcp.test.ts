@@ -2,7 +2,7 @@
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import { createMcpApp } from "../../helpers/mcp-app.ts";
+import { createMcpApp, failureOf } from "../../helpers/mcp-app.ts";
 import { LOOKUP, startMcpServer } from "../../helpers/mcp-server.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -33,11 +33,6 @@ const toInput = ({ output }: OpenAI.Responses.Response) =>
       item.type === "message";
     return isSent ? item : [];
   });
-const failureOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "no failure",
-    (error: unknown) => (error instanceof Error ? error.message : "no error"),
-  );
 
 describe("a server of the operator's, by its label", () => {
   test("is listed once, called, and its answer read", async () => {
