@@ -27,6 +27,7 @@ import { createPause } from "./streams/slices.ts";
 import { sleep } from "./streams/timers.ts";
 import { createRegistry } from "./telemetry/metrics.ts";
 import { createLog, createLogWith, type Log, type LogEntry } from "./telemetry/log.ts";
+import { reportStatus } from "./telemetry/report-status.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createCacheSalts } from "./turn/prompt/cache-salt.ts";
 
@@ -162,7 +163,7 @@ class FoundGateway {
     this.#isComplete =
       finder === undefined || toBackends(settings).every((each) => !each.findsModel);
     this.#current = assemble(settings, deps);
-    this.#probe = createProbing(this.#current.models, settings.connectTimeoutMs);
+    this.#probe = this.#probing();
   }
 
   get app() {
@@ -197,7 +198,15 @@ class FoundGateway {
     if (backends === this.#backends) return;
     this.#backends = backends;
     this.#current = assemble(found.settings, this.#deps);
-    this.#probe = createProbing(this.#current.models, this.#settings.connectTimeoutMs);
+    this.#probe = this.#probing();
+  }
+
+  #probing(): () => Promise<void> {
+    const { log } = this.#deps;
+    return createProbing(this.#current.models, {
+      timeoutMs: this.#settings.connectTimeoutMs,
+      onStatus: (model, status) => reportStatus(model, status, log),
+    });
   }
 }
 

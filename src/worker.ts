@@ -17,6 +17,7 @@ import { fromText } from "./config/from-text.ts";
 import type { SettingInput } from "./config/setting-input.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./telemetry/log.ts";
+import { reportStatus } from "./telemetry/report-status.ts";
 import { openBinding } from "./store/open-binding.ts";
 import { requestByFetch } from "./tools/browser/fetch-page.ts";
 import { openBrowser } from "./tools/browser/open-browser.ts";
@@ -84,7 +85,10 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     webSockets: { upgrade: upgradeWebSocket },
     log,
   });
-  const probe = createProbing(models, settings.connectTimeoutMs);
+  const probe = createProbing(models, {
+    timeoutMs: settings.connectTimeoutMs,
+    onStatus: (model, status) => reportStatus(model, status, log),
+  });
   return (request, context) => {
     context.waitUntil(probe());
     const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);

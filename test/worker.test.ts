@@ -230,6 +230,74 @@ describe("what only Node can do", () => {
   });
 });
 
+describe("what fails is a reason in the log and a clean status for the client:", () => {
+  const model = "openai/gpt-oss-20b";
+  const Failure = z.object({ error: z.object({ message: z.string() }) });
+
+  function fieldsOf(event: string): Record<string, unknown>[] {
+    return lines.mock.calls
+      .map(([line]) => LogLine.parse(JSON.parse(String(line))))
+      .filter((line) => line.event === event);
+  }
+
+  test("a database that is full", async () => {
+    const worker = await startIsolate();
+    const env = { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedD1({ maxRows: 0 }) };
+    const ask = (body: object) =>
+      worker.fetch(post("/v1/responses", { model, input: "Hi.", ...body }), env, context);
+    const response = await ask({});
+    expect(response.status).toBe(503);
+    expect(Failure.parse(await response.json()).error.message).not.toMatch(/D1|SQL/);
+    expect(fieldsOf("store failing")).toMatchObject([
+      { operation: "set", failure: "refused", message: "D1 answered: Exceeded maximum DB size." },
+    ]);
+    // What needs no store is answered.
+    expect((await ask({ store: false })).status).toBe(200);
+  });
+
+  test("a namespace that does not answer", async () => {
+    const worker = await startIsolate();
+    const down = () => Promise.reject(new Error("KV PUT failed: 500 Internal Server Error"));
+    const STORE = { get: down, put: down, delete: down };
+    const env = { HARMONY_GATEWAY_STORE: "kv:STORE", STORE };
+    const request = post("/v1/responses", { model, input: "Hi." });
+    expect((await worker.fetch(request, env, context)).status).toBe(503);
+    expect(fieldsOf("store failing")).toMatchObject([
+      { failure: "error", message: "KV PUT failed: 500 Internal Server Error" },
+    ]);
+    expect((await worker.fetch(chat({}), env, context)).status).toBe(200);
+  });
+
+  test("an engine that is down at the first request", async () => {
+    const worker = await startIsolate();
+    const env = {
+      HARMONY_GATEWAY_ENGINE: "vllm",
+      HARMONY_GATEWAY_URL: "http://127.0.0.1:9",
+      HARMONY_GATEWAY_MODEL: model,
+      HARMONY_GATEWAY_OPEN: "true",
+    };
+    const beside: Promise<unknown>[] = [];
+    const waitUntil = (work: Promise<unknown>) => beside.push(work);
+    const response = await worker.fetch(chat({}), env, { waitUntil });
+    await Promise.all(beside);
+    expect(response.status).toBe(503);
+    expect(Failure.parse(await response.json()).error.message).not.toContain("127.0.0.1");
+    expect(fieldsOf("engine unavailable")).toMatchObject([
+      { level: "warn", reason: expect.stringContaining("Cannot reach http://127.0.0.1:9") },
+    ]);
+  });
+
+  test("a request that is too large", async () => {
+    const worker = await startIsolate();
+    const env = { HARMONY_GATEWAY_MAX_BODY_BYTES: "1000" };
+    const messages = [{ role: "user", content: "x".repeat(1000) }];
+    const response = await worker.fetch(chat({ messages }), env, context);
+    expect(response.status).toBe(413);
+    expect(Failure.parse(await response.json()).error.message).toContain("1000");
+    expect(fieldsOf("request")).toMatchObject([{ status: 413 }]);
+  });
+});
+
 function chat(body: object): Request {
   return post("/v1/chat/completions", { messages: [{ role: "user", content: "Hi." }], ...body });
 }

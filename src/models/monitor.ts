@@ -1,6 +1,7 @@
 /** Probes each engine until it is ready, then runs its health checks. */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
+import { toReport } from "./probing.ts";
 import { withDeadline } from "../streams/follow-signal.ts";
 import { sleep } from "../streams/timers.ts";
 
@@ -37,7 +38,7 @@ async function probeModel(model: Model, options: MonitorOptions): Promise<void> 
   while (!signal.aborted) {
     const status = await withDeadline(signal, timeoutMs, (limited) => model.probe(limited));
     if (signal.aborted) return;
-    const report = status.state === "unavailable" ? status.reason : status.state;
+    const report = toReport(status);
     if (report !== reported) options.onStatus(model, status);
     reported = report;
     if (status.state === "ready") return;

@@ -1,11 +1,30 @@
 /** Probes engines beside requests, where nothing runs between them: on Workers, and inside other programs. */
-import type { Models } from "./models.ts";
+import type { Model, Models, ModelStatus } from "./models.ts";
 
 const PROBE_AGAIN_MS = 30_000;
 
+export interface ProbingOptions {
+  /** Timeout of a probe. */
+  readonly timeoutMs: number;
+  /** Called after the first probe of each model, and when the kind of result changes. */
+  readonly onStatus: (model: Model, status: ModelStatus) => void;
+}
+
 /** Probes at the first call, and then at most every {@link PROBE_AGAIN_MS} until all engines are ready. Never rejects. */
-export function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
+export function createProbing(
+  models: Models,
+  { timeoutMs, onStatus }: ProbingOptions,
+): () => Promise<void> {
+  const reported = new Map<Model, string>();
   let nextAt = -Infinity;
+
+  async function probe(model: Model): Promise<void> {
+    const status = await model.probe(AbortSignal.timeout(timeoutMs));
+    const report = toReport(status);
+    if (report !== reported.get(model)) onStatus(model, status);
+    reported.set(model, report);
+  }
+
   return async () => {
     if (performance.now() < nextAt) return;
     nextAt = performance.now() + PROBE_AGAIN_MS;
@@ -13,6 +32,11 @@ export function createProbing(models: Models, timeoutMs: number): () => Promise<
       ({ status, pool }) =>
         status.state !== "ready" || pool?.backends.some(({ health }) => health === "down"),
     );
-    await Promise.all(unready.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
+    await Promise.all(unready.map(probe));
   };
+}
+
+/** What distinguishes two results for an operator. */
+export function toReport(status: ModelStatus): string {
+  return status.state === "unavailable" ? status.reason : status.state;
 }

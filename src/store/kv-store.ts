@@ -73,7 +73,7 @@ export function createKvStore(namespace: KvNamespace): Store {
     try {
       await answered(ask);
     } catch (error) {
-      if (!(error instanceof StoreRefusal) || error.code !== TOO_OFTEN) throw error;
+      if (!isRefusal(error, TOO_OFTEN)) throw error;
       await waitForTurn(key);
       await answered(ask);
     }
@@ -83,8 +83,7 @@ export function createKvStore(namespace: KvNamespace): Store {
     try {
       return [...(await answered(() => namespace.get([...keys])))];
     } catch (error) {
-      const isTooLarge = error instanceof StoreRefusal && error.code === TOO_LARGE;
-      if (!isTooLarge || keys.length < 2) throw error;
+      if (!isRefusal(error, TOO_LARGE) || keys.length < 2) throw error;
       const half = keys.length >> 1;
       const halves = [keys.slice(0, half), keys.slice(half)];
       return (await Promise.all(halves.map(getMany))).flat();
@@ -107,8 +106,13 @@ export function createKvStore(namespace: KvNamespace): Store {
     },
     async set(key, value, ttlSeconds) {
       const expirationTtl = Math.max(ttlSeconds, SHORTEST_TTL_SECONDS);
-      await write(key, () => namespace.put(key, value, { expirationTtl }));
-      return true;
+      try {
+        await write(key, () => namespace.put(key, value, { expirationTtl }));
+        return true;
+      } catch (error) {
+        if (isRefusal(error, TOO_LARGE)) return false;
+        throw error;
+      }
     },
     delete: (key) => write(key, () => namespace.delete(key)),
   };
@@ -139,6 +143,10 @@ function createWriteTurns(): (key: string) => Promise<void> {
 
 const TOO_OFTEN = "429";
 const TOO_LARGE = "413";
+
+function isRefusal(error: unknown, code: string): boolean {
+  return error instanceof StoreRefusal && error.code === code;
+}
 
 /** One key is written too often, or one invocation has used up its operations: no outage for others. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

@@ -229,6 +229,14 @@ describe("holds:", () => {
   });
 });
 
+test("a value that is larger than KV takes is refused, and the previous one is unchanged", async () => {
+  const store = createKvStore(createSimulatedKv().at("here"));
+  await store.set("a", "x", 3600, "alice");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await store.set("a", "y".repeat(26_214_401), 3600, "alice")).toBe(false);
+  expect(await store.get("a")).toBe("x");
+});
+
 describe("does not hold:", () => {
   test("a conversation that many requests change at once is refused with 503, after three seconds", async () => {
     const { kv, here, there } = twoLocations();

@@ -28,7 +28,8 @@ import { randomId } from "../random-id.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
 import { countTokens } from "../console/count-tokens.ts";
-import { reportHealth, reportLeftOut, reportMissingCheck, reportStatus } from "../cli/report.ts";
+import { reportHealth, reportLeftOut, reportMissingCheck } from "../cli/report.ts";
+import { reportStatus } from "../../telemetry/report-status.ts";
 
 /** What all generations share. */
 export interface Shared {
