@@ -243,16 +243,16 @@ describe("what fails is a reason in the log and a clean status for the client:",
   test("a database that is full", async () => {
     const worker = await startIsolate();
     const env = { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedD1({ maxRows: 0 }) };
-    const ask = (body: object) =>
+    const respond = (body: object) =>
       worker.fetch(post("/v1/responses", { model, input: "Hi.", ...body }), env, context);
-    const response = await ask({});
+    const response = await respond({});
     expect(response.status).toBe(503);
     expect(Failure.parse(await response.json()).error.message).not.toMatch(/D1|SQL/);
     expect(fieldsOf("store failing")).toMatchObject([
       { operation: "set", failure: "refused", message: "D1 answered: Exceeded maximum DB size." },
     ]);
     // What needs no store is answered.
-    expect((await ask({ store: false })).status).toBe(200);
+    expect((await respond({ store: false })).status).toBe(200);
   });
 
   test("a namespace that does not answer", async () => {

@@ -83,6 +83,18 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
         LANGCHAIN_TOOLS,
       ),
     ),
+  "@langchain/openai, streamed": (baseURL) => {
+    const model = new ChatOpenAI({ model: MODEL, apiKey: "none", configuration: { baseURL } });
+    const bound = model.bindTools(LANGCHAIN_TOOLS);
+    return langchainLoop(async (messages) => {
+      let answer: AIMessageChunk | undefined;
+      for await (const chunk of await bound.stream(messages)) {
+        answer = answer === undefined ? chunk : answer.concat(chunk);
+      }
+      if (answer === undefined) throw new Error("no message");
+      return answer;
+    });
+  },
   "@langchain/openrouter": (baseURL) =>
     invokedLoop(
       new ChatOpenRouter({
