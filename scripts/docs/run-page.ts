@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type Fence, noteOf, reasonNotToRun, toCommands } from "./fences.ts";
-import { fillPlaceholders, readCommand } from "./read-command.ts";
+import { fillPlaceholders, readCommand, type ReadCommand } from "./read-command.ts";
 import { type Served, serve } from "./serve.ts";
 import { SNIPPET_CHECKS } from "./snippets.ts";
 import { checkStatically } from "./static-check.ts";
@@ -37,10 +37,19 @@ export function isRunnable(command: string): boolean {
 
 const COMMAND_TIMEOUT_MS = 180_000;
 
-/** TypeScript is left out: it is checked for all pages together. */
-export async function runPage(root: string, fences: readonly Fence[]): Promise<Report[]> {
+/**
+ * TypeScript is left out: it is checked for all pages together.
+ *
+ * @param path the only folders of programs, in a clone: a gateway is then started by its documented command too. Default: those
+ *   of this process, and one with the command `harmony-gateway`.
+ */
+export async function runPage(
+  root: string,
+  fences: readonly Fence[],
+  path?: string,
+): Promise<Report[]> {
   const home = mkdtempSync(join(tmpdir(), "docs-check-"));
-  const page = new Page(root, home);
+  const page = new Page(root, home, path);
   try {
     const reports: Report[] = [];
     for (const fence of fences) reports.push(...(await page.run(fence)));
@@ -54,11 +63,13 @@ export async function runPage(root: string, fences: readonly Fence[]): Promise<R
 class Page {
   readonly #root: string;
   readonly #home: string;
+  readonly #path: string | undefined;
   #served: Served | undefined;
 
-  constructor(root: string, home: string) {
+  constructor(root: string, home: string, path: string | undefined) {
     this.#root = root;
     this.#home = home;
+    this.#path = path;
     const bin = join(home, "bin");
     for (const folder of [bin, join(home, ".codex")]) mkdirSync(folder);
     const command = join(bin, "harmony-gateway");
@@ -114,13 +125,15 @@ class Page {
         : { kind: "wrong", text: problem };
     }
     const read = readCommand(command);
-    if (read.kind === "serve") return this.#serve(read);
+    if (read.kind === "serve") return this.#serve(read, command);
     if (!isRunnable(command)) return missingReason("this is not run here");
     const isCurl = command.startsWith("curl ");
     if (isCurl && this.#served === undefined)
       return missingReason("no gateway serves on this page");
     const origin = this.#served?.origin ?? DOCUMENTED_ORIGIN;
-    const filled = fillPlaceholders(command).replaceAll(DOCUMENTED_ORIGIN, origin);
+    const isConnect = read.args[0] === "connect" && !read.args.includes("--gateway");
+    const typed = isConnect ? `${command} --gateway ${DOCUMENTED_ORIGIN}` : command;
+    const filled = fillPlaceholders(typed).replaceAll(DOCUMENTED_ORIGIN, origin);
     const full = isCurl ? `${filled} --silent --show-error --fail-with-body` : filled;
     const ofRepository = /^(npm|node) /.test(command);
     const { code, printed, complained } = await this.#sh(
@@ -135,11 +148,15 @@ class Page {
     return error ? { kind: "wrong", text: printed } : ok(`is answered: ${printed.slice(0, 80)}…`);
   }
 
-  async #serve(read: ReturnType<typeof readCommand>): Promise<Outcome> {
+  async #serve(read: ReadCommand, command: string): Promise<Outcome> {
     await this.#served?.stop();
     this.#served = undefined;
     try {
-      this.#served = await serve(this.#root, read, this.#home);
+      const isNpm = this.#path !== undefined && command.startsWith("npm start");
+      this.#served = await serve(this.#root, read, {
+        home: this.#home,
+        ...(isNpm && { path: this.#path }),
+      });
       return ok(this.#served.seen);
     } catch (error) {
       return { kind: "wrong", text: error instanceof Error ? error.message : String(error) };
@@ -147,12 +164,13 @@ class Page {
   }
 
   async #sh(command: string, cwd: string) {
-    const child = spawn("sh", ["-c", command], {
+    const path = [join(this.#home, "bin"), process.env["PATH"]].join(delimiter);
+    const child = spawn("/bin/sh", ["-c", command], {
       cwd,
       env: {
         ...process.env,
         HOME: this.#home,
-        PATH: [join(this.#home, "bin"), process.env["PATH"]].join(delimiter),
+        PATH: this.#path ?? path,
         BASE_URL: `${this.#served?.origin ?? DOCUMENTED_ORIGIN}/v1`,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -17,37 +17,44 @@ export interface Served {
 
 const START_TIMEOUT_MS = 120_000;
 
+export interface ServeOptions {
+  readonly home: string;
+  /** Start it with `npm start`, which finds programs in these folders only. Default: the sources, with this Node. */
+  readonly path?: string | undefined;
+}
+
 /** Rejects if it does not start, or does not answer. */
 export async function serve(
   root: string,
   { args, variables }: ReadCommand,
-  home: string,
+  { home, path }: ServeOptions,
 ): Promise<Served> {
   const kind = flagOf(args, "--engine");
   const isDemo = (kind === undefined && flagOf(args, "--url") === undefined) || kind === "demo";
   const isAsked = isDemo || kind === undefined || kind === "vllm" || kind === "auto";
   const engine = isDemo ? undefined : await startStandIn(isAsked, flagOf(args, "--model"));
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_"));
-  const child = spawn(
-    process.execPath,
-    [join(root, "src/node.ts"), ...withUrl(args, engine?.url)],
-    {
-      cwd: home,
-      env: {
-        ...Object.fromEntries(own),
-        ...variables,
-        HOME: home,
-        // A free port, which the gateway's log names.
-        HARMONY_GATEWAY_PORT: "0",
-      },
-      stdio: ["ignore", "pipe", "pipe"],
+  const [program, ...first] =
+    path === undefined ? [process.execPath, join(root, "src/node.ts")] : ["npm", "start", "--"];
+  const child = spawn(program, [...first, ...withUrl(args, engine?.url)], {
+    cwd: path === undefined ? home : root,
+    env: {
+      ...Object.fromEntries(own),
+      ...variables,
+      ...(path !== undefined && { PATH: path }),
+      HOME: home,
+      // A free port, which the gateway's log names.
+      HARMONY_GATEWAY_PORT: "0",
     },
-  );
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own: npm starts a shell, and this the gateway.
+    detached: true,
+  });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data));
   const stop = async (): Promise<void> => {
     const closed = child.exitCode === null ? once(child, "close") : undefined;
-    child.kill("SIGKILL");
+    if (closed && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     await closed;
     await engine?.close();
   };
@@ -56,11 +63,11 @@ export async function serve(
     const origin = await waitFor("its address in the log", hasEnded, async () => {
       return /"baseUrl":"(http:[^"]+)\/v1"/.exec(printed)?.[1];
     });
-    const path = isAsked ? "/ready" : "/health";
+    const health = isAsked ? "/ready" : "/health";
     await waitFor(
-      `200 at ${path}`,
+      `200 at ${health}`,
       hasEnded,
-      async () => (await fetch(origin + path)).ok || undefined,
+      async () => (await fetch(origin + health)).ok || undefined,
     );
     if (!isAsked) return { origin, seen: "starts, and listens", stop };
     await ask(origin);
