@@ -48,6 +48,35 @@ const REST_MS = 1000;
 const PROBE_KEY = "probe";
 const PROBE_TTL_SECONDS = 60;
 
+export function createGuardedStore(store: Store, options: GuardOptions): GuardedStore {
+  const { maxEntryBytes = Infinity } = options;
+  const guard = new StoreGuard(options, store.writeWaitMs ?? 0);
+  const get = (key: string) => guard.read(() => store.get(key));
+  const set: Store["set"] = (...entry) => guard.write("set", () => store.set(...entry));
+
+  return {
+    maxEntryBytes,
+    staleMs: store.staleMs ?? 0,
+    paceMs: store.paceMs ?? 0,
+    get,
+    // Elsewhere each entry is an operation of its own: one that cannot be read costs no other.
+    ...(store.getMany !== undefined && {
+      getMany: (keys: readonly string[]) => guard.read(() => readMany(store, keys)),
+    }),
+    async set(key, value, ttlSeconds, tenant) {
+      if (!fits(value, maxEntryBytes)) return false;
+      return set(key, value, ttlSeconds, tenant);
+    },
+    delete: (key) => guard.write("delete", () => store.delete(key)),
+    async check() {
+      if (guard.areReadsFailing) await get(PROBE_KEY);
+      // Each time another key: KV refuses to write one more than once a second.
+      const key = `${PROBE_KEY}:${crypto.randomUUID()}`;
+      if (guard.areWritesFailing) await set(key, "", PROBE_TTL_SECONDS, "");
+    },
+  };
+}
+
 /** The recent failures of reads, or of writes. */
 interface Circuit {
   /** The last operation has failed. */
@@ -57,20 +86,45 @@ interface Circuit {
   restUntil: number;
 }
 
-export function createGuardedStore(store: Store, options: GuardOptions): GuardedStore {
-  const { timeoutMs, maxEntryBytes = Infinity, now, onFailure, onRecovery } = options;
-  const writeTimeoutMs = timeoutMs + (store.writeWaitMs ?? 0);
-  const reads: Circuit = { isFailing: false, outages: 0, restUntil: -Infinity };
-  const writes: Circuit = { ...reads };
+/** Runs operations within their timeout, while their circuit is closed, and reports failures. */
+class StoreGuard {
+  readonly #options: GuardOptions;
+  readonly #writeWaitMs: number;
+  readonly #reads: Circuit = { isFailing: false, outages: 0, restUntil: -Infinity };
+  readonly #writes: Circuit = { ...this.#reads };
   /** The last reported failure; undefined once its end has been reported. */
-  let failedAt: number | undefined;
+  #failedAt: number | undefined;
 
-  async function attempt<T>(
+  /** @param writeWaitMs how much longer than a read a write may take. */
+  constructor(options: GuardOptions, writeWaitMs: number) {
+    this.#options = options;
+    this.#writeWaitMs = writeWaitMs;
+  }
+
+  get areReadsFailing(): boolean {
+    return this.#reads.isFailing;
+  }
+
+  get areWritesFailing(): boolean {
+    return this.#writes.isFailing;
+  }
+
+  read<T>(ask: () => Promise<T>): Promise<T> {
+    return this.#attempt(this.#reads, "get", this.#options.timeoutMs, ask);
+  }
+
+  write<T>(operation: "set" | "delete", ask: () => Promise<T>): Promise<T> {
+    const limitMs = this.#options.timeoutMs + this.#writeWaitMs;
+    return this.#attempt(this.#writes, operation, limitMs, ask);
+  }
+
+  async #attempt<T>(
     circuit: Circuit,
     operation: StoreOperation,
+    limitMs: number,
     ask: () => Promise<T>,
   ): Promise<T> {
-    const limitMs = circuit === reads ? timeoutMs : writeTimeoutMs;
+    const { now, onFailure } = this.#options;
     if (now() < circuit.restUntil) {
       onFailure(operation, "resting");
       throw unavailable();
@@ -83,67 +137,45 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     try {
       result = await Promise.race([ask(), timeout]);
     } catch (error) {
-      failed(circuit, operation, error instanceof StoreRefusal ? "refused" : "error", error);
+      const failure = error instanceof StoreRefusal ? "refused" : "error";
+      this.#noteFailure(circuit, operation, failure, error);
       throw unavailable(error);
     } finally {
       clearTimeout(timer);
     }
     if (result === LATE) {
       const late = new Error(`There was no answer within ${limitMs} ms (setting storeTimeoutMs).`);
-      failed(circuit, operation, "timeout", late);
+      this.#noteFailure(circuit, operation, "timeout", late);
       throw unavailable();
     }
-    succeeded(circuit);
+    this.#noteSuccess(circuit);
     return result;
   }
 
-  function failed(
+  #noteFailure(
     circuit: Circuit,
     operation: StoreOperation,
     failure: StoreFailure,
-    error?: unknown,
+    error: unknown,
   ): void {
+    const { now, onFailure } = this.#options;
     circuit.isFailing = true;
     circuit.outages = failure === "refused" ? 0 : circuit.outages + 1;
     if (circuit.outages >= FAILURES_BEFORE_REST) circuit.restUntil = now() + REST_MS;
-    failedAt = now();
+    this.#failedAt = now();
     onFailure(operation, failure, error);
   }
 
-  function succeeded(circuit: Circuit): void {
+  #noteSuccess(circuit: Circuit): void {
+    const { now, onRecovery } = this.#options;
     circuit.isFailing = false;
     circuit.outages = 0;
-    if (failedAt === undefined || reads.isFailing || writes.isFailing) return;
+    if (this.#failedAt === undefined || this.areReadsFailing || this.areWritesFailing) return;
     // Some entries may be refused while others succeed: that is one failure, not many.
-    if (now() - failedAt < REST_MS) return;
-    failedAt = undefined;
+    if (now() - this.#failedAt < REST_MS) return;
+    this.#failedAt = undefined;
     onRecovery();
   }
-
-  const get = (key: string) => attempt(reads, "get", () => store.get(key));
-  const set: Store["set"] = (...entry) => attempt(writes, "set", () => store.set(...entry));
-
-  return {
-    maxEntryBytes,
-    staleMs: store.staleMs ?? 0,
-    paceMs: store.paceMs ?? 0,
-    get,
-    // Elsewhere each entry is an operation of its own: one that cannot be read costs no other.
-    ...(store.getMany !== undefined && {
-      getMany: (keys: readonly string[]) => attempt(reads, "get", () => readMany(store, keys)),
-    }),
-    async set(key, value, ttlSeconds, tenant) {
-      if (!fits(value, maxEntryBytes)) return false;
-      return set(key, value, ttlSeconds, tenant);
-    },
-    delete: (key) => attempt(writes, "delete", () => store.delete(key)),
-    async check() {
-      if (reads.isFailing) await get(PROBE_KEY);
-      // Each time another key: KV refuses to write one more than once a second.
-      const key = `${PROBE_KEY}:${crypto.randomUUID()}`;
-      if (writes.isFailing) await set(key, "", PROBE_TTL_SECONDS, "");
-    },
-  };
 }
 
 /** A character has one to three bytes, so only a value near the limit is counted. */

@@ -71,12 +71,7 @@ export function createTurnState(
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   const reading = toMarkerReading(engine, steering);
   const parsing = toParsingOptions(turn);
-  if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
-    throw new TurnError(
-      "unsupported",
-      "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
-    );
-  }
+  if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) throw withoutLogprobs();
   const builtins = turn.builtins && new BuiltinRuns(turn, turn.builtins, signal);
   const parser = new TurnParser(tokenizer, { ...parsing, ...reading });
   const onWrappedCode = () => countRepair(state, "wrapped-code");
@@ -140,6 +135,13 @@ export function createTurnState(
 }
 
 const NO_REPAIRS: TurnState["repairs"] = new Map();
+
+function withoutLogprobs(): TurnError {
+  return new TurnError(
+    "unsupported",
+    "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
+  );
+}
 
 function toParsingOptions(turn: Turn): ParsingOptions {
   const shown = turn.tools.flatMap(({ name, shownAs }) =>

@@ -24,93 +24,96 @@ import { type PromptContext, turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-
-  app.post("/responses/input_tokens", async (c) => {
-    const bodyText = await c.req.text();
-    const stages = createStages(bodyText.length, context.pause);
-    const sent = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
-    const { model, effort, preset } = requireModel(c.get("client").models, sent);
-    const request = withPresetEffort(sent, preset);
-    const caller = toCaller(c);
-    const loaded = await loadContext(request, newId(), caller, context);
-    await stages.next();
-    const { tenant } = caller.client;
-    const media = context.openMedia(tenant);
-    const reading = { media, rules: context.unsupported.media };
-    const history = await withMediaTexts(loaded.history, reading, caller.signal);
-    const prompt = { ...toPromptContext(bodyText, tenant), namedEffort: effort, preset };
-    const servers = await openResponseServers(request, history, { ...prompt, media });
-    const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
-    const { turnOf } = await stages.run(turnMaker(request, turnContext));
-    return c.json({
-      object: "response.input_tokens",
-      input_tokens: await model.countTurnTokens(turnOf(history), c.req.raw.signal),
-    });
-  });
-
-  // Asks the model for a summary and encrypts it. Instructions among the items stay as they are.
-  app.post("/responses/compact", async (c) => {
-    const bodyText = await c.req.text();
-    const stages = createStages(bodyText.length, context.pause);
-    const request = await readRequest(bodyText, compactRequest, context.limits, stages);
-    const { model, preset } = requireModel(c.get("client").models, request);
-    const caller = toCaller(c);
-    const { tenant } = caller.client;
-    const id = newId();
-    const loaded = await loadContext(request, id, caller, context);
-    await stages.next();
-    const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
-    const prompt = { ...toPromptContext(bodyText, tenant), preset };
-    const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
-    const described = await withMediaTexts(loaded.history, reading, caller.signal);
-    const history = [...described, SUMMARY_REQUEST];
-    const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
-    const { turnOf } = await stages.run(maker);
-    const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
-    const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
-    const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
-    if (end.finish !== "stop" || summary.trim() === "") {
-      const failure = describeTurnFailure(UNFINISHED_SUMMARY);
-      return c.json({ error: toResponsesError(failure) }, 502);
-    }
-    const instructions = [...loaded.earlier, ...loaded.input]
-      .filter((item) => isInstruction(item))
-      .map((item) => showItem(item, caller.client));
-    const compaction = {
-      id: toItemId(id, "cmp", instructions.length),
-      type: "compaction",
-      encrypted_content: await sealSummary(summary, tenant, context.cipher),
-    };
-    return c.json({
-      id,
-      object: "response.compaction",
-      created_at: Math.floor(context.now() / 1000),
-      output: [...instructions, compaction],
-      usage: toResponseUsage(end.usage),
-    });
-  });
-
-  function newId(): string {
-    return `resp_${context.randomId()}`;
-  }
-
-  function toCaller(c: Context<ApiEnv>): Caller {
-    const { responses } = context;
-    return {
-      client: c.get("client"),
-      requestId: c.get("requestId"),
-      signal: c.req.raw.signal,
-      isCodex: false,
-      responses,
-    };
-  }
-
-  function toPromptContext(bodyText: string, tenant: string): PromptContext {
-    const { unsupported, tools } = context;
-    return { system: context.system(context.now()), bodyText, tenant, unsupported, tools };
-  }
-
+  app.post("/responses/input_tokens", (c) => countInputTokens(c, context));
+  app.post("/responses/compact", (c) => compact(c, context));
   return app;
+}
+
+async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
+  const bodyText = await c.req.text();
+  const stages = createStages(bodyText.length, context.pause);
+  const sent = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
+  const { model, effort, preset } = requireModel(c.get("client").models, sent);
+  const request = withPresetEffort(sent, preset);
+  const caller = toCaller(c, context);
+  const loaded = await loadContext(request, newId(context), caller, context);
+  await stages.next();
+  const { tenant } = caller.client;
+  const media = context.openMedia(tenant);
+  const reading = { media, rules: context.unsupported.media };
+  const history = await withMediaTexts(loaded.history, reading, caller.signal);
+  const prompt = { ...toPromptContext(bodyText, tenant, context), namedEffort: effort, preset };
+  const servers = await openResponseServers(request, history, { ...prompt, media });
+  const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
+  const { turnOf } = await stages.run(turnMaker(request, turnContext));
+  return c.json({
+    object: "response.input_tokens",
+    input_tokens: await model.countTurnTokens(turnOf(history), c.req.raw.signal),
+  });
+}
+
+/** Asks the model for a summary and encrypts it. Instructions among the items stay as they are. */
+async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
+  const bodyText = await c.req.text();
+  const stages = createStages(bodyText.length, context.pause);
+  const request = await readRequest(bodyText, compactRequest, context.limits, stages);
+  const { model, preset } = requireModel(c.get("client").models, request);
+  const caller = toCaller(c, context);
+  const { tenant } = caller.client;
+  const id = newId(context);
+  const loaded = await loadContext(request, id, caller, context);
+  await stages.next();
+  const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
+  const prompt = { ...toPromptContext(bodyText, tenant, context), preset };
+  const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
+  const described = await withMediaTexts(loaded.history, reading, caller.signal);
+  const history = [...described, SUMMARY_REQUEST];
+  const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
+  const { turnOf } = await stages.run(maker);
+  const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
+  const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
+  const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
+  if (end.finish !== "stop" || summary.trim() === "") {
+    const failure = describeTurnFailure(UNFINISHED_SUMMARY);
+    return c.json({ error: toResponsesError(failure) }, 502);
+  }
+  const instructions = [...loaded.earlier, ...loaded.input]
+    .filter((item) => isInstruction(item))
+    .map((item) => showItem(item, caller.client));
+  const compaction = {
+    id: toItemId(id, "cmp", instructions.length),
+    type: "compaction",
+    encrypted_content: await sealSummary(summary, tenant, context.cipher),
+  };
+  return c.json({
+    id,
+    object: "response.compaction",
+    created_at: Math.floor(context.now() / 1000),
+    output: [...instructions, compaction],
+    usage: toResponseUsage(end.usage),
+  });
+}
+
+function newId({ randomId }: ResponsesContext): string {
+  return `resp_${randomId()}`;
+}
+
+function toCaller(c: Context<ApiEnv>, { responses }: ResponsesContext): Caller {
+  return {
+    client: c.get("client"),
+    requestId: c.get("requestId"),
+    signal: c.req.raw.signal,
+    isCodex: false,
+    responses,
+  };
+}
+
+function toPromptContext(
+  bodyText: string,
+  tenant: string,
+  { system, now, unsupported, tools }: ResponsesContext,
+): PromptContext {
+  return { system: system(now()), bodyText, tenant, unsupported, tools };
 }
 
 function isInstruction({ type, role }: WireItem): boolean {

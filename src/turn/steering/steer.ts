@@ -107,14 +107,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
       endMessage(state);
       return checkAnswer(state);
     case "retry-answer":
-      emitter.discard("content");
-      appendMessage(state, prefixes.end, {
-        role: "developer",
-        content:
-          `The answer was rejected: ${decision.problem}. ` +
-          "Answer again with nothing but a JSON document of the requested format.",
-      });
-      return openAnswer(state);
+      return retryAnswer(state, decision.problem);
     case "choose-function":
       openMessage(state);
       return chooseFunction(state, decision.names);
@@ -163,6 +156,18 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
     default:
       return decision satisfies never;
   }
+}
+
+function retryAnswer(state: TurnState, problem: string): Promise<Outcome> {
+  const { emitter, prefixes } = state;
+  emitter.discard("content");
+  appendMessage(state, prefixes.end, {
+    role: "developer",
+    content:
+      `The answer was rejected: ${problem}. ` +
+      "Answer again with nothing but a JSON document of the requested format.",
+  });
+  return openAnswer(state);
 }
 
 async function checkAnswer(state: TurnState): Promise<Outcome> {
