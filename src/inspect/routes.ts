@@ -23,6 +23,8 @@ export interface InspectorOptions extends AccessOptions {
   /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
   readonly capture?: (entry: RecordEntry) => Promise<string>;
   readonly models: () => Models;
+  /** The chat is at `/`: the page links to it. */
+  readonly hasChat: boolean;
   /** Clients need a key. */
   readonly hasKeys: boolean;
   readonly version: string;
@@ -31,12 +33,14 @@ export interface InspectorOptions extends AccessOptions {
 }
 
 export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
-  const { recorder, assets } = options;
+  const { recorder, assets, hasChat } = options;
   const app = new Hono<ApiEnv>();
   app.use("/inspect", checkOrigin(options));
   app.use("/inspect/*", checkOrigin(options));
 
-  app.get("/inspect", async (c) => c.html(await assets.html(INSPECT_PAGE), 200, PAGE_HEADERS));
+  app.get("/inspect", async (c) =>
+    c.html(await assets.html(INSPECT_PAGE, hasChat ? { chat: "on" } : {}), 200, PAGE_HEADERS),
+  );
 
   app.use("/inspect/api/*", checkToken(options));
   app.get("/inspect/api/turns", (c) =>

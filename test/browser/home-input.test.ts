@@ -45,7 +45,7 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("hostile Markdown is inert, and shown", async () => {
-      const hostile = readFileSync(new URL("hostile.md", import.meta.url), "utf8");
+      const hostile = readFileSync(new URL("hostile-answer.txt", import.meta.url), "utf8");
       // Ordinary tokens: what is spelled like a control token here is none.
       const written = [
         ...spelledIds("<|channel|>final<|message|>"),

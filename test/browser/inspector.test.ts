@@ -74,19 +74,21 @@ const HELLO = { messages: [{ role: "user", content: "Good evening" }] };
 describe.skipIf(MISSING !== undefined)(
   `the inspector in a browser (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
   () => {
-    test("from the empty page over a sample turn to its tokens, with nothing from elsewhere", async () => {
+    test("from the empty page over the chat to a turn and its tokens, with nothing from elsewhere", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
       const { page, problems, requested } = await show();
       await page.getByText("No turns yet").waitFor();
       expect(page.url()).not.toContain(TOKEN);
-      await page.getByRole("button", { name: "Send a sample turn" }).click();
+      await page.getByText("Open the chat").click();
+      await page.getByText("A question").click();
+      await page.getByText("inspect", { exact: true }).click();
       for (const band of ["What came", "What the model saw", "What it wrote", "What went out"]) {
         await page.getByRole("heading", { name: band }).waitFor();
       }
       await page.getByText("answered").first().waitFor();
       await expect
         .poll(async () => page.locator(".card.user .text").innerText())
-        .toBe("Why is the sky blue?");
+        .toBe("Why is the sky blue, but a sunset red?");
       await expect.poll(async () => page.locator(".part .text").innerText()).toBe("Hello!");
       await page.keyboard.press("t");
       await page.locator(".call .cell").first().waitFor();
@@ -239,15 +241,12 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     });
 
-    test("the playground sends a request and shows its turn; two turns can be compared", async () => {
-      const { show } = await openInspected(scriptedEngine(() => FINAL));
+    test("two turns can be compared", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      for (const effort of ["medium", "high"]) {
+        await post(gateway, { ...HELLO, reasoning_effort: effort });
+      }
       const { page } = await show();
-      await page.getByRole("button", { name: "Playground" }).click();
-      await page.getByLabel("Message").fill("From the playground");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await eventually(async () => expect(await page.locator(".row").count()).toBe(1));
-      await page.getByLabel("Effort").selectOption("high");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
       await eventually(async () => expect(await page.locator(".row").count()).toBe(2));
       await page.getByRole("button", { name: "Compare" }).click();
       await page.locator(".compare select").selectOption({ index: 1 });
@@ -257,15 +256,21 @@ describe.skipIf(MISSING !== undefined)(
       expect(cards.some((text) => text.includes("Reasoning: medium"))).toBe(true);
     });
 
-    test("invalid JSON in the playground is reported, and nothing is sent", async () => {
-      const { show } = await openInspected(scriptedEngine(() => FINAL));
-      const { page } = await show();
-      await page.getByRole("button", { name: "Playground" }).click();
-      await page.getByText("Format", { exact: true }).click();
-      await page.getByLabel("JSON Schema of the answer").fill("{");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByText(/^Format: this is not JSON\./).waitFor();
-      expect(await page.locator(".row").count()).toBe(0);
+    test("a request opens in the chat with its tools and settings, and is not sent again", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts));
+      await post(gateway, { ...STEERED.body, temperature: 0.25 });
+      const { page, requested, problems } = await show();
+      await page.getByText("Open in chat").click();
+      await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
+      expect(await page.locator("#message").inputValue()).toBe(
+        "Book a table for four at Maaemo, please.",
+      );
+      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      expect(await page.getByLabel("Tools", { exact: true }).inputValue()).toContain("book_table");
+      expect(await page.getByLabel("Tool choice").inputValue()).toBe("required");
+      expect(await page.getByLabel("Temperature").inputValue()).toBe("0.25");
+      expect(requested.some((url) => url.includes("/chat/completions"))).toBe(false);
+      expect(problems).toEqual([]);
     });
 
     test("a saved turn opens from a file, without the gateway", async () => {
@@ -445,8 +450,6 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".compare select").selectOption({ index: 1 });
       await page.getByText("messages are the same").waitFor();
       await checkAxe(page, "compare");
-      await page.getByRole("button", { name: "Playground" }).click();
-      await checkAxe(page, "playground");
       await page.keyboard.press("?");
       await page.getByRole("dialog").waitFor();
       await checkAxe(page, "help");

@@ -36,6 +36,7 @@ function createInspected(
       assets,
       models: () => models,
       hasKeys: false,
+      hasChat: true,
       version: "0.0.0-test",
       token: TOKEN,
       isChosen,

@@ -36,7 +36,7 @@ test.each([true, false])(
     onTestFinished(() => gateway.close());
     const address = gateway.logged.find(({ event }) => event === "start")?.["inspect"];
     const landing = await fetch(gateway.origin, { headers: { accept: "text/html" } });
-    expect((await landing.text()).includes('href="inspect"')).toBe(inspect);
+    expect((await landing.text()).includes('data-inspector="on"')).toBe(inspect);
     expect((await fetch(`${gateway.origin}/inspect`)).status).toBe(inspect ? 200 : 404);
     const printed = new RegExp(`^${gateway.origin}/inspect#token=[a-z0-9]{24,}$`);
     expect(typeof address === "string" && printed.test(address)).toBe(inspect);

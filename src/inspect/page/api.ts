@@ -69,28 +69,3 @@ async function readEvents(
     }
   }
 }
-
-/** Sends a request as any client would. Resolves when the answer has been read to its end. */
-export async function ask(path: string, body: object, key: string, id: string): Promise<string> {
-  const response = await fetch(path, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "x-request-id": id,
-      ...(key !== "" && { authorization: `Bearer ${key}` }),
-    },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(readError(text, response.status));
-  return text;
-}
-
-function readError(text: string, status: number): string {
-  try {
-    const body: { error?: { message?: string } } = JSON.parse(text);
-    return body.error?.message ?? `The gateway answered ${status}.`;
-  } catch {
-    return `The gateway answered ${status}.`;
-  }
-}

@@ -1,4 +1,4 @@
-/** The inspector's page: the list of turns, the selected one, the playground and the comparison. */
+/** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { answerPane, linkParts } from "./answer.ts";
 import { captureTurn, followChanges, saveTurn } from "./api.ts";
@@ -17,14 +17,12 @@ import { toCount, toMs, toOutcome } from "./format.ts";
 import { help, onKey } from "./keys.ts";
 import { listPane } from "./list.ts";
 import { outputBand } from "./output.ts";
-import { playgroundPane, sendSample } from "./playground.ts";
 import { attempt, merge, pickOther, select, show } from "./selection.ts";
 import { drawNow, onChange, type Pane, state, update } from "./store.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ["turn", "Turn"],
-  ["playground", "Playground"],
   ["compare", "Compare"],
 ];
 
@@ -92,8 +90,6 @@ function page(): TemplateResult {
 
 function mainPane(turn: LoadedTurn | undefined): TemplateResult {
   switch (state.pane) {
-    case "playground":
-      return html`${playgroundPane()} ${turn === undefined ? nothing : turnView(turn)}`;
     case "compare":
       return comparePane(pickOther);
     case "turn":
@@ -122,6 +118,7 @@ function turnView(turn: LoadedTurn): TemplateResult {
         state.isShared
           ? nothing
           : html`<p class="actions">
+              ${openInChat(turn)}
               <button
                 type="button"
                 class="plain"
@@ -148,6 +145,16 @@ function turnView(turn: LoadedTurn): TemplateResult {
   </div>`;
 }
 
+/** The gateway serves the chat, which this page links to. */
+const HAS_CHAT = document.body.dataset["chat"] === "on";
+
+/** The request fills the chat, and is not sent. Undefined content is none of the record's. */
+function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
+  const body = record.request?.body;
+  if (!HAS_CHAT || typeof body !== "string" || body === "") return nothing;
+  return html`<a class="plain" href="./#request=${encodeURIComponent(body)}">Open in chat</a>`;
+}
+
 /** No turn is shown: the list or the selected turn has not come yet, or there is none. */
 function noTurn(): TemplateResult {
   const { overview, rows, selected } = state;
@@ -162,14 +169,9 @@ function empty(): TemplateResult {
     <h2>No turns yet</h2>
     <p>Point a client at the gateway, and every turn appears here as the model saw it.</p>
     <pre>OPENAI_BASE_URL=${base} OPENAI_API_KEY=any</pre>
-    <button type="button" class="primary" @click=${sample}>Send a sample turn</button>
+    ${HAS_CHAT ? html`<a class="primary" href="./">Open the chat</a>` : nothing}
     <p class="quiet">or press <kbd>?</kbd> for the keys</p>
   </section>`;
-}
-
-async function sample(): Promise<void> {
-  if (state.overview?.hasKeys) return update({ pane: "playground" });
-  await sendSample();
 }
 
 function askForToken(): TemplateResult {
@@ -209,6 +211,10 @@ async function start(first: FirstLoad): Promise<void> {
     const overview = await first.overview;
     await Promise.race([first.newest.catch(() => undefined), moment]);
     update({ overview, rows: overview.turns.toReversed() });
+    // The chat links to a turn by the id of its request.
+    const asked = new URLSearchParams(location.search).get("turn");
+    const row = overview.turns.find(({ id }) => id === asked);
+    if (row !== undefined) select(row.number);
     void attempt(() => showNewest(first));
     await moment;
     await followChanges(merge, (isConnected) => {

@@ -8,7 +8,6 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["k", "previous turn"],
   ["/", "filter"],
   ["t", "reading, tokens, raw text"],
-  ["p", "playground"],
   ["c", "compare"],
   ["?", "this help"],
   ["Esc", "close"],
@@ -59,8 +58,6 @@ export function onKey(event: KeyboardEvent): void {
       return move(-1);
     case "t":
       return update({ view: NEXT_VIEW[state.view] });
-    case "p":
-      return update({ pane: state.pane === "playground" ? "turn" : "playground" });
     case "c":
       return update({ pane: state.pane === "compare" ? "turn" : "compare" });
     case "?":

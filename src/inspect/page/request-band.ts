@@ -29,7 +29,7 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
           </ul>`
         : nothing
     }
-    ${shownTools(record)}
+    ${trainedTools(record)}
     ${
       request === null
         ? html`<p class="quiet">The gateway made this turn itself.</p>`
@@ -51,7 +51,7 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
 }
 
 /** The client's tools that the model was shown as tools of its training. */
-function shownTools({ answer }: TurnRecord): TemplateResult | typeof nothing {
+function trainedTools({ answer }: TurnRecord): TemplateResult | typeof nothing {
   const pairs = answer?.headers["x-harmony-trained-tools"]?.split(", ") ?? [];
   if (pairs.length === 0) return nothing;
   return html`<ul class="quiet" aria-label="Shown to the model under other names">

@@ -2,7 +2,6 @@
 import { loadTurn } from "./api.ts";
 import { TokenRefused } from "./first-load.ts";
 import { ROW_HEIGHT } from "./list.ts";
-import { wanted } from "./playground.ts";
 import { state, update, visibleRows } from "./store.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 import { revealRow } from "./windowed.ts";
@@ -59,9 +58,6 @@ export function merge(changed: readonly Row[]): void {
   const rows = new Map(state.rows.map((row) => [row.number, row]));
   for (const row of changed) rows.set(row.number, row);
   update({ rows: [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS) });
-  for (const { id, number } of changed) {
-    if (wanted.delete(id)) select(number);
-  }
   const own = changed.find(({ number }) => number === state.selected);
   if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
 }

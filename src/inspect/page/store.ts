@@ -2,7 +2,7 @@
 import type { LoadedTurn, Overview, Row } from "./types.ts";
 
 export type TokenView = "reading" | "tokens" | "raw";
-export type Pane = "turn" | "playground" | "compare";
+export type Pane = "turn" | "compare";
 
 export interface State {
   overview: Overview | undefined;

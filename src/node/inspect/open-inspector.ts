@@ -28,7 +28,7 @@ export function openInspector(
   return {
     // A token of the operator's own is not printed.
     toUrl: (origin) => `${origin}/inspect${inspectKey === undefined ? `#token=${token}` : ""}`,
-    routes: (models, { keys, host, allowedHosts }, closing) =>
+    routes: (models, { keys, host, allowedHosts, home }, closing) =>
       inspectorRoutes({
         closing,
         recorder,
@@ -36,6 +36,7 @@ export function openInspector(
         assets,
         models: () => models,
         hasKeys: keys.length > 0,
+        hasChat: home === "chat",
         version,
         token,
         isChosen: inspectKey !== undefined,

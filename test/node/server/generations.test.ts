@@ -116,6 +116,6 @@ test("behind a proxy, the start and the page show the public address", async () 
   expect(inspect).toMatch(/^https:\/\/llm\.example\.com\/team\/inspect#token=/);
   const page = await fetch(gateway.origin, { headers: { accept: "text/html" } });
   const text = await page.text();
-  expect(text).toContain("https://llm.example.com/team/v1");
+  expect(text).toContain('data-origin="https://llm.example.com/team"');
   expect(text).not.toContain(gateway.origin);
 });
