@@ -1,7 +1,7 @@
 /** What is compared: the engine's own chat endpoint, and the gateway over the same engine with several settings. */
 import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, settingsSchema } from "../../src/config/settings.ts";
-import { startGateway } from "../../src/node/server/serve.ts";
+import { serveGateway } from "../../src/node/server/serve.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Endpoint } from "./play.ts";
 
@@ -72,7 +72,7 @@ export async function openArm(
     const known: SettingName = names.parse(name);
     return { name: known, value, source: "proof/evaluate" };
   });
-  const gateway = await startGateway(resolveSettings(given, { public: false }), {
+  const gateway = await serveGateway(resolveSettings(given, { public: false }), {
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
   });
   while (!(await fetch(new URL("/ready", gateway.baseUrl))).ok) {
