@@ -8,9 +8,18 @@ export const INSPECT_PAGE: PageDescription = {
   early: "inspect/page/first-load",
   styles: [
     "pages/style/base",
-    ...["frame", "list", "turn", "messages", "tokens", "lanes", "parts", "panes", "narrow"].map(
-      (name) => `inspect/page/style/${name}`,
-    ),
+    ...[
+      "frame",
+      "list",
+      "overview",
+      "turn",
+      "messages",
+      "tokens",
+      "lanes",
+      "parts",
+      "panes",
+      "narrow",
+    ].map((name) => `inspect/page/style/${name}`),
   ],
   frame: `<div id="app">
 <header class="top"><h1><span class="logo" aria-hidden="true">◧</span> Inspector</h1></header>

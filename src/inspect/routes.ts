@@ -13,6 +13,7 @@ import type { PageAssets } from "../pages/assets.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
 import { INSPECT_PAGE } from "./page-description.ts";
 import { streamChanges } from "./changes.ts";
+import { toEngineRows } from "./engines.ts";
 import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
 import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
@@ -55,6 +56,9 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
       200,
       PAGE_HEADERS,
     ),
+  );
+  app.get("/inspect/api/engines", (c) =>
+    c.json({ engines: toEngineRows(options.models()) }, 200, PAGE_HEADERS),
   );
   app.delete("/inspect/api/turns", (c) => {
     recorder.clear();

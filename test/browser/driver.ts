@@ -10,6 +10,7 @@ import { join } from "node:path";
 export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
+  goBack(): Promise<unknown>;
   addInitScript(script: string): Promise<unknown>;
   url(): string;
   getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
@@ -37,6 +38,7 @@ export interface Locator {
   last(): Locator;
   click(): Promise<void>;
   fill(text: string): Promise<void>;
+  check(): Promise<void>;
   selectOption(value: string | { index: number }): Promise<unknown>;
   hover(): Promise<void>;
   first(): Locator;

@@ -82,7 +82,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByText("Open the chat").click();
       await page.getByText("A question").click();
       await page.getByText("inspect", { exact: true }).click();
-      for (const band of ["What came", "What the model saw", "What it wrote", "What went out"]) {
+      for (const band of ["Request", "Prompt", "Model output", "Response"]) {
         await page.getByRole("heading", { name: band }).waitFor();
       }
       await page.getByText("answered").first().waitFor();
@@ -114,7 +114,7 @@ describe.skipIf(MISSING !== undefined)(
       await alone.getByText("Loading …").waitFor();
       await post(gateway, HELLO);
       const { page, requested } = await show();
-      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      await page.getByRole("heading", { name: "Model output" }).waitFor();
       expect(await page.getByText("Loading …").count()).toBe(0);
       await expect.poll(async () => page.locator("header.top").count()).toBe(1);
       // Asked for while modules were loading, and not again.
@@ -162,7 +162,7 @@ describe.skipIf(MISSING !== undefined)(
       const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts));
       await post(gateway, STEERED.body);
       const { page } = await show();
-      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      await page.getByRole("heading", { name: "Model output" }).waitFor();
       await expect
         .poll(async () => page.locator(".call .card-head strong").allInnerTexts())
         .toEqual([
@@ -241,6 +241,40 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     });
 
+    test("a filter is fields and words, stands in the address, and Back undoes it", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO);
+      await post(gateway, { ...HELLO, model: "gpt-4o" });
+      const { page, problems } = await show();
+      await expect.poll(async () => page.locator(".row").count()).toBe(2);
+      await page.getByText("1 turns went wrong").waitFor();
+      await page.getByLabel("Filter turns").fill("status:rejected");
+      await expect.poll(async () => page.locator(".row").allInnerTexts()).toHaveLength(1);
+      expect(page.url()).toContain("?status=rejected");
+      await page.getByText("rejected · 400").first().waitFor();
+      await page.locator(".row").click();
+      await expect.poll(() => page.url()).toMatch(/status=rejected&turn=req_/);
+      await page.goBack();
+      await expect.poll(() => page.url()).not.toContain("turn=");
+      const link = `${gateway.origin}/inspect?key=nobody#token=${TOKEN}`;
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.getByText("No turn matches.").waitFor();
+      expect(page.url()).not.toContain(TOKEN);
+      expect(problems).toEqual([]);
+    });
+
+    test("totals, the engine's state and the conversation are shown", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      for (let turn = 0; turn < 2; turn += 1) await post(gateway, HELLO);
+      const { page } = await show();
+      await page.getByText(/^2 turns · /).waitFor();
+      await page.getByText("0 running").waitFor();
+      await page.getByLabel("by conversation").check();
+      await page.getByText("2 turns", { exact: true }).first().waitFor();
+      expect(page.url()).toContain("group=conversation");
+    });
+
     test("two turns can be compared", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
       for (const effort of ["medium", "high"]) {
@@ -283,7 +317,7 @@ describe.skipIf(MISSING !== undefined)(
       await (await download).saveAs(file);
       await gateway.close();
       const shared = await open(pathToFileURL(file).href);
-      await shared.page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      await shared.page.getByRole("heading", { name: "Model output" }).waitFor();
       await shared.page.keyboard.press("t");
       await shared.page.locator(".call .cell").first().waitFor();
       await expect.poll(async () => shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
@@ -370,7 +404,7 @@ describe.skipIf(MISSING !== undefined)(
       const file = join(mkdtempSync(join(tmpdir(), "evil-")), "turn.html");
       await (await download).saveAs(file);
       const shared = await open(pathToFileURL(file).href);
-      await shared.page.getByRole("heading", { name: "What came" }).waitFor();
+      await shared.page.getByRole("heading", { name: "Request" }).waitFor();
       for (const opened of [page, shared.page]) {
         expect(
           await opened.evaluate("document.querySelectorAll('img, iframe, object, embed').length"),
@@ -436,7 +470,7 @@ describe.skipIf(MISSING !== undefined)(
       await eventually(async () => expect(await page.locator(".row").count()).toBe(3));
       for (let row = 0; row < 3; row++) {
         await page.locator(".row").nth(row).click();
-        await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+        await page.getByRole("heading", { name: "Model output" }).waitFor();
         await page.evaluate(
           "for (const each of document.querySelectorAll('details')) each.open = true",
         );
@@ -463,11 +497,11 @@ describe.skipIf(MISSING !== undefined)(
       const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts), viewport);
       await post(gateway, STEERED.body);
       const { page } = await show();
-      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      await page.getByRole("heading", { name: "Model output" }).waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
       await page.getByRole("button", { name: "Turns" }).click();
       await page.locator(".row").first().click();
-      await page.getByRole("heading", { name: "What went out" }).waitFor();
+      await page.getByRole("heading", { name: "Response" }).waitFor();
     });
   },
 );
@@ -476,9 +510,7 @@ test.runIf(MISSING === undefined && process.env["SCREENSHOTS"] !== undefined)(
   "the pictures of the docs are taken (skipped: SCREENSHOTS=1 takes them)",
   async () => {
     await takeScreenshots(browser);
-    expect(existsSync(new URL("../../docs/images/inspector-steered.png", import.meta.url))).toBe(
-      true,
-    );
+    expect(existsSync(new URL("../../docs/images/inspector.png", import.meta.url))).toBe(true);
   },
 );
 

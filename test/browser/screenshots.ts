@@ -33,16 +33,12 @@ export async function takeScreenshots(browser: Browser): Promise<void> {
     await eventually(async () => {
       if ((await page.locator(".row").count()) < 3) throw new Error("not all turns are there");
     });
-    await showTurn(page, 2, "#band-saw");
-    await shoot(page, "inspector-tool-loop");
+    await page.locator(".row").first().click();
+    await page.getByRole("heading", { name: "Model output" }).waitFor();
+    await shoot(page, "inspector");
     await showTurn(page, 1, "#band-came");
     await page.locator(".pin summary").first().click();
     await shoot(page, "inspector-recovered");
-    await page.emulateMedia({ colorScheme: "dark" });
-    await showTurn(page, 0, "#band-wrote");
-    await shoot(page, "inspector-steered-dark");
-    await page.emulateMedia({ colorScheme: "light" });
-    await shoot(page, "inspector-steered");
   } finally {
     await page.close();
     await gateway.close();
@@ -51,7 +47,7 @@ export async function takeScreenshots(browser: Browser): Promise<void> {
 
 async function showTurn(page: Page, row: number, band: string): Promise<void> {
   await page.locator(".row").nth(row).click();
-  await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+  await page.getByRole("heading", { name: "Model output" }).waitFor();
   await page.evaluate(`document.querySelector("${band}").closest(".band").scrollIntoView()`);
 }
 

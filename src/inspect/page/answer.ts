@@ -20,7 +20,7 @@ const MAX_PART = 1200;
 export function answerPane({ record, row }: LoadedTurn): TemplateResult {
   const { parts, answer, end } = record;
   return html`<aside class="out" aria-labelledby="out-title">
-    <h2 id="out-title">What went out</h2>
+    <h2 id="out-title">Response</h2>
     ${end === null ? html`<p class="note">The turn is running.</p>` : nothing}
     ${end?.failure ? html`<p class="problem">${shown(end.failure.message)}</p>` : nothing}
     ${end?.error ? html`<p class="problem">${end.error}</p>` : nothing}

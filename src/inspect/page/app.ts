@@ -13,12 +13,16 @@ import {
   sharedTurn,
   toGatewayUrl,
 } from "./first-load.ts";
-import { toCount, toMs, toOutcome } from "./format.ts";
+import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { help, onKey } from "./keys.ts";
-import { listPane } from "./list.ts";
+import { followAddress, readAddress } from "./address.ts";
+import { followEngines } from "./follow-engines.ts";
+import { listPane, toggle, whoOf } from "./list.ts";
+import { overviewBar } from "./overview.ts";
 import { outputBand } from "./output.ts";
 import { attempt, merge, pickOther, select, show } from "./selection.ts";
 import { drawNow, onChange, type Pane, state, update } from "./store.ts";
+import { toCurl } from "./to-curl.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 
 const PANES: readonly (readonly [Pane, string])[] = [
@@ -80,7 +84,7 @@ function page(): TemplateResult {
       ${state.isShared ? nothing : listPane(select)}
       <main tabindex="-1">
         ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
-        ${mainPane(turn)}
+        ${state.isShared ? nothing : overviewBar(select)} ${mainPane(turn)}
       </main>
       ${state.pane !== "compare" && turn !== undefined ? answerPane(turn) : nothing}
     </div>
@@ -107,7 +111,16 @@ function turnView(turn: LoadedTurn): TemplateResult {
     <header class="turn-head">
       <p class="turn-title">
         <span class="dot ${tone}" aria-hidden="true"></span> <strong>${word}</strong>
+        <button
+          type="button"
+          class="mark"
+          title="Show only turns of this key"
+          @click=${() => toggle("key", row.tenant)}
+        >
+          ${whoOf(row)}
+        </button>
         <span>${record.model}</span>
+        ${chipsOf(row).map(({ label, meaning }) => html`<span class="mark" title=${meaning}>${label}</span>`)}
         ${preset && html`<span>preset ${preset}</span>`}
         <span class="quiet"
           >${record.api} · ${toCount(row.promptTokens)} tokens in · ${toCount(row.completionTokens)}
@@ -128,6 +141,9 @@ function turnView(turn: LoadedTurn): TemplateResult {
               </button>
               <button type="button" class="plain" @click=${() => attempt(() => saveForReplay(row))}>
                 Save for replay
+              </button>
+              <button type="button" class="plain" @click=${() => attempt(() => copyCurl(turn))}>
+                Copy as cURL
               </button>
               <span role="status">${state.notice}</span>
             </p>`
@@ -201,6 +217,14 @@ async function saveForReplay(row: Row): Promise<void> {
   update({ notice: `Saved as ${await captureTurn(row)}`, problem: "" });
 }
 
+async function copyCurl({ record }: LoadedTurn): Promise<void> {
+  const command = toCurl(record, toGatewayUrl(), state.overview?.hasKeys ?? false);
+  if (command === undefined)
+    throw new Error("The request is not kept, so there is nothing to copy.");
+  await navigator.clipboard.writeText(command);
+  update({ notice: "Copied.", problem: "" });
+}
+
 /** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */
 const MOMENT_MS = 100;
 
@@ -210,12 +234,13 @@ async function start(first: FirstLoad): Promise<void> {
     const moment = new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
     const overview = await first.overview;
     await Promise.race([first.newest.catch(() => undefined), moment]);
-    update({ overview, rows: overview.turns.toReversed() });
-    // The chat links to a turn by the id of its request.
-    const asked = new URLSearchParams(location.search).get("turn");
-    const row = overview.turns.find(({ id }) => id === asked);
-    if (row !== undefined) select(row.number);
-    void attempt(() => showNewest(first));
+    const { filter, isGrouped, turn } = readAddress();
+    update({ overview, rows: overview.turns.toReversed(), filter, isGrouped });
+    const named = overview.turns.findLast(({ id }) => id === turn);
+    if (named === undefined) void attempt(() => showNewest(first));
+    else select(named.number);
+    followAddress(select);
+    void attempt(followEngines);
     await moment;
     await followChanges(merge, (isConnected) => {
       update({ isConnected });

@@ -54,7 +54,7 @@ export function conversationBand(turn: LoadedTurn): TemplateResult {
   const total = prompt?.segments.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
   return html`<section class="band" aria-labelledby="band-saw">
     <header class="band-head">
-      <h2 id="band-saw">What the model saw</h2>
+      <h2 id="band-saw">Prompt</h2>
       <p>
         ${toCount(total)} tokens in ${kept}
         messages${cached ? html`, ${toCount(cached)} of them cached` : nothing}

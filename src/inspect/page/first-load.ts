@@ -35,7 +35,8 @@ export function loadWith(given: string): FirstLoad | undefined {
   // A failure reaches the code that awaits them: until then it is not an unhandled one.
   for (const each of [first.overview, first.newest]) each.catch(() => undefined);
   // The token should not be in bookmarks or screenshots.
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  if (location.hash !== "")
+    history.replaceState(null, "", `${location.pathname}${location.search}`);
   setTimeout(store, STORE_AFTER_MS);
   addEventListener("pagehide", store);
   return first;

@@ -84,29 +84,94 @@ export function hueOfPart(kind: string): Hue {
   }
 }
 
+/** `bad` is a 5xx, a failed turn or a broken stream; `warn` a rejected request or an answer that was cut. */
+export type Tone = "good" | "warn" | "bad" | "busy" | "plain";
+
 /** An outcome as a word, and whether it is good or bad. */
 export function toOutcome(row: Pick<Row, "outcome" | "status">): {
   readonly word: string;
-  readonly tone: "good" | "bad" | "busy" | "plain";
+  readonly tone: Tone;
 } {
-  switch (row.outcome) {
+  const { outcome, status } = row;
+  switch (outcome) {
     case "stop":
       return { word: "answered", tone: "good" };
     case "tool-calls":
-      return { word: "called", tone: "good" };
+      return { word: "called a tool", tone: "good" };
     case "length":
-      return { word: "cut at limit", tone: "bad" };
+      return { word: "cut at limit", tone: "warn" };
     case "refused":
-      return { word: `refused ${row.status ?? ""}`.trim(), tone: "bad" };
+      return { word: `rejected · ${status ?? ""}`, tone: (status ?? 0) >= 500 ? "bad" : "warn" };
     case "running":
       return { word: "running", tone: "busy" };
     case "error":
     case "failed":
-      return { word: "failed", tone: "bad" };
+      return {
+        word: status !== null && status >= 400 ? `failed · ${status}` : "failed",
+        tone: "bad",
+      };
     default:
-      return { word: row.outcome, tone: "plain" };
+      return { word: outcome, tone: "plain" };
   }
 }
+
+/** A fact about a turn that a reader looks for, with its meaning. */
+export interface Chip {
+  /** In filters: `is:repaired`. */
+  readonly name: string;
+  readonly label: string;
+  readonly meaning: string;
+}
+
+export function chipsOf(row: Pick<Row, "steered" | "repairs" | "reasoningFrom">): Chip[] {
+  const { steered, repairs, reasoningFrom } = row;
+  const has = (names: readonly string[]): boolean => steered.some((each) => names.includes(each));
+  const malformed = repairs.filter((name) => !STEERING_REPAIRS.has(name));
+  const chips: (Chip | false)[] = [
+    has(FORCING) && {
+      name: "forced",
+      label: "forced call",
+      meaning: "The request demands a call, so the gateway opened it.",
+    },
+    has(CONSTRAINING) && {
+      name: "schema",
+      label: "schema enforced",
+      meaning: "The answer or a call's arguments had to match a schema.",
+    },
+    repairs.includes("cut-reasoning") && {
+      name: "cut",
+      label: "reasoning cut",
+      meaning: "The reasoning had used its budget, or repeated itself.",
+    },
+    malformed.length > 0 && {
+      name: "repaired",
+      label: "output repaired",
+      meaning: `The model's output was malformed: ${malformed.join(", ")}.`,
+    },
+    reasoningFrom === "lost" && {
+      name: "missing",
+      label: "reasoning missing",
+      meaning: "The client did not send the reasoning back, and no store had it.",
+    },
+  ];
+  return chips.filter((chip) => chip !== false);
+}
+
+const FORCING = ["open-reasoning", "choose-function", "open-call", "open-builtin-call"];
+const CONSTRAINING = [
+  "constrain-turn",
+  "constrain-answer",
+  "constrain-call",
+  "retry-answer",
+  "retry-call",
+];
+/** Repairs by which the gateway kept a promise, while the output was well-formed. */
+const STEERING_REPAIRS = new Set([
+  "cut-reasoning",
+  "invalid-answer",
+  "invalid-arguments",
+  "refused-call",
+]);
 
 /** What a decision of the gateway means, in a few words. */
 export const DECISIONS: Record<string, string> = {

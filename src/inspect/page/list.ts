@@ -1,22 +1,27 @@
-/** The list of recent turns. */
+/** The list of recent turns, alone or by conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { writeAddress } from "./address.ts";
 import { clearTurns } from "./api.ts";
 import { loadOverview } from "./first-load.ts";
-import { toCount, toMs, toOutcome, toTime } from "./format.ts";
+import { type Field, toggleField } from "./filter.ts";
+import { chipsOf, toCount, toMs, toOutcome, toTime } from "./format.ts";
 import { state, update, visibleRows } from "./store.ts";
+import { toConversations } from "./totals.ts";
 import type { Row } from "./types.ts";
 import { fixedRows, onListScroll } from "./windowed.ts";
 
 /** Height in pixels, the same as in the style sheet. */
 export const ROW_HEIGHT = 68;
 
-const MARKS: readonly (readonly [string, string])[] = [
-  ["", "all"],
-  ["failed", "failed"],
-  ["steered", "steered"],
-  ["repaired", "repaired"],
-  ["tools", "with calls"],
-  ["lost", "reasoning lost"],
+/** What the menu adds to the filter. */
+const CHOICES: readonly (readonly [text: string, field: Field, value: string])[] = [
+  ["errors", "status", "error"],
+  ["rejected", "status", "rejected"],
+  ["cut at limit", "status", "cut"],
+  ["forced call", "is", "forced"],
+  ["schema enforced", "is", "schema"],
+  ["output repaired", "is", "repaired"],
+  ["reasoning missing", "is", "missing"],
 ];
 
 export function listPane(select: (number: number) => void): TemplateResult {
@@ -27,21 +32,29 @@ export function listPane(select: (number: number) => void): TemplateResult {
         type="search"
         id="filter"
         placeholder="Filter ( / )"
-        aria-label="Filter turns by words"
+        title="Words, and key: client: model: tool: status: is: >5s since:1h"
+        aria-label="Filter turns"
         .value=${state.filter}
         @input=${(event: Event) => {
-          if (event.target instanceof HTMLInputElement) update({ filter: event.target.value });
+          if (event.target instanceof HTMLInputElement) setFilter(event.target.value, false);
         }}
       />
       <select
-        aria-label="Filter turns by outcome"
+        aria-label="Add to the filter"
         @change=${(event: Event) => {
-          if (event.target instanceof HTMLSelectElement) update({ outcome: event.target.value });
+          if (!(event.target instanceof HTMLSelectElement)) return;
+          const [, field, value] = CHOICES[Number(event.target.value)] ?? [];
+          if (field !== undefined && value !== undefined) toggle(field, value);
+          event.target.value = "";
         }}
       >
-        ${MARKS.map(([value, label]) => html`<option value=${value}>${label}</option>`)}
+        <option value="">Show …</option>
+        ${CHOICES.map(([text], index) => html`<option value=${index}>${text}</option>`)}
       </select>
     </div>
+    <label class="group">
+      <input type="checkbox" .checked=${state.isGrouped} @change=${group} /> by conversation
+    </label>
     <div
       class="list-box"
       tabindex="0"
@@ -49,7 +62,9 @@ export function listPane(select: (number: number) => void): TemplateResult {
       aria-label="List of turns"
       @scroll=${onListScroll}
     >
-      <div role="list">${fixedRows(rows, ROW_HEIGHT, (row) => rowItem(row, select))}</div>
+      <div role="list">
+        ${fixedRows(state.isGrouped ? grouped(rows) : rows.map(alone), ROW_HEIGHT, (item) => rowItem(item, select))}
+      </div>
       ${
         rows.length === 0 && state.rows.length > 0
           ? html`<p class="quiet pad">No turn matches.</p>`
@@ -58,9 +73,35 @@ export function listPane(select: (number: number) => void): TemplateResult {
     </div>
     <footer class="list-foot">
       <span>${toCount(rows.length)} ${rows.length === 1 ? "turn" : "turns"}</span>
+      <button type="button" class="plain" aria-pressed=${state.isPaused} @click=${pause}>
+        ${state.isPaused ? "Resume" : "Pause"}
+      </button>
       <button type="button" class="plain" @click=${clear}>Clear</button>
     </footer>
   </nav>`;
+}
+
+/** Sets what is typed, in the address too. */
+export function setFilter(filter: string, isNew = true): void {
+  update({ filter });
+  writeAddress(isNew);
+}
+
+export function toggle(field: Field, value: string): void {
+  setFilter(toggleField(state.filter, field, value));
+}
+
+function group(): void {
+  update({ isGrouped: !state.isGrouped });
+  writeAddress(true);
+}
+
+function pause(): void {
+  update(
+    state.isPaused
+      ? { isPaused: false, rows: state.waiting }
+      : { isPaused: true, waiting: state.rows },
+  );
 }
 
 async function clear(): Promise<void> {
@@ -69,40 +110,60 @@ async function clear(): Promise<void> {
   update({ rows: overview.turns.toReversed(), turn: undefined, selected: undefined });
 }
 
-function rowItem(row: Row, select: (number: number) => void): TemplateResult {
+/** A row, and its place in its conversation: 0 is the newest of `size` turns. */
+interface Item {
+  readonly row: Row;
+  readonly at: number;
+  readonly size: number;
+}
+
+function alone(row: Row): Item {
+  return { row, at: 0, size: 1 };
+}
+
+function grouped(rows: readonly Row[]): Item[] {
+  return toConversations(rows).flatMap((turns) =>
+    turns.map((row, at) => ({ row, at, size: turns.length })),
+  );
+}
+
+function rowItem({ row, at, size }: Item, select: (number: number) => void): TemplateResult {
   const { word, tone } = toOutcome(row);
   const isSelected = row.number === state.selected;
-  return html`<div role="listitem" class="row-item">
+  const by = row.conversation?.by === "session" ? "by session id" : "by its beginning";
+  return html`<div role="listitem" class="row-item ${at > 0 ? "follows" : ""}">
     <button
       type="button"
       class="row ${isSelected ? "selected" : ""}"
       aria-current=${isSelected ? "true" : "false"}
-      @click=${() => select(row.number)}
+      @click=${() => {
+        select(row.number);
+        writeAddress(true);
+      }}
     >
       <span class="row-top">
         <span class="dot ${tone}" aria-hidden="true"></span>
         <span class="word">${word}</span>
-        ${marks(row)}
+        ${chipsOf(row).map(({ label, meaning }) => chip(label, meaning))}
+        ${row.calls.length > 0 ? chip("⚙", `called ${row.calls.join(", ")}`) : nothing}
+        ${at === 0 && size > 1 ? chip(`${size} turns`, `one conversation, ${by}`) : nothing}
         <span class="when">${toTime(row.at)}</span>
       </span>
-      <span class="row-words">${row.words || row.id}</span>
+      <span class="row-words">${row.words || row.problem || row.id}</span>
       <span class="row-facts">
-        ${row.model.replace(/^openai\//, "")} · ${toCount(row.promptTokens)} →
-        ${toCount(row.completionTokens)} · ${toMs(row.firstTokenMs)}
+        ${whoOf(row)} · ${row.model.replace(/^openai\//, "")} · ${toCount(row.promptTokens)} →
+        ${toCount(row.completionTokens)} · ${toMs(row.ms ?? row.firstTokenMs)}
       </span>
     </button>
   </div>`;
 }
 
-function marks({ steered, repairs, reasoningFrom, calls }: Row): TemplateResult {
-  return html`
-    ${steered.length > 0 ? mark("steered", steered.join(", ")) : nothing}
-    ${repairs.length > 0 ? mark("repaired", repairs.join(", ")) : nothing}
-    ${reasoningFrom === "lost" ? mark("reasoning lost", "its client did not send it back") : nothing}
-    ${calls.length > 0 ? mark("⚙", `called ${calls.join(", ")}`) : nothing}
-  `;
+/** `alice · codex`. Without keys there is one tenant, which says nothing. */
+export function whoOf({ tenant, client }: Row): string {
+  const names = [tenant === "anonymous" ? "" : tenant, client ?? ""];
+  return names.filter((name) => name !== "").join(" · ") || "unknown client";
 }
 
-function mark(label: string, title: string): TemplateResult {
-  return html`<span class="mark" title=${title}>${label}</span>`;
+function chip(label: string, meaning: string): TemplateResult {
+  return html`<span class="mark" title=${meaning}>${label}</span>`;
 }

@@ -16,7 +16,7 @@ export function outputBand(turn: LoadedTurn): TemplateResult {
   }));
   return html`<section class="band" aria-labelledby="band-wrote">
     <header class="band-head">
-      <h2 id="band-wrote">What it wrote</h2>
+      <h2 id="band-wrote">Model output</h2>
       <p>${summarize(record)}</p>
     </header>
     ${

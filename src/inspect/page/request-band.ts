@@ -9,16 +9,11 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
   const { request, reasoningFrom } = record;
   const { pieces, missing } = readRequest(record);
   const { thoughts, kinds } = missing;
-  const { shownTools = [] } = record.settings ?? {};
   const isMarked = pieces.some(({ why }) => why !== undefined);
   return html`<section class="band" aria-labelledby="band-came">
     <header class="band-head">
-      <h2 id="band-came">What came</h2>
+      <h2 id="band-came">Request</h2>
       ${request === null ? nothing : html`<p><code>${request.method} ${request.path}</code></p>`}
-      ${shownTools.map(
-        ({ name, as }) =>
-          html`<p class="note"><code>${name}</code> shown to the model as <code>${as}</code></p>`,
-      )}
       ${reasoningFrom === null ? nothing : reasoningNote(reasoningFrom)}
     </header>
     ${
@@ -29,7 +24,7 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
           </ul>`
         : nothing
     }
-    ${trainedTools(record)}
+    ${shownTools(record)}
     ${
       request === null
         ? html`<p class="quiet">The gateway made this turn itself.</p>`
@@ -50,15 +45,19 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
   </section>`;
 }
 
-/** The client's tools that the model was shown as tools of its training. */
-function trainedTools({ answer }: TurnRecord): TemplateResult | typeof nothing {
-  const pairs = answer?.headers["x-harmony-trained-tools"]?.split(", ") ?? [];
+/** The client's tools that the model was shown under other names. */
+function shownTools({ answer, settings }: TurnRecord): TemplateResult | typeof nothing {
+  const trained = answer?.headers["x-harmony-trained-tools"]?.split(", ") ?? [];
+  const pairs = [
+    ...(settings?.shownTools ?? []),
+    ...trained.map((pair) => {
+      const [name = "", as = ""] = pair.split("=");
+      return { name, as };
+    }),
+  ];
   if (pairs.length === 0) return nothing;
   return html`<ul class="quiet" aria-label="Shown to the model under other names">
-    ${pairs.map((pair) => {
-      const [own = "", shownAs = ""] = pair.split("=");
-      return html`<li><code>${own}</code> shown as <code>${shownAs}</code></li>`;
-    })}
+    ${pairs.map(({ name, as }) => html`<li><code>${name}</code> shown as <code>${as}</code></li>`)}
   </ul>`;
 }
 

@@ -2,7 +2,7 @@
 import { loadTurn } from "./api.ts";
 import { TokenRefused } from "./first-load.ts";
 import { ROW_HEIGHT } from "./list.ts";
-import { state, update, visibleRows } from "./store.ts";
+import { listedRows, state, update } from "./store.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 import { revealRow } from "./windowed.ts";
 
@@ -55,9 +55,12 @@ export function pickOther(number: number): void {
 
 /** New rows come first; known ones are replaced. */
 export function merge(changed: readonly Row[]): void {
-  const rows = new Map(state.rows.map((row) => [row.number, row]));
+  const rows = new Map(
+    (state.isPaused ? state.waiting : state.rows).map((row) => [row.number, row]),
+  );
   for (const row of changed) rows.set(row.number, row);
-  update({ rows: [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS) });
+  const merged = [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS);
+  update(state.isPaused ? { waiting: merged } : { rows: merged });
   const own = changed.find(({ number }) => number === state.selected);
   if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
 }
@@ -65,7 +68,7 @@ export function merge(changed: readonly Row[]): void {
 const MAX_ROWS = 5000;
 
 export function move(by: number): void {
-  const rows = visibleRows();
+  const rows = listedRows();
   const at = rows.findIndex(({ number }) => number === state.selected);
   const index = at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by));
   const row = rows[index];

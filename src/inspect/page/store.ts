@@ -1,5 +1,7 @@
 /** The state of the page, and its changes. */
-import type { LoadedTurn, Overview, Row } from "./types.ts";
+import { matches, parseFilter } from "./filter.ts";
+import { toConversations } from "./totals.ts";
+import type { EngineRow, LoadedTurn, Overview, Row } from "./types.ts";
 
 export type TokenView = "reading" | "tokens" | "raw";
 export type Pane = "turn" | "compare";
@@ -14,8 +16,14 @@ export interface State {
   other: LoadedTurn | undefined;
   pane: Pane;
   view: TokenView;
+  /** As it is typed. */
   filter: string;
-  outcome: string;
+  isGrouped: boolean;
+  /** New turns wait, and are not shown. */
+  isPaused: boolean;
+  /** The rows as they will be shown when the list is resumed. */
+  waiting: readonly Row[];
+  engines: readonly EngineRow[];
   isHelpOpen: boolean;
   isConnected: boolean;
   isRefused: boolean;
@@ -37,7 +45,10 @@ export const state: State = {
   pane: "turn",
   view: "reading",
   filter: "",
-  outcome: "",
+  isGrouped: false,
+  isPaused: false,
+  waiting: [],
+  engines: [],
   isHelpOpen: false,
   isConnected: true,
   isRefused: false,
@@ -71,31 +82,13 @@ export function drawNow(): void {
 
 /** Rows that pass the filter. */
 export function visibleRows(): readonly Row[] {
-  const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
-  return state.rows.filter((row) => {
-    if (state.outcome !== "" && !hasMark(row, state.outcome)) return false;
-    if (words.length === 0) return true;
-    const text = [row.words, row.model, row.id, row.api, row.outcome, row.tenant, ...row.calls]
-      .concat(row.repairs, row.steered)
-      .join(" ")
-      .toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const filter = parseFilter(state.filter);
+  const now = Date.now();
+  return state.rows.filter((row) => matches(row, filter, now));
 }
 
-function hasMark(row: Row, mark: string): boolean {
-  switch (mark) {
-    case "steered":
-      return row.steered.length > 0;
-    case "repaired":
-      return row.repairs.length > 0;
-    case "lost":
-      return row.reasoningFrom === "lost";
-    case "tools":
-      return row.calls.length > 0;
-    case "failed":
-      return ["failed", "error", "refused", "length", "cancelled"].includes(row.outcome);
-    default:
-      return true;
-  }
+/** The same in the order of the list. */
+export function listedRows(): readonly Row[] {
+  const rows = visibleRows();
+  return state.isGrouped ? toConversations(rows).flat() : rows;
 }

@@ -1,4 +1,5 @@
 /** What the gateway sends to the page. */
+import type { toEngineRows } from "../engines.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import type { SeenRecord } from "../../telemetry/record/seen-record.ts";
 import type { TurnSummary } from "../../telemetry/record/turn-summary.ts";
@@ -27,3 +28,5 @@ export interface Overview {
   readonly models: readonly string[];
   readonly turns: readonly Row[];
 }
+
+export type EngineRow = ReturnType<typeof toEngineRows>[number];

@@ -1,10 +1,15 @@
 /** The summary of a turn in the list, computed without making its record. */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Decision } from "../../turn/steering/decision.ts";
+import { toAffinity } from "../../turn/prompt/affinity.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { toClientName } from "../client-name.ts";
+import { toErrorText } from "./to-calls.ts";
 import { outcomeOf, type RecordInput } from "./record-input.ts";
-import type { TurnSummary } from "./turn-summary.ts";
+import type { Conversation, TurnSummary } from "./turn-summary.ts";
 
 const MAX_WORDS = 120;
+const MAX_PROBLEM = 300;
 
 /** Decisions by which the gateway neither writes nor constrains anything. */
 const UNSTEERED = new Set<Decision["type"]>([
@@ -27,12 +32,17 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
     id: input.id,
     api: exchange?.api ?? null,
     tenant: input.tenant,
+    client: toClientName(exchange?.headers["user-agent"]) ?? null,
+    conversation: toConversation(exchange?.headers ?? {}, recording?.rendered?.turn),
     model: input.model ?? "",
+    backend: recording?.calls.at(-1)?.backend ?? null,
     words: keepsContent ? firstWords(recording?.rendered?.turn.messages ?? []) : "",
     outcome: outcomeOf(input),
     status: exchange?.status ?? null,
+    problem: keepsContent ? problemOf(input) : null,
     promptTokens: end?.usage.promptTokens ?? recording?.rendered?.prompt.length ?? null,
     completionTokens: end?.usage.completionTokens ?? null,
+    cachedTokens: end?.usage.cachedTokens ?? null,
     firstTokenMs: recording?.calls[0]?.firstToken ?? null,
     ms: recording?.ended ?? null,
     steered: unique(
@@ -44,6 +54,28 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
     reasoningFrom: exchange?.answerHeaders["x-harmony-cot"] ?? null,
     calls: unique(calls),
   };
+}
+
+/** Headers by which clients name a conversation. */
+const SESSION_HEADERS = ["x-session-id", "x-claude-code-session-id"];
+
+function toConversation(
+  headers: Readonly<Record<string, string>>,
+  turn: Turn | undefined,
+): Conversation | null {
+  if (turn === undefined) return null;
+  const session = SESSION_HEADERS.map((name) => headers[name]).find((each) => each !== undefined);
+  const beginning = toAffinity(turn);
+  const named = session ?? (turn.affinity === beginning ? undefined : turn.affinity);
+  return named === undefined
+    ? { id: beginning, by: "beginning" }
+    : { id: named.slice(0, MAX_WORDS), by: "session" };
+}
+
+function problemOf({ exchange, recording }: RecordInput): string | null {
+  const failure = recording?.failure;
+  const text = failure === undefined ? exchange?.error : toErrorText(failure.error);
+  return text?.slice(0, MAX_PROBLEM) ?? null;
 }
 
 function firstWords(messages: readonly Message[]): string {

@@ -4,15 +4,25 @@ export interface TurnSummary {
   readonly id: string;
   readonly api: string | null;
   readonly tenant: string;
+  /** The program that sent the request, without its version; null if it does not say. */
+  readonly client: string | null;
+  /** The conversation that the turn belongs to; null for a request without a turn. */
+  readonly conversation: Conversation | null;
   readonly model: string;
+  /** The backend that answered last. */
+  readonly backend: string | null;
   /** The beginning of the last user message; empty if content is not kept. */
   readonly words: string;
   /** As in the record's `end`; `running` before it. */
   readonly outcome: string;
   /** The HTTP status of the answer. */
   readonly status: number | null;
+  /** Why the request was rejected or its turn failed; null if it was not, or if content is not kept. */
+  readonly problem: string | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
+  /** Prompt tokens that the engine had in its cache. */
+  readonly cachedTokens: number | null;
   /** Milliseconds since the request was accepted. */
   readonly firstTokenMs: number | null;
   readonly ms: number | null;
@@ -23,4 +33,11 @@ export interface TurnSummary {
   readonly reasoningFrom: string | null;
   /** Names of the called functions and tools. */
   readonly calls: readonly string[];
+}
+
+/** Turns of one conversation have the same `id`. */
+export interface Conversation {
+  readonly id: string;
+  /** `session`: the client names it, by a header or a field. `beginning`: its turns begin with the same messages. */
+  readonly by: "session" | "beginning";
 }

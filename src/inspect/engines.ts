@@ -1,0 +1,19 @@
+/** The state of the engines, for the inspector's page. No text of a server is in it but the reason of a failed probe. */
+import type { Models } from "../models/models.ts";
+
+export function toEngineRows(models: Models) {
+  return models.all.map(({ id, status, contextLength, pool }) => ({
+    id,
+    state: status.state,
+    reason: status.state === "unavailable" ? status.reason : null,
+    version: status.state === "ready" ? status.probe.description : null,
+    contextLength: contextLength ?? null,
+    queued: pool?.queued ?? 0,
+    backends: (pool?.backends ?? []).map(({ id: name, health, inFlight, failed }) => ({
+      id: name,
+      health,
+      inFlight,
+      failed,
+    })),
+  }));
+}

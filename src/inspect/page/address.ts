@@ -1,0 +1,37 @@
+/** The address of the page has the filter and the selected turn, so that Back works and a link can be shared. */
+import { fromParameters, toParameters } from "./filter.ts";
+import { state, update } from "./store.ts";
+
+/** The filter and the request id that the address names. */
+export function readAddress(): { filter: string; isGrouped: boolean; turn: string | undefined } {
+  const query = new URLSearchParams(location.search);
+  return {
+    filter: fromParameters(query),
+    isGrouped: query.get("group") === "conversation",
+    turn: query.get("turn") ?? undefined,
+  };
+}
+
+/** @param isNew whether Back leads to the state before this one; not while somebody types */
+export function writeAddress(isNew: boolean): void {
+  if (state.isShared) return;
+  const query = toParameters(state.filter);
+  if (state.isGrouped) query.set("group", "conversation");
+  const row = state.rows.find(({ number }) => number === state.selected);
+  if (row !== undefined) query.set("turn", row.id);
+  const text = query.toString();
+  const address = text === "" ? location.pathname : `${location.pathname}?${text}`;
+  if (address === `${location.pathname}${location.search}`) return;
+  if (isNew) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+}
+
+/** @param select shows a turn */
+export function followAddress(select: (number: number) => void): void {
+  addEventListener("popstate", () => {
+    const { filter, isGrouped, turn } = readAddress();
+    update({ filter, isGrouped });
+    const row = state.rows.find(({ id }) => id === turn);
+    if (row !== undefined && row.number !== state.selected) select(row.number);
+  });
+}

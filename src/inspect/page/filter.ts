@@ -1,0 +1,132 @@
+/**
+ * The filter of the list, as it is typed: `key:alice status:error >5s paris`. The address has the same as parameters, so that Back works
+ * and a link can be shared.
+ */
+import { chipsOf, toOutcome } from "./format.ts";
+import type { Row } from "./types.ts";
+
+/** Fields that take a word, and the values of a turn that are compared with it. */
+const FIELDS = {
+  key: (row) => [row.tenant],
+  client: (row) => [row.client ?? ""],
+  model: (row) => [row.model],
+  backend: (row) => [row.backend ?? ""],
+  tool: (row) => row.calls,
+  conversation: (row) => [row.conversation?.id ?? ""],
+  status: (row) => [statusOf(row), String(row.status ?? "")],
+  is: (row) => chipsOf(row).map(({ name }) => name),
+} satisfies Record<string, (row: Row) => readonly string[]>;
+
+export type Field = keyof typeof FIELDS;
+
+export interface Filter {
+  readonly fields: readonly (readonly [Field, string])[];
+  /** Turns that took longer, in milliseconds. */
+  readonly slowerThan: number | undefined;
+  /** Turns of the last milliseconds. */
+  readonly since: number | undefined;
+  /** Each of them occurs somewhere. */
+  readonly words: readonly string[];
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+export function parseFilter(text: string): Filter {
+  const fields: (readonly [Field, string])[] = [];
+  const words: string[] = [];
+  let slowerThan: number | undefined;
+  let since: number | undefined;
+  for (const part of text.toLowerCase().split(/\s+/)) {
+    const [name = "", value = ""] = part.split(/:(.*)/s);
+    if (part.startsWith(">") && toMs(part.slice(1)) !== undefined) slowerThan = toMs(part.slice(1));
+    else if (name === "since" && toMs(value) !== undefined) since = toMs(value);
+    else if (isField(name) && value !== "") fields.push([name, value]);
+    else if (part !== "") words.push(part);
+  }
+  return { fields, slowerThan, since, words };
+}
+
+/** @param now milliseconds since 1970 */
+export function matches(row: Row, filter: Filter, now: number): boolean {
+  const { fields, slowerThan, since, words } = filter;
+  if (slowerThan !== undefined && (row.ms ?? 0) <= slowerThan) return false;
+  if (since !== undefined && Date.parse(row.at) < now - since) return false;
+  if (!fields.every(([name, value]) => FIELDS[name](row).some((each) => has(each, value))))
+    return false;
+  if (words.length === 0) return true;
+  const text = [
+    row.words,
+    row.model,
+    row.id,
+    row.api,
+    row.outcome,
+    row.tenant,
+    row.client,
+    row.problem,
+  ]
+    .concat(row.calls, row.repairs, row.steered)
+    .join(" ")
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** The parameters of an address for this filter. */
+export function toParameters(text: string): URLSearchParams {
+  const { fields, slowerThan, since, words } = parseFilter(text);
+  const query = new URLSearchParams();
+  for (const [name, value] of fields) query.append(name, value);
+  if (slowerThan !== undefined) query.set("slower", toDuration(slowerThan));
+  if (since !== undefined) query.set("since", toDuration(since));
+  if (words.length > 0) query.set("q", words.join(" "));
+  return query;
+}
+
+/** The filter of an address, as it would be typed. */
+export function fromParameters(query: URLSearchParams): string {
+  const parts = Array.from(query, ([name, value]) => {
+    if (value.length > MAX_VALUE) return "";
+    if (name === "q") return value;
+    if (name === "slower") return `>${value}`;
+    return name === "since" || isField(name) ? `${name}:${value.replaceAll(/\s+/g, "")}` : "";
+  });
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+const MAX_VALUE = 200;
+
+/** Adds a field to what is typed, or takes it out. */
+export function toggleField(text: string, field: Field, value: string): string {
+  const part = `${field}:${value.toLowerCase().replaceAll(/\s+/g, "")}`;
+  const parts = text.split(/\s+/).filter((each) => each !== "");
+  const rest = parts.filter((each) => each.toLowerCase() !== part);
+  return (rest.length === parts.length ? [...rest, part] : rest).join(" ");
+}
+
+function statusOf(row: Row): string {
+  const { tone } = toOutcome(row);
+  if (tone === "bad") return "error";
+  if (tone === "warn") return row.outcome === "refused" ? "rejected" : "cut";
+  return tone === "busy" ? "running" : "ok";
+}
+
+function has(text: string, value: string): boolean {
+  return text.toLowerCase().replaceAll(/\s+/g, "").includes(value);
+}
+
+function isField(name: string): name is Field {
+  return Object.hasOwn(FIELDS, name);
+}
+
+function toMs(duration: string): number | undefined {
+  const [, count = "", unit = ""] = DURATION.exec(duration) ?? [];
+  return unit === "ms" || unit === "s" || unit === "m" || unit === "h"
+    ? Number(count) * UNITS[unit]
+    : undefined;
+}
+
+function toDuration(ms: number): string {
+  if (ms % UNITS.h === 0) return `${ms / UNITS.h}h`;
+  if (ms % UNITS.m === 0) return `${ms / UNITS.m}m`;
+  return ms % UNITS.s === 0 ? `${ms / UNITS.s}s` : `${ms}ms`;
+}

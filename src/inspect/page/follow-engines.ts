@@ -1,0 +1,27 @@
+/** Asks for the engines' state once a second while the page is visible. */
+import { request } from "./first-load.ts";
+import { update } from "./store.ts";
+import type { EngineRow } from "./types.ts";
+
+const EVERY_MS = 1000;
+
+/** Rejects if the token is refused. A gateway that does not answer is asked again. */
+export async function followEngines(): Promise<never> {
+  for (;;) {
+    if (document.visibilityState === "visible") await askOnce();
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+}
+
+let shown = "";
+
+async function askOnce(): Promise<void> {
+  const text = await request("engines").then(
+    (response) => response.text(),
+    () => "",
+  );
+  if (text === "" || text === shown) return;
+  shown = text;
+  const { engines }: { engines: readonly EngineRow[] } = JSON.parse(text);
+  update({ engines });
+}

@@ -1,0 +1,95 @@
+/** Numbers over the turns that pass the filter, equal problems together, and turns by conversation. */
+import { toOutcome } from "./format.ts";
+import type { Row } from "./types.ts";
+
+export interface Totals {
+  readonly turns: number;
+  readonly failed: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  /** Milliseconds; null without a turn that has one. */
+  readonly firstToken: Percentiles;
+  readonly duration: Percentiles;
+  /** Of the turns that have ended: tokens by the seconds between first token and end. */
+  readonly tokensPerSecond: number | null;
+}
+
+export interface Percentiles {
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+export function toTotals(rows: readonly Row[]): Totals {
+  const sum = (of: (row: Row) => number | null): number =>
+    rows.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const written = rows.filter(
+    ({ ms, firstTokenMs, completionTokens }) =>
+      ms !== null && firstTokenMs !== null && completionTokens !== null && ms > firstTokenMs,
+  );
+  const seconds = written.reduce(
+    (total, { ms, firstTokenMs }) => total + ((ms ?? 0) - (firstTokenMs ?? 0)) / 1000,
+    0,
+  );
+  const tokens = written.reduce(
+    (total, { completionTokens }) => total + (completionTokens ?? 0),
+    0,
+  );
+  return {
+    turns: rows.length,
+    failed: rows.filter((row) => toOutcome(row).tone === "bad").length,
+    promptTokens: sum(({ promptTokens }) => promptTokens),
+    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+    completionTokens: sum(({ completionTokens }) => completionTokens),
+    firstToken: toPercentiles(rows.map(({ firstTokenMs }) => firstTokenMs)),
+    duration: toPercentiles(rows.map(({ ms }) => ms)),
+    tokensPerSecond: seconds > 0 ? tokens / seconds : null,
+  };
+}
+
+function toPercentiles(values: readonly (number | null)[]): Percentiles {
+  const sorted = values.filter((value) => value !== null).toSorted((a, b) => a - b);
+  const at = (share: number): number | null =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+/** Turns that ended badly for one reason, the commonest first. */
+export interface Problem {
+  readonly text: string;
+  readonly count: number;
+  readonly keys: readonly string[];
+  /** The newest turn with it. */
+  readonly newest: Row;
+}
+
+export function toProblems(rows: readonly Row[]): Problem[] {
+  const byText = new Map<string, Row[]>();
+  for (const row of rows) {
+    const { tone, word } = toOutcome(row);
+    if (tone !== "bad" && tone !== "warn") continue;
+    const text = row.problem ?? word;
+    const same = byText.get(text);
+    if (same === undefined) byText.set(text, [row]);
+    else same.push(row);
+  }
+  return Array.from(byText, ([text, same]) => ({
+    text,
+    count: same.length,
+    keys: [...new Set(same.map(({ tenant }) => tenant))],
+    newest: same.reduce((newest, row) => (row.number > newest.number ? row : newest)),
+  })).toSorted((a, b) => b.count - a.count || b.newest.number - a.newest.number);
+}
+
+/** Conversations by their newest turn, each with its turns, newest first. Turns without one stand alone. */
+export function toConversations(rows: readonly Row[]): Row[][] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const { conversation } = row;
+    const name = conversation === null ? `turn ${row.number}` : `${row.tenant} ${conversation.id}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [row]);
+    else group.push(row);
+  }
+  return [...groups.values()];
+}
