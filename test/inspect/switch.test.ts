@@ -31,7 +31,7 @@ test.each([true, false])(
   async (inspect) => {
     const gateway = await startTestGateway({
       engine: scriptedEngine([]),
-      settings: { inspect, home: "links", log: "info" },
+      settings: { inspect, log: "info" },
     });
     onTestFinished(() => gateway.close());
     const address = gateway.logged.find(({ event }) => event === "start")?.["inspect"];
