@@ -1,11 +1,11 @@
-/** Asks for the engines' state once a second while the page is visible. */
+/** Requests the state of the engines once a second while the page is visible. */
 import { request } from "./first-load.ts";
 import { update } from "./store.ts";
 import type { EngineRow } from "./types.ts";
 
 const EVERY_MS = 1000;
 
-/** Rejects if the token is refused. A gateway that does not answer is asked again. */
+/** Never resolves. After a failed request it tries again a second later. */
 export async function followEngines(): Promise<never> {
   for (;;) {
     if (document.visibilityState === "visible") await askOnce();
