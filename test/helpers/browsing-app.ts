@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { toPresets } from "../../src/config/presets.ts";
-import { createModels } from "../../src/models/models.ts";
+import { createModels, type ModelOptions } from "../../src/models/models.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createPause } from "../../src/streams/slices.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -43,6 +43,7 @@ export interface BrowsingOptions {
   readonly toolbox?: Toolbox;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
+  readonly contextLength?: number;
   readonly requestPage?: RequestPage;
   readonly readPdf?: ReadPdf;
 }
@@ -61,6 +62,7 @@ export function createBrowsingApp({
   toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "1\n" }) },
   settings: given,
   store,
+  contextLength,
   requestPage,
   readPdf,
 }: BrowsingOptions): BrowsingApp {
@@ -68,7 +70,7 @@ export function createBrowsingApp({
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
     settings,
-    models: createModels([{ id: MODEL, engine, layout: settings.layout }], {
+    models: createModels([toModel({ engine, layout: settings.layout, contextLength })], {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
       presets: toPresets(settings),
@@ -105,6 +107,13 @@ export function createBrowsingApp({
         body: JSON.stringify(body),
       }),
   };
+}
+
+function toModel({
+  contextLength,
+  ...options
+}: Pick<ModelOptions, "engine" | "layout"> & { contextLength: number | undefined }): ModelOptions {
+  return { id: MODEL, ...options, ...(contextLength !== undefined && { contextLength }) };
 }
 
 /** What the model writes when it searches twice, opens a page, computes, and answers. */

@@ -18,6 +18,7 @@ const SCHEMAS: Readonly<Record<string, readonly [plain: z.ZodType, event: z.ZodT
 
 const DEVIATIONS: Deviations = [
   [/unreadable: .*"type":"(response\.)?mcp_/, "the SDK has no MCP servers"],
+  [/unreadable: .*"type":"(response\.)?compaction/, "the SDK has no compaction"],
   [/unreadable: .*"type":"tool_search"/, "the SDK has no search for tools"],
   [/unreadable: .*"type":"response\.queued"/, "the SDK has no background responses"],
   [

@@ -35,6 +35,17 @@ export class ContentBlocks {
     return this.#start(JSON.stringify(block), "", "") + this.stop();
   }
 
+  /** Its only delta has all of the summary: clients assign it. Null: there is none. */
+  compaction(content: string | null): string {
+    const { type: _, ...summary } = compactionBlock(content);
+    const delta = { type: "compaction_delta", ...summary };
+    return (
+      this.#start(JSON.stringify(compactionBlock(null)), "", "") +
+      this.#otherDelta(delta) +
+      this.stop()
+    );
+  }
+
   /** A thinking block with a signature only. */
   signed(signature: string): string {
     return this.startThinking() + this.signature(signature) + this.stop();
@@ -69,6 +80,10 @@ export class ContentBlocks {
     const json = JSON.stringify(delta);
     return frame("content_block_delta", `"index":${this.#index},"delta":${json}`);
   }
+}
+
+export function compactionBlock(content: string | null) {
+  return { type: "compaction", content, encrypted_content: null } as const;
 }
 
 /** A frame with `type` and these members, which are JSON text without braces. */

@@ -27,6 +27,8 @@ export interface EditedTurn {
   readonly applied: AppliedEdits | undefined;
   /** Tokens that were cleared. */
   readonly clearedTokens: number;
+  /** The history as it was edited. */
+  readonly entries: readonly HistoryEntry[];
 }
 
 interface EditDeps {
@@ -43,28 +45,29 @@ interface EditDeps {
   readonly signal: AbortSignal;
 }
 
-/** The name of a compaction by the API itself, which is not done here. The prompt is the whole one then, and the reply says so. */
-const COMPACT = "compact_20260112";
-
-/** Edits that have no effect here, to be named in the reply. Throws a {@link RequestError} for those that nobody knows. */
-export function skippedEdits(
+/** Throws a {@link RequestError} for edits that nobody knows. */
+export function refuseUnknownEdits(
   { context_management: management, compaction }: CountRequest,
   model: string,
-): string[] {
+): void {
   if (management && compaction) {
     throw new RequestError("compaction: cannot be combined with context_management", {
       param: "compaction",
     });
   }
-  return (management?.edits ?? []).flatMap((edit, index) => {
-    if (edit.type !== "unknown") return [];
-    if (edit.kind === COMPACT) return [COMPACT];
+  for (const [index, edit] of (management?.edits ?? []).entries()) {
+    if (edit.type !== "unknown") continue;
     // Claude Code reads the beginning of this sentence, and sends the edit no more.
     throw new RequestError(
       `${model} does not support the ${JSON.stringify(edit.kind)} context management strategy`,
       { param: `context_management.edits[${index}].type` },
     );
-  });
+  }
+}
+
+/** The first edit that compacts, if the request has one. */
+export function compactionOf({ context_management: management }: CountRequest) {
+  return management?.edits?.find((edit) => edit.type === "compact_20260112");
 }
 
 /** The turn with the edits of the request applied to its history. */
@@ -76,7 +79,7 @@ export async function toEditedTurn(
   let edited = entries;
   let emptied: ReadonlySet<string> = new Set();
   let turn = await deps.turnOf(entries, emptied);
-  if (!management) return { turn, applied: undefined, clearedTokens: 0 };
+  if (!management) return { turn, entries, applied: undefined, clearedTokens: 0 };
   const applied: AppliedEdits["applied_edits"][number][] = [];
   let clearedTokens = 0;
   for (const edit of management.edits ?? []) {
@@ -93,7 +96,7 @@ export async function toEditedTurn(
     emptied = allEmptied;
     turn = shorter;
   }
-  return { turn, applied: { applied_edits: applied }, clearedTokens };
+  return { turn, entries: edited, applied: { applied_edits: applied }, clearedTokens };
 }
 
 const CLEAR = "clear_tool_uses_20250919";

@@ -114,7 +114,7 @@ const CAPABILITIES = {
     supported: true,
     clear_thinking_20251015: YES,
     clear_tool_uses_20250919: YES,
-    compact_20260112: NO,
+    compact_20260112: YES,
   },
   effort: { supported: true, low: YES, medium: YES, high: YES, xhigh: NO, max: NO },
   image_input: NO,

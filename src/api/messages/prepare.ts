@@ -4,6 +4,7 @@ import type { Model } from "../../models/models.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { mediaHeader } from "../media/media-counts.ts";
 import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
@@ -13,9 +14,11 @@ import { namedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
-import { type AppliedEdits, skippedEdits, toEditedTurn } from "./context-management.ts";
+import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-management.ts";
+import { toCompaction, toCompactionPlan } from "./compaction.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { unknownModel } from "./find-model.ts";
+import type { HistoryEntry } from "./history-entry.ts";
 import { toHistory } from "./history.ts";
 import { withMediaTexts } from "./media.ts";
 import type { ReplyOptions } from "./reply.ts";
@@ -41,6 +44,8 @@ export interface PreparedTurn {
   /** Edits of the prompt that the request asked for. */
   readonly applied: AppliedEdits | undefined;
   readonly clearedTokens: number;
+  /** Undefined: the request asks for none. `after` makes the turn of a summary. */
+  readonly compactionPlan: CompactionPlan | undefined;
   readonly headers: ResponseHeaders;
 }
 
@@ -49,6 +54,8 @@ export interface PreparedMessage extends PreparedTurn {
   readonly request: MessagesRequest;
   /** The turn writes a summary of the conversation. */
   readonly isSummary: boolean;
+  /** Undefined: the conversation is not compacted. */
+  readonly compaction: AutoCompaction | undefined;
   readonly client: Client;
   readonly options: ReplyOptions;
 }
@@ -62,8 +69,10 @@ export async function prepareMessage(
   const { request, ...sent } = await read(c, messagesRequest, deps);
   const isSummary = request.compaction != null;
   const prepared = await prepareTurn(c, request, { ...sent, isSummary }, deps);
+  const compaction = await toCompaction(request, prepared, c.req.raw.signal);
   return {
     ...prepared,
+    compaction,
     request,
     isSummary,
     client,
@@ -73,6 +82,7 @@ export async function prepareMessage(
       requestId: c.get("requestId"),
       thinking: toShownThinking(request, client.reasoningPolicy),
       contextManagement: prepared.applied,
+      compaction,
       returnsProgress: request.return_progress ?? false,
       containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     },
@@ -141,21 +151,16 @@ async function prepareTurn(
     trainedTools: deps.trainedTools(tenant, preset),
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   };
-  const { turn, applied, clearedTokens } = await toEditedTurn(restored.entries, request, {
-    model,
-    turnOf: (edited, emptied) => {
-      const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
-      return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
-    },
-    signal: c.req.raw.signal,
-  });
+  const turnOf = (edited: readonly HistoryEntry[], emptied: ReadonlySet<string> = new Set()) => {
+    const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
+    return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
+  };
+  const { signal } = c.req.raw;
+  const edited = await toEditedTurn(restored.entries, request, { model, turnOf, signal });
+  const { turn, applied, clearedTokens } = edited;
+  refuseUnknownEdits(sent, name);
   const plugins = skippedPlugins(request.plugins, found.suffixes, turn);
-  const skipped = toSkippedKinds([
-    ...offered.skipped,
-    ...plugins,
-    ...history.skipped,
-    ...skippedEdits(sent, name),
-  ]);
+  const skipped = toSkippedKinds([...offered.skipped, ...plugins, ...history.skipped]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {
     model,
@@ -163,6 +168,7 @@ async function prepareTurn(
     turn,
     applied,
     clearedTokens,
+    compactionPlan: toCompactionPlan(edited, request, turnOf),
     headers: {
       "request-id": requestId,
       "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),

@@ -144,6 +144,14 @@ const unknownUsage = lazy(() => ({
   speed: z.null(),
 }));
 
+const iteration = lazy(() => ({
+  input_tokens: z.int(),
+  cache_read_input_tokens: z.int(),
+  cache_creation_input_tokens: z.int(),
+  cache_creation: z.null(),
+  output_tokens: z.int(),
+}));
+
 const usage = lazy(() =>
   z
     .object({
@@ -155,6 +163,15 @@ const usage = lazy(() =>
       server_tool_use: z
         .object({ web_search_requests: z.int(), web_fetch_requests: z.int() })
         .nullable(),
+      /** Of a reply that was compacted. */
+      iterations: z
+        .array(
+          z.discriminatedUnion("type", [
+            z.object({ type: z.literal("compaction"), ...iteration() }),
+            z.object({ type: z.literal("message"), model: z.string(), ...iteration() }),
+          ]),
+        )
+        .optional(),
     })
     .meta({ id: "MessageUsage" }),
 );

@@ -1,6 +1,7 @@
 /** Shared by plain and streamed messages: ids, how thinking is shown, and mapped values. */
 import type { ShownCall } from "../../tools/builtin-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
+import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import type { AppliedEdits } from "./context-management.ts";
 import type { ShownThinking } from "./thinking.ts";
 
@@ -16,20 +17,26 @@ export interface ReplyOptions {
   readonly containerExpiresAt: string;
   /** Of the prompt. Undefined: the request has none. */
   readonly contextManagement?: AppliedEdits | undefined;
+  /** Begins the reply. Undefined: the conversation is not compacted. */
+  readonly compaction?: Pick<AutoCompaction, "made" | "hasPaused"> | undefined;
   /** The client asked for pings that say how far the prompt has been processed. */
   readonly returnsProgress?: boolean;
 }
 
-export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use";
+export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "compaction";
 
 /** Maps the end of a turn that has not failed. */
-export function toStop({ finish, stopSequence }: TurnEnd): {
+export function toStop(
+  { finish, stopSequence }: TurnEnd,
+  { compaction }: Pick<ReplyOptions, "compaction">,
+): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
   /** For refusals, which do not occur. */
   readonly stop_details: null;
 } {
   const none = { stop_sequence: null, stop_details: null };
+  if (compaction?.hasPaused) return { stop_reason: "compaction", ...none };
   if (finish === "tool-calls") return { stop_reason: "tool_use", ...none };
   if (finish === "length") return { stop_reason: "max_tokens", ...none };
   if (stopSequence === undefined) return { stop_reason: "end_turn", ...none };
@@ -70,6 +77,32 @@ export function toFirstUsage(inputTokens: number) {
 
 /** The caller of `tool_use` blocks: the model itself, not code that it wrote. */
 export const CALLER = { type: "direct" } as const;
+
+/**
+ * The parts of a reply that was compacted. The counts of the reply leave the summary out: clients take the length of their
+ * conversation from them.
+ */
+export function toIterations(
+  { usage }: TurnEnd,
+  { model, compaction }: Pick<ReplyOptions, "model" | "compaction">,
+) {
+  if (compaction?.made === undefined) return {};
+  const summary = { type: "compaction", ...toIterationUsage(compaction.made.usage) } as const;
+  const message = { type: "message", model, ...toIterationUsage(usage) } as const;
+  return { iterations: compaction.hasPaused ? [summary] : [summary, message] };
+}
+
+function toIterationUsage(usage: TurnUsage) {
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } =
+    toUsage(usage);
+  return {
+    input_tokens,
+    cache_read_input_tokens,
+    cache_creation_input_tokens,
+    cache_creation: null,
+    output_tokens,
+  };
+}
 
 /** The usage of a whole message. */
 export function toMessageUsage(usage: TurnUsage) {

@@ -106,11 +106,21 @@ const clearThinking = lazy(() =>
   }),
 );
 
+const compact = lazy(() =>
+  z.object({
+    type: z.literal("compact_20260112"),
+    trigger: amount(["input_tokens"]).nullish(),
+    pause_after_compaction: z.boolean().nullish(),
+    instructions: textLike(),
+  }),
+);
+
 const unknownEdit = lazy(() =>
   z
     .looseObject({ type: z.string().max(128) })
     .refine(
-      ({ type }) => !/^clear_(tool_uses_20250919|thinking_20251015)$/.test(type),
+      ({ type }) =>
+        !/^(?:clear_tool_uses_20250919|clear_thinking_20251015|compact_20260112)$/.test(type),
       "is not complete",
     )
     .transform(({ type }) => ({ type: "unknown" as const, kind: type })),
@@ -122,7 +132,7 @@ const MAX_EDITS = 8;
 const contextManagement = lazy(() =>
   z.object({
     edits: z
-      .array(z.union([clearToolUses(), clearThinking(), unknownEdit()]))
+      .array(z.union([clearToolUses(), clearThinking(), compact(), unknownEdit()]))
       .max(MAX_EDITS)
       .nullish(),
   }),

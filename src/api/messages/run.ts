@@ -1,21 +1,24 @@
 /** Runs a prepared message. */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
-import type { TurnEvent } from "../../turn/turn.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { MessagesDeps } from "./deps.ts";
 import type { PreparedMessage } from "./prepare.ts";
 
-/** The events of its turn. Its thinking is stored for later requests. */
+/** The events of its turn, after those of a compaction. Its thinking is stored for later requests. */
 export function runMessage(
-  { request, client, model, turn, options }: PreparedMessage,
+  { request, client, model, turn, compaction, options }: PreparedMessage,
   { reasoning }: Pick<MessagesDeps, "reasoning">,
   signal: AbortSignal,
 ): AsyncIterable<TurnEvent> {
-  const events = model.run(turn, signal);
-  return reasoning.keep(request.max_tokens === 0 ? withoutParts(events) : events, {
-    tenant: client.tenant,
-    // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
-    seal: options.thinking !== "none" || turn.builtins !== undefined,
-  });
+  const run = (each: Turn) => {
+    const events = model.run(each, signal);
+    return reasoning.keep(request.max_tokens === 0 ? withoutParts(events) : events, {
+      tenant: client.tenant,
+      // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
+      seal: options.thinking !== "none" || each.builtins !== undefined,
+    });
+  };
+  return compaction === undefined ? run(turn) : compaction.run(model, run, signal);
 }
 
 /**

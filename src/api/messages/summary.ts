@@ -8,7 +8,7 @@ import type { TurnEvent, TurnFailure } from "../../turn/turn.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
-import { frame } from "./content-blocks.ts";
+import { compactionBlock, frame } from "./content-blocks.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { type ReplyOptions, toMessageUsage, toUsage } from "./reply.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
@@ -57,7 +57,7 @@ export function summaryFailure(finished: FinishedTurn): TurnFailure | undefined 
 
 /** The message as JSON text. The turn must not have failed. */
 export function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): string {
-  const content = [toBlock(textOf(finished))];
+  const content = [compactionBlock(textOf(finished))];
   const head = { id, type: "message", role: "assistant", model, content };
   const usage = toMessageUsage(finished.end.usage);
   return JSON.stringify({
@@ -92,12 +92,15 @@ export function toSummaryFrames(
 function toFrames(finished: FinishedTurn, options: ReplyOptions): string {
   const failure = summaryFailure(finished);
   if (failure !== undefined) return errorFrame(describeTurnFailure(failure), options);
-  const { type: _, ...block } = toBlock(textOf(finished));
+  const { type: _, ...block } = compactionBlock(textOf(finished));
   const delta = JSON.stringify({ type: "compaction_delta", ...block });
   const stop = JSON.stringify({ ...STOP, container: null });
   const usage = JSON.stringify(toUsage(finished.end.usage));
   return (
-    frame("content_block_start", `"index":0,"content_block":${JSON.stringify(toBlock(null))}`) +
+    frame(
+      "content_block_start",
+      `"index":0,"content_block":${JSON.stringify(compactionBlock(null))}`,
+    ) +
     frame("content_block_delta", `"index":0,"delta":${delta}`) +
     frame("content_block_stop", '"index":0') +
     frame("message_delta", `"delta":${stop},"usage":${usage}`) +
@@ -106,10 +109,6 @@ function toFrames(finished: FinishedTurn, options: ReplyOptions): string {
 }
 
 const STOP = { stop_reason: "compaction", stop_sequence: null, stop_details: null } as const;
-
-function toBlock(content: string | null) {
-  return { type: "compaction", content, encrypted_content: null } as const;
-}
 
 function textOf({ parts }: FinishedTurn): string {
   return parts.map((part) => (part.kind === "content" ? part.text : "")).join("");

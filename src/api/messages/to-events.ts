@@ -11,7 +11,7 @@ import { sseFrame } from "../reply/event-stream.ts";
 import { progressMember } from "../reply/prefill-note.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
 import { toMessagesError } from "./errors.ts";
-import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";
+import { type ReplyOptions, toFirstUsage, toIterations, toStop, toUsage } from "./reply.ts";
 import { ServerToolWriter } from "./server-tool-writer.ts";
 import { TextWriter } from "./text-writer.ts";
 import { ToolInput } from "./tool-input.ts";
@@ -67,7 +67,7 @@ export class EventWriter {
   push(event: TurnEvent): string {
     switch (event.type) {
       case "start":
-        return messageStart(this.#options, event.promptTokens);
+        return messageStart(this.#options, event.promptTokens) + this.#compaction();
       case "prefill":
         return this.#options.returnsProgress ? frame("ping", progressMember(event)) : "";
       case "part-start":
@@ -84,6 +84,11 @@ export class EventWriter {
       default:
         return event satisfies never;
     }
+  }
+
+  #compaction(): string {
+    const { made } = this.#options.compaction ?? {};
+    return made === undefined ? "" : this.#blocks.compaction(made.text ?? null);
   }
 
   #startPart(part: Part): string {
@@ -173,10 +178,13 @@ export class EventWriter {
 
   #end(turn: TurnEnd): string {
     if (turn.failure) return errorFrame(describeTurnFailure(turn.failure), this.#options);
-    const usage = JSON.stringify(toUsage(turn.usage));
+    const usage = JSON.stringify({ ...toUsage(turn.usage), ...toIterations(turn, this.#options) });
     const { contextManagement: applied } = this.#options;
     const management = applied ? `,"context_management":${JSON.stringify(applied)}` : "";
-    const stop = JSON.stringify({ ...toStop(turn), container: this.#serverTools.container });
+    const stop = JSON.stringify({
+      ...toStop(turn, this.#options),
+      container: this.#serverTools.container,
+    });
     return (
       (this.#hasCall ? this.#heldThinking() : "") +
       frame("message_delta", `"delta":${stop},"usage":${usage}${management}`) +

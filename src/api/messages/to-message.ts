@@ -2,7 +2,15 @@
  * Converts a finished turn to a message, as JSON text: the input of a call is written as the model wrote it.
  */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { CALLER, type ReplyOptions, toContainer, toMessageUsage, toStop } from "./reply.ts";
+import { compactionBlock } from "./content-blocks.ts";
+import {
+  CALLER,
+  type ReplyOptions,
+  toContainer,
+  toIterations,
+  toMessageUsage,
+  toStop,
+} from "./reply.ts";
 import {
   cutAtCitations,
   serverToolName,
@@ -25,13 +33,15 @@ export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): 
     options,
   );
   const tail = JSON.stringify({
-    ...toStop(end),
-    usage: toMessageUsage(end.usage),
+    ...toStop(end, options),
+    usage: { ...toMessageUsage(end.usage), ...toIterations(end, options) },
     container,
     ...(options.contextManagement && { context_management: options.contextManagement }),
     diagnostics: null,
   });
-  const content = toContent(parts, options).join(",");
+  const { made } = options.compaction ?? {};
+  const compaction = made && JSON.stringify(compactionBlock(made.text ?? null));
+  const content = [...(compaction ? [compaction] : []), ...toContent(parts, options)].join(",");
   return `${head.slice(0, -1)},"content":[${content}],${tail.slice(1)}`;
 }
 

@@ -6,6 +6,7 @@ import { consume, createPushStream, type PushStream } from "../../streams/push-s
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
@@ -15,6 +16,8 @@ import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 export interface CompactionEvent {
   readonly type: "compaction";
   readonly sealed: string;
+  /** An answer follows it. */
+  readonly isAutomatic: boolean;
 }
 
 /** Whether the request asks for a compaction. Throws a {@link RequestError} for a trigger that is not at the end. */
@@ -29,6 +32,11 @@ export function asksForCompaction({ input }: Pick<PromptRequest, "input">): bool
   throw new RequestError(`${param}: a compaction_trigger must be the last item of the input`, {
     param,
   });
+}
+
+/** The rule by which the conversation is compacted before it is answered. Undefined: it is not. */
+export function compactionRule({ context_management: rules }: PromptRequest) {
+  return rules?.find(({ type }) => type === "compaction");
 }
 
 const COMPACTION_TRIGGER = "compaction_trigger";
@@ -77,7 +85,25 @@ export function runCompaction(
       return;
     }
     const sealed = await sealSummary(summary, tenant, cipher);
-    await consumer({ type: "compaction", sealed });
+    await consumer({ type: "compaction", sealed, isAutomatic: false });
     await consumer(end);
   });
+}
+
+/** Adds the item with the summary, encrypted, to the beginning of a response that was compacted. */
+export function withCompactionItem(
+  compaction: Pick<AutoCompaction, "made">,
+  events: AsyncIterable<TurnEvent>,
+  tenant: string,
+  cipher: ReasoningCipher,
+): PushStream<TurnEvent | CompactionEvent> {
+  return createPushStream((consumer) =>
+    consume(events, async (event) => {
+      const goesOn = await consumer(event);
+      const summary = compaction.made?.text;
+      if (event.type !== "start" || !goesOn || summary === undefined) return goesOn;
+      const sealed = await sealSummary(summary, tenant, cipher);
+      return consumer({ type: "compaction", sealed, isAutomatic: true });
+    }),
+  );
 }

@@ -84,6 +84,7 @@ const callEvent = lazy(() =>
       "response.code_interpreter_call.completed",
       "response.code_interpreter_call_code.delta",
       "response.code_interpreter_call_code.done",
+      "response.compaction.compacting",
       "response.mcp_list_tools.in_progress",
       "response.mcp_list_tools.completed",
       "response.mcp_list_tools.failed",

@@ -3,6 +3,8 @@ import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Model, Models } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal, RequestError } from "../errors.ts";
+import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
+import { summaryText } from "../reply/summary-text.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { ReadBody } from "../request/body-memory.ts";
 import { readRequest } from "../request/parse-request.ts";
@@ -14,6 +16,7 @@ import { isHosted } from "../tools/hosted-tools.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
 import {
   asksForCompaction,
+  compactionRule,
   toCompactionHistory,
   toCompactionRequest,
   withoutTriggers,
@@ -39,6 +42,8 @@ export interface PreparedResponse {
   readonly purpose: Purpose;
   readonly requested: RequestedModel;
   readonly turn: Turn;
+  /** Undefined: the conversation is not compacted. */
+  readonly compaction: AutoCompaction | undefined;
   readonly context: RequestContext;
   readonly omissions: Omissions;
   readonly caller: Caller;
@@ -71,7 +76,7 @@ export async function prepareResponse(
   const context = { ...loaded, history };
   const purpose = toPurpose(request);
   const sent = { request, requested, purpose, context, media, body, caller, now };
-  const { turn, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
+  const { turn, compaction, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
   deps.onOmissions(caller.requestId, omissions);
   const builder = new ResponseBuilder({
     ...requestedReply(request),
@@ -103,6 +108,7 @@ export async function prepareResponse(
     purpose,
     requested,
     turn,
+    compaction,
     context,
     omissions,
     caller,
@@ -225,9 +231,20 @@ async function prepareTurn(
   const { turnOf, targets, skipped } = await stages.run(maker);
   const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, deps.pause);
   await stages.next();
+  const plan = {
+    whole: turn,
+    after: (summary: string) =>
+      turnOf([...history, { type: "summary", text: summaryText(summary) }]),
+    pauses: false,
+  };
+  const rule = purpose === "answer" ? compactionRule(request) : undefined;
+  const { compact_threshold: threshold } = rule ?? {};
+  const isLong =
+    rule && (await reachesThreshold(turn, threshold ?? undefined, model, caller.signal));
+  const compaction = isLong ? new AutoCompaction(plan) : undefined;
   const plugins = skippedPlugins(request.plugins, requested.suffixes, turn);
   const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
-  return { turn, targets, listings: servers.listings, omissions };
+  return { turn, compaction, targets, listings: servers.listings, omissions };
 }
 
 /** The options that the request's fields alone determine. */

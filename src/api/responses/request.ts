@@ -104,6 +104,9 @@ const promptFields = {
   conversation: () => z.union([z.string(), z.object({ id: z.string() })]).nullish(),
 };
 
+/** More of a list have no use. */
+const MAX_CONTEXT_RULES = 8;
+
 const controlFields = {
   tools: () => z.array(tool()).nullish(),
   tool_choice: () => toolChoice().nullish(),
@@ -125,6 +128,12 @@ const controlFields = {
       })
       .nullish(),
   truncation: () => z.enum(["auto", "disabled"]).nullish(),
+  /** A summary, before the answer, where the prompt has so many tokens. Other types have no effect. */
+  context_management: () =>
+    z
+      .array(z.object({ type: z.string(), compact_threshold: z.int().min(1).nullish() }))
+      .max(MAX_CONTEXT_RULES)
+      .nullish(),
   /** Tools of training that the client runs itself. */
   builtin_tools: () => z.array(z.enum(TRAINED_TOOLS)).nullish(),
   /** OpenRouter's field. Its plugins are reported as skipped. */

@@ -75,8 +75,8 @@ export interface ResponseListener {
   onRun(item: OpenItem): void;
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
-  /** An item that is added at once. */
-  onWholeItem(item: CompactionItem | McpListItem, index: number): void;
+  /** An item that is added at once. `isCompacting`: that the conversation is compacted has an event of its own. */
+  onWholeItem(item: CompactionItem | McpListItem, index: number, isCompacting: boolean): void;
   onEnd(status: "completed" | "incomplete"): void;
   /** The response has failed. May follow `onEnd`, which it then replaces. */
   onFailure(error: ResponsesError): void;
@@ -160,7 +160,7 @@ export class ResponseBuilder {
   push(event: TurnEvent | CompactionEvent): void {
     switch (event.type) {
       case "compaction":
-        return this.#addCompaction(event.sealed);
+        return this.#addCompaction(event);
       case "start":
         return this.#start();
       case "prefill":
@@ -206,16 +206,16 @@ export class ResponseBuilder {
     }
   }
 
-  #addCompaction(sealed: string): void {
+  #addCompaction({ sealed, isAutomatic }: CompactionEvent): void {
     const id = this.#options.toItemId("cmp", this.output.length);
-    this.#addWhole({ id, type: "compaction", encrypted_content: sealed });
+    this.#addWhole({ id, type: "compaction", encrypted_content: sealed }, isAutomatic);
   }
 
-  #addWhole(item: CompactionItem | McpListItem): void {
+  #addWhole(item: CompactionItem | McpListItem, isCompacting = false): void {
     const index = this.output.length;
     this.output.push(item);
     this.#shown.push(item);
-    this.#listener?.onWholeItem(item, index);
+    this.#listener?.onWholeItem(item, index, isCompacting);
   }
 
   #startItem(part: Part): void {

@@ -1,8 +1,8 @@
 /** Runs a prepared response, and stores it. */
 import { consume } from "../../streams/push-stream.ts";
-import type { TurnEvent } from "../../turn/turn.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
-import { type CompactionEvent, runCompaction } from "./compaction.ts";
+import { type CompactionEvent, runCompaction, withCompactionItem } from "./compaction.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
 import { prewarm } from "./prewarm.ts";
@@ -10,24 +10,29 @@ import type { ResponseResource } from "./to-response.ts";
 
 export type ResponseTurnEvent = TurnEvent | CompactionEvent;
 
-/** The events of its turn. Its reasoning is stored for later requests. */
+/** The events of its turn, after those of a compaction. Its reasoning is stored for later requests. */
 export function runResponse(
-  { request, purpose, requested, turn, caller, seal }: PreparedResponse,
+  { request, purpose, requested, turn, compaction, caller, seal }: PreparedResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
 ): AsyncIterable<ResponseTurnEvent> {
   const { model } = requested;
   const { tenant, reasoningPolicy } = caller.client;
   if (purpose === "prewarm") return prewarm(model, turn, signal);
-  const events = model.run(turn, signal);
-  if (purpose === "compaction") return runCompaction(events, tenant, deps.cipher);
-  const kept = deps.reasoning.keep(events, { tenant, seal });
-  const asked = request.reasoning?.summary ?? request.reasoning?.generate_summary;
-  const summary = wantedSummary(asked, reasoningPolicy, deps.summaries);
-  if (summary === undefined) return kept;
-  const { pause } = deps;
-  const system = deps.system(deps.now());
-  return withSummaries(kept, { ...summary, model, turn, system, signal, pause });
+  if (purpose === "compaction") {
+    return runCompaction(model.run(turn, signal), tenant, deps.cipher);
+  }
+  const run = (each: Turn) => {
+    const kept = deps.reasoning.keep(model.run(each, signal), { tenant, seal });
+    const asked = request.reasoning?.summary ?? request.reasoning?.generate_summary;
+    const summary = wantedSummary(asked, reasoningPolicy, deps.summaries);
+    if (summary === undefined) return kept;
+    const { pause } = deps;
+    const system = deps.system(deps.now());
+    return withSummaries(kept, { ...summary, model, turn: each, system, signal, pause });
+  };
+  if (compaction === undefined) return run(turn);
+  return withCompactionItem(compaction, compaction.run(model, run, signal), tenant, deps.cipher);
 }
 
 /** The complete response. Rejects with the turn's error, or when the response cannot be stored. */

@@ -184,11 +184,12 @@ class EventList implements ResponseListener {
     this.#write("response.output_item.done", members);
   }
 
-  onWholeItem(item: CompactionItem | McpListItem, index: number): void {
+  onWholeItem(item: CompactionItem | McpListItem, index: number, isCompacting: boolean): void {
     const place = `"output_index":${index}`;
     const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: undefined } : item;
     this.#write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
-    for (const type of item.type === "mcp_list_tools" ? listEvents(item) : []) {
+    const compacting = isCompacting ? ["response.compaction.compacting"] : [];
+    for (const type of item.type === "mcp_list_tools" ? listEvents(item) : compacting) {
       this.#write(type, `"item_id":${JSON.stringify(item.id)},${place}`);
     }
     this.#write("response.output_item.done", `${place},"item":${JSON.stringify(item)}`);

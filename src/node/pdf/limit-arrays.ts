@@ -15,7 +15,7 @@ export function limitArrays(global: { Uint8Array: Uint8ArrayConstructor }): void
       const [length] = given;
       if (typeof length === "number" && length > LARGE) {
         total += length;
-        if (length > MAX_ARRAY || total > MAX_TOTAL) throw new RangeError("too many bytes");
+        if (length > MAX_ARRAY || total > MAX_TOTAL) throw new RangeError();
       }
       // Of the original, by which other code knows it.
       return Reflect.construct(target, given, created === global.Uint8Array ? target : created);

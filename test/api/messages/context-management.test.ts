@@ -142,13 +142,6 @@ describe("other edits", () => {
     expect(JSON.parse(text)).toMatchObject({ context_management: { applied_edits: [] } });
   });
 
-  test("a compaction by the API is named as skipped", async () => {
-    const { status, headers } = await post({
-      context_management: { edits: [{ type: "compact_20260112" }] },
-    });
-    expect([status, headers.get("x-harmony-skipped")]).toEqual([200, "compact_20260112"]);
-  });
-
   test("a strategy that is not known is refused with the words that Claude Code looks for", async () => {
     const { status, text } = await post({
       context_management: { edits: [{ type: "clear_tool_uses_20991231" }] },

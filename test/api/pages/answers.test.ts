@@ -166,6 +166,10 @@ describe("answers are as the OpenAPI document says", () => {
       { input: "Hello!", text: { format: { type: "json_schema", name: "a", schema: parameters } } },
     ],
     ["the spelling of Open Responses", { model: `${MODEL}:open-responses`, input: "Hello!" }],
+    [
+      "a compaction",
+      { input: "Hello!", context_management: [{ type: "compaction", compact_threshold: 1 }] },
+    ],
     ["a response in the background", { input: "Hello!", background: true }],
   ];
   test.each(responses)("Responses, %s", async (_, fields) => {

@@ -1,0 +1,143 @@
+/**
+ * Compaction within a reply: where the prompt has reached a threshold, the model first writes a summary of the conversation, and then
+ * answers from the summary. At most once in a reply, however long the prompt still is.
+ */
+import { userMessage } from "../../harmony/messages.ts";
+import type { Model } from "../../models/models.ts";
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { collectTurn } from "../../turn/collect.ts";
+import { TurnError } from "../../turn/turn-error.ts";
+import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import { SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
+
+export interface CompactionPlan {
+  /** The turn of the whole conversation. It is run if there is no summary. */
+  readonly whole: Turn;
+  /** Replaces the gateway's own. */
+  readonly instructions?: string | undefined;
+  /** The turn with the summary in place of what it summarizes. */
+  readonly after: (summary: string) => Turn | Promise<Turn>;
+  /** The reply ends with the summary. */
+  readonly pauses: boolean;
+}
+
+export interface MadeSummary {
+  /** Undefined: the model did not finish one. */
+  readonly text: string | undefined;
+  readonly usage: TurnUsage;
+}
+
+export class AutoCompaction {
+  readonly #plan: CompactionPlan;
+  /** Set before the first event of the reply. */
+  made: MadeSummary | undefined;
+
+  constructor(plan: CompactionPlan) {
+    this.#plan = plan;
+  }
+
+  /** The reply has ended with the summary. */
+  get hasPaused(): boolean {
+    return this.#plan.pauses && this.made?.text !== undefined;
+  }
+
+  /** The events of the reply, which begin when the summary has been made. */
+  run(
+    model: Pick<Model, "run">,
+    runTurn: (turn: Turn) => AsyncIterable<TurnEvent>,
+    signal: AbortSignal,
+  ): PushStream<TurnEvent> {
+    return createPushStream(async (consumer) => {
+      const { whole, instructions, after } = this.#plan;
+      const summarizing = model.run(toSummaryTurn(whole, instructions), signal);
+      this.made = await readSummary(summarizing);
+      const { text } = this.made;
+      if (this.hasPaused) {
+        if (await consumer({ type: "start", promptTokens: 0 })) await consumer(NOTHING);
+        return;
+      }
+      const turn = text === undefined ? whole : await after(text);
+      await consume(runTurn(turn), consumer);
+    });
+  }
+}
+
+/** The whole prompt, so that the engine's prefix cache is used, and a request behind it. A running loop's reasoning is part of it. */
+function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
+  const {
+    builtins: _builtins,
+    maxOutputTokens: _limit,
+    topLogprobs: _logprobs,
+    prefill: _prefill,
+    ...rest
+  } = whole;
+  return {
+    ...rest,
+    messages: [...rest.messages, userMessage(instructions ?? SUMMARY_INSTRUCTIONS)],
+    // The prompt offers tools, but a call would be no summary.
+    toolChoice: { type: "auto" },
+    answer: { type: "text" },
+    reasoning: { enabled: true },
+    stop: [],
+  };
+}
+
+async function readSummary(events: AsyncIterable<TurnEvent>): Promise<MadeSummary> {
+  try {
+    const { parts, end } = await collectTurn(events);
+    const text = parts.map((part) => (part.kind === "content" ? part.text : "")).join("");
+    // One that was cut off would lose the rest of the conversation.
+    const isWhole = end.finish === "stop" && text.trim() !== "";
+    return { text: isWhole ? text : undefined, usage: end.usage };
+  } catch (error) {
+    // The whole prompt may still fit, without the request behind it.
+    if (!isTooLong(error)) throw error;
+    return { text: undefined, usage: NO_USAGE };
+  }
+}
+
+const NO_USAGE: TurnUsage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+  engineCalls: 0,
+};
+
+const NOTHING: TurnEnd = {
+  type: "end",
+  finish: "stop",
+  nativeReason: null,
+  usage: NO_USAGE,
+  recoveries: new Map(),
+};
+
+/** Tokens that must remain for a summary, in addition to those of the answer. */
+const SUMMARY_ROOM = 8192;
+
+/**
+ * Whether the prompt has so many tokens, or leaves no room for a summary.
+ *
+ * @param threshold undefined: only the room counts.
+ */
+export async function reachesThreshold(
+  turn: Turn,
+  threshold: number | undefined,
+  model: Model,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { contextLength = Infinity } = model;
+  const room = contextLength - (turn.maxOutputTokens ?? 0) - SUMMARY_ROOM;
+  // With a short context, or a limit as long as the context, half of it.
+  const most = Math.max(room, contextLength / 2);
+  try {
+    return (await model.countTurnTokens(turn, signal)) >= Math.min(threshold ?? Infinity, most);
+  } catch (error) {
+    if (isTooLong(error)) return true;
+    throw error;
+  }
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof TurnError && error.kind === "context-length";
+}
