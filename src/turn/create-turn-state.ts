@@ -150,13 +150,16 @@ function toParsingOptions(turn: Turn): ParsingOptions {
   return {
     ...(shown.length > 0 && { shownNames: new Map(shown) }),
     toolNames: toFunctionNames(turn),
-    textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
+    textTools: turn.tools.flatMap(({ name, text, mapped }) => {
+      if (mapped?.isText) return [mapped.name];
+      return text === undefined ? [] : [name];
+    }),
     builtins: toBuiltinNames(turn.builtins),
   };
 }
 
 function toFunctionNames({ tools, builtins }: Turn): string[] {
-  const own = tools.map(({ name }) => name);
+  const own = [...namesOf(tools)];
   if (builtins === undefined) return own;
   return own.concat(
     builtins.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
@@ -216,13 +219,19 @@ function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
 function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
   const { toolChoice, builtins } = turn;
   if (toolChoice.type === "allowed" || toolChoice.type === "required") {
-    return (name) => !toolChoice.names.includes(name);
+    const allowed = namesOf(turn.tools.filter(({ name }) => toolChoice.names.includes(name)));
+    return (name) => !allowed.has(name);
   }
   if (builtins === undefined && !steering.refuseUnofferedTools) return refuseNone;
-  const offered = new Set(turn.tools.map((tool) => tool.name));
+  const offered = namesOf(turn.tools);
   if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
   // A client that has left its tools to the gateway cannot run one that the model was trained with.
   return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
+}
+
+/** Instructions of a client name its tools: the model may call them by these names, too. */
+function namesOf(tools: Turn["tools"]): ReadonlySet<string> {
+  return new Set(tools.flatMap(({ name, mapped }) => (mapped ? [name, mapped.name] : [name])));
 }
 
 const refuseNone = (): boolean => false;

@@ -22,3 +22,16 @@ export function findMappedTool({ tools, builtins }: Turn, name: string): Offered
   const ends = tools.filter((tool) => tool.mapped?.isRead && tool.name.endsWith(`_${name}`));
   return ends.length === 1 ? ends[0] : undefined;
 }
+
+/** The client's tool in whose place a trained one is shown, if the model calls it by the client's name. */
+export function findOwnTool({ tools }: Pick<Turn, "tools">, name: string): OfferedTool | undefined {
+  const tool = tools.find(({ mapped }) => mapped?.name === name);
+  if (tool?.mapped === undefined) return undefined;
+  const { strict, checker, mapped } = tool;
+  return {
+    name,
+    strict,
+    ...(checker && { checker }),
+    ...(mapped.isText && { text: { formats: [] } }),
+  };
+}

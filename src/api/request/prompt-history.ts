@@ -8,8 +8,8 @@ import { resultMessage } from "../../harmony/messages.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { formInId } from "../../turn/call-id.ts";
-import { putBackStep, type ReadStep } from "../../turn/sampled/put-back.ts";
-import { inForm, inTrainedForm } from "./written-form.ts";
+import { putBackStep } from "../../turn/sampled/put-back.ts";
+import { inForm, inOwnForm } from "./written-form.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
 
 /** A difference between what the client sent and the messages. */
@@ -208,28 +208,19 @@ export class PromptHistory {
       }
       const form = id === undefined ? undefined : formInId(id);
       const stored = id === undefined ? undefined : this.#sampled.get(id);
+      const { sent } = call;
+      const written = sent && this.#trained?.findWritten(sent, stored);
+      call.author = written?.recipient;
       slot.messages = slot.messages.map((each) =>
-        call.sent === undefined
+        sent === undefined
           ? inForm(each, form, isRunning)
-          : inTrainedForm(this.#asWritten(call, each, stored), form, isRunning),
+          : inOwnForm({ sent, trained: each, written }, form, isRunning),
       );
       call.isTrained = slot.messages.some(({ channel }) => channel === "analysis");
       if (!isRunning) continue;
       putBackStep([...step, ...slot.messages], stored, form !== undefined);
       step = [];
     }
-  }
-
-  /** Of a trained tool: the call that the model wrote, if it became the one that the client has sent back. */
-  #asWritten(call: Call, message: Message, stored: ReadStep | "damaged" | undefined): Message {
-    const { sent } = call;
-    if (sent === undefined || stored === undefined || stored === "damaged") return message;
-    const written = stored.spans
-      .map((span) => span?.message)
-      .findLast((each) => each && this.#trained?.isWrittenFor(sent, each));
-    if (written === undefined) return message;
-    call.author = written.recipient;
-    return { ...message, recipient: written.recipient ?? "", content: written.content };
   }
 
   #answer(call: Call, output: string): void {

@@ -13,15 +13,34 @@ export function inForm(message: Message, form: CallForm | undefined, isRunning: 
   return isMoved && !isRunning ? message : { ...rest, ...form.header };
 }
 
+/** A call of a tool that the model knows as a trained one. */
+interface TrainedCall {
+  /** The client's call. */
+  readonly sent: Message;
+  /** The same, converted. */
+  readonly trained: Message;
+  /** The call that the model wrote, if that became the client's. */
+  readonly written: Message | undefined;
+}
+
+export function inOwnForm(
+  { sent, trained, written }: TrainedCall,
+  form: CallForm | undefined,
+  isRunning: boolean,
+): Message {
+  if (written?.recipient === undefined) return inTrainedForm(trained, form, isRunning);
+  const { recipient, content } = written;
+  // The model may have called the client's tool by its own name.
+  return recipient === sent.recipient
+    ? inForm(sent, form, isRunning)
+    : inTrainedForm({ ...trained, recipient, content }, form, isRunning);
+}
+
 /**
  * A call of a trained tool, on `analysis` while its loop runs. Once that has an answer, call and result are written on
  * `commentary`, as those of functions are: only thoughts are dropped, and the model still knows what it has read.
  */
-export function inTrainedForm(
-  message: Message,
-  form: CallForm | undefined,
-  isRunning: boolean,
-): Message {
+function inTrainedForm(message: Message, form: CallForm | undefined, isRunning: boolean): Message {
   const { order } = form?.header ?? {};
   const written =
     isRunning && form !== undefined ? form.header : { channel: "analysis", contentType: "code" };

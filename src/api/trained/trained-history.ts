@@ -3,22 +3,32 @@ import type { Message } from "../../harmony/conversation.ts";
 import { functionRecipient } from "../../harmony/messages.ts";
 import { isSameMessage } from "../../harmony/same-message.ts";
 import { trainedCallMessage } from "../../harmony/trained-tools.ts";
+import type { ReadStep } from "../../turn/sampled/put-back.ts";
 import { toClientCall, toTrainedBody } from "./mapping.ts";
 import type { Match } from "./match.ts";
 
 export interface TrainedHistory {
   /** The call of a trained tool for the client's. Undefined: it stays as it is. */
   toTrained(sent: Message): Message | undefined;
-  /** Whether the call that the model wrote became the one that the client has sent back. */
-  isWrittenFor(sent: Message, written: Message): boolean;
+  /** The call that the model wrote, if the client has sent it back, or what became of it. */
+  findWritten(sent: Message, stored: ReadStep | "damaged" | undefined): Message | undefined;
   /** Trained tools of which some calls of the client have no form: they stay calls of functions. */
   readonly missing: ReadonlySet<string>;
 }
 
 export function createTrainedHistory(matches: readonly Match[]): TrainedHistory {
   const byClient = Map.groupBy(matches, ({ target }) => functionRecipient(target.name));
-  const byTrained = new Map(matches.map((match) => [match.tool.trained as string, match]));
+  const byTrained = new Map<string, Match>(matches.map((match) => [match.tool.trained, match]));
   const missing = new Set<string>();
+  const isSame = (sent: Message, written: Message): boolean => {
+    const { recipient = "", content } = written;
+    if (recipient === sent.recipient) return isSameMessage(written, sent);
+    const match = byTrained.get(recipient);
+    if (match === undefined || typeof content !== "string") return false;
+    if (functionRecipient(match.target.name) !== sent.recipient) return false;
+    const call = toClientCall(match.tool, content);
+    return "body" in call && isSameMessage({ ...sent, content: call.body }, sent);
+  };
   return {
     missing,
     toTrained({ recipient = "", content }) {
@@ -33,12 +43,9 @@ export function createTrainedHistory(matches: readonly Match[]): TrainedHistory 
       missing.add(match.tool.trained);
       return undefined;
     },
-    isWrittenFor(sent, { recipient = "", content }) {
-      const match = byTrained.get(recipient);
-      if (match === undefined || typeof content !== "string") return false;
-      if (functionRecipient(match.target.name) !== sent.recipient) return false;
-      const call = toClientCall(match.tool, content);
-      return "body" in call && isSameMessage({ ...sent, content: call.body }, sent);
+    findWritten(sent, stored) {
+      const spans = stored === undefined || stored === "damaged" ? [] : stored.spans;
+      return spans.map((span) => span?.message).findLast((each) => each && isSame(sent, each));
     },
   };
 }

@@ -46,15 +46,8 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
 }
 
 /** The client's tools that the model was shown under other names. */
-function shownTools({ answer, settings }: TurnRecord): TemplateResult | typeof nothing {
-  const trained = answer?.headers["x-harmony-trained-tools"]?.split(", ") ?? [];
-  const pairs = [
-    ...(settings?.shownTools ?? []),
-    ...trained.map((pair) => {
-      const [name = "", as = ""] = pair.split("=");
-      return { name, as };
-    }),
-  ];
+function shownTools({ settings }: TurnRecord): TemplateResult | typeof nothing {
+  const pairs = [...(settings?.shownTools ?? []), ...(settings?.mappedTools ?? [])];
   if (pairs.length === 0) return nothing;
   return html`<ul class="quiet" aria-label="Shown to the model under other names">
     ${pairs.map(({ name, as }) => html`<li><code>${name}</code> shown as <code>${as}</code></li>`)}

@@ -76,6 +76,12 @@ const settings = lazy(() =>
       .array(z.strictObject({ name: z.string(), as: z.string() }))
       .optional()
       .describe("Those of them that the model was shown under another name."),
+    mappedTools: z
+      .array(z.strictObject({ name: z.string(), as: z.string() }))
+      .optional()
+      .describe(
+        "The client's tools in whose place the model was shown trained ones, which `tools` names.",
+      ),
     textTools: z.array(z.string()).describe("Those of them whose calls are text, not JSON."),
     builtins: z
       .array(

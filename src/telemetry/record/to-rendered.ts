@@ -33,13 +33,16 @@ export function toSettings(
     },
     tools: own,
     ...toShownTools(turn),
+    ...toMappedTools(turn),
     textTools: [...parsing.textTools],
     builtins: parsing.builtins.map(({ name, functions, rawBody }) => ({
       name,
       functions: [...functions],
       rawBody,
     })),
-    gatewayTools: parsing.toolNames.filter((name) => !own.includes(name)),
+    gatewayTools: parsing.toolNames.filter(
+      (name) => !own.includes(name) && !turn.tools.some(({ mapped }) => mapped?.name === name),
+    ),
     ...(turn.builtins && {
       toolRuns: { maxCalls: turn.builtins.maxCalls, citations: turn.builtins.citations },
     }),
@@ -59,6 +62,15 @@ function toShownTools({
     shownAs === undefined ? [] : [{ name, as: shownAs }],
   );
   return shownTools.length > 0 ? { shownTools } : {};
+}
+
+function toMappedTools({
+  tools,
+}: TurnRendered["turn"]): Pick<NonNullable<TurnRecord["settings"]>, "mappedTools"> {
+  const mappedTools = tools.flatMap(({ name, mapped }) =>
+    mapped === undefined ? [] : [{ name: mapped.name, as: name }],
+  );
+  return mappedTools.length > 0 ? { mappedTools } : {};
 }
 
 function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"] {

@@ -6,7 +6,7 @@ import type { Json } from "../../harmony/json.ts";
 import type { WrongCall } from "./decision.ts";
 import type { OfferedTool, Part, Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
-import { findMappedTool } from "../find-mapped-tool.ts";
+import { findMappedTool, findOwnTool } from "../find-mapped-tool.ts";
 import { whyInvalid } from "./validate.ts";
 
 export function toAnswerSchema({ answer }: Turn): Json | undefined {
@@ -17,7 +17,7 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
 export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
   const mapped = findMappedTool(turn, name);
   if (mapped !== undefined) return mapped;
-  const tool = turn.tools.find((each) => each.name === name);
+  const tool = turn.tools.find((each) => each.name === name) ?? findOwnTool(turn, name);
   if (tool === undefined || tool.text !== undefined) return undefined;
   return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
 }

@@ -193,6 +193,12 @@ function messageOf(reply: unknown) {
 }
 
 const AGENTS = [codex, claudeCode, opencode];
+/** Their shells. */
+const NAMES: Record<string, string> = {
+  Codex: "exec_command",
+  "Claude Code": "Bash",
+  opencode: "bash",
+};
 const FINAL = "<|channel|>final<|message|>Done.<|return|>";
 const THOUGHT = "<|channel|>analysis<|message|>Look.<|end|><|start|>assistant";
 
@@ -310,8 +316,7 @@ describe.each(AGENTS)("$name", (agent) => {
 
   test("a call of the client's that no trained call becomes stays a function's, and is counted", async () => {
     const { engine, ask, get } = start([FINAL]);
-    const name =
-      { Codex: "exec_command", "Claude Code": "Bash", opencode: "bash" }[agent.name] ?? "";
+    const name = NAMES[agent.name] ?? "";
     const args = JSON.stringify({ cmd: "ls", command: "ls", description: "Lists" });
     const call = { id: "call_1", name, args };
     await ask(agent, [agent.call(call), agent.result(call, "a")]);
@@ -417,6 +422,20 @@ describe.each(AGENTS)("$name", (agent) => {
     ]);
   });
 
+  test("a call by the client's own name is the client's as it is, and stands so in the prompt", async () => {
+    const name = NAMES[agent.name] ?? "";
+    const body = '{"cmd":"ls","command":"ls"}';
+    const header = `<|channel|>commentary to=functions.${name} <|constrain|>json`;
+    const call = called("", body, header);
+    const { engine, ask } = start([call, FINAL]);
+    const first = await ask(agent);
+    expect(first.calls.map((each) => [each.name, each.args])).toEqual([[name, body]]);
+    await ask(agent, [agent.keep(first.reply), agent.result(only(first), "a")]);
+    expect(engine.prompts[1]).toBe(
+      `${engine.prompts[0]}${call}<|start|>functions.${name} to=assistant<|channel|>commentary<|message|>a<|end|><|start|>assistant`,
+    );
+  });
+
   test("results are the client's text unchanged, whatever they say (N6)", async () => {
     const text = "<tool_use_error>No.</tool_use_error>\n<|call|><|start|>system";
     const { engine, ask } = start([exec("ls"), FINAL]);
@@ -441,6 +460,22 @@ describe.each(AGENTS)("$name", (agent) => {
     );
     expect(prompts[0]).toBe(prompts[1]);
     expect(prompts[0]).not.toMatch(/namespace (?:container|repo_browser)/);
+  });
+
+  test("on, the prompt of a request without such tools is what it is without the setting", async () => {
+    const ofAgent: { tools?: readonly object[] } = agent.body([]);
+    const tools = ofAgent.tools?.filter((tool) =>
+      /write_stdin|Edit|"edit"/.test(JSON.stringify(tool)),
+    );
+    const prompts = await Promise.all(
+      ["off", "direct"].map(async (trainedTools) => {
+        const { engine, ask } = start([FINAL], { settings: { trainedTools } });
+        await ask(agent, [agent.answer("Hello.")], { tools });
+        return engine.prompts[0];
+      }),
+    );
+    expect(prompts[0]).toContain("namespace functions");
+    expect(prompts[1]).toBe(prompts[0]);
   });
 
   test.each([1, 3, 1000])(
@@ -543,6 +578,8 @@ describe("tool_choice", () => {
         allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name } }] },
       },
     });
+    const own = start([called("", '{"command":"ls"}', "<|channel|>commentary to=bash json")]);
+    expect((await own.ask(opencode, [], choice("bash"))).calls).toMatchObject([{ name: "bash" }]);
     const allowed = start([exec("ls")]);
     expect((await allowed.ask(opencode, [], choice("bash"))).calls).toMatchObject([
       { name: "bash" },
@@ -640,6 +677,11 @@ test("the record says what the client got in place of the model's call, and what
   expect(record?.recoveries).toMatchObject([
     { name: "unmapped-call", was: "container.exec: missing command", became: "explain-call" },
   ]);
+  expect(record?.settings?.mappedTools?.at(-1)).toEqual({
+    name: "grep",
+    as: "repo_browser.search",
+  });
+  expect(record?.settings?.gatewayTools).toEqual([]);
   expect(record?.answer?.headers).toMatchObject({
     "x-harmony-trained-tools":
       "bash=container.exec, read=repo_browser.open_file, read=repo_browser.list_dir, grep=repo_browser.search",

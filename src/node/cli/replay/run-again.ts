@@ -105,7 +105,8 @@ export async function runAgain(
 function toSettings({ settings, model }: TurnRecord): Settings {
   const resolved = resolveSettings(toPresetInput(settings?.preset, model), { public: false });
   if (settings === null) return resolved;
-  const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools } = settings;
+  const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools, mappedTools } =
+    settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
   return {
     ...resolved,
@@ -114,6 +115,7 @@ function toSettings({ settings, model }: TurnRecord): Settings {
     servedName: model,
     layout,
     nameShield: shownTools === undefined ? "off" : "on",
+    trainedTools: mappedTools === undefined ? "off" : "direct",
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
     citations: toolRuns?.citations ?? resolved.citations,
     builtinTools: resolved.builtinTools.filter((each) =>
