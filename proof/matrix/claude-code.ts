@@ -12,6 +12,7 @@ import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { startTap, type Tap } from "./tap.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
+import { toTrainedTask } from "./trained.ts";
 import { createWorkspace } from "./workspace.ts";
 
 const PACKAGE = "@anthropic-ai/claude-code";
@@ -32,7 +33,8 @@ async function run(folder: string): Promise<ClientResult> {
   const checks: Check[] = [];
   const check = (name: string, passed: boolean) => checks.push({ name, passed });
 
-  const agent = await startScriptedAgent(Object.values(tasks));
+  const trained = toTrainedTask(project, MAPPED);
+  const agent = await startScriptedAgent([...Object.values(tasks), trained]);
   const tap = await startTap();
   const surroundings = { home, project, tap };
   const sealingKey = randomBytes(32).toString("base64url");
@@ -60,6 +62,12 @@ async function run(folder: string): Promise<ClientResult> {
         "`--continue` of a tool loop that was cut off, after a restart of the gateway: finishes it",
         cut && continued.result === tasks.count.answer && contentOf("count.txt") === "1\n2\n3\n",
       );
+    });
+    await withClaude([...args, "--trained-tools", "direct"], surroundings, async (claude) => {
+      const { result } = await claude(trained.ask);
+      for (const { name, passed } of trained.checks(agent.prompts)) {
+        check(name, passed && result === trained.answer);
+      }
     });
     // Claude Code is configured with a longer context than there is, so that it gets the gateway's error.
     const short = [...args, "--context-length", "17000"];
@@ -134,6 +142,8 @@ function toTasks(project: string) {
     },
   } satisfies Record<string, Task>;
 }
+
+const MAPPED = { "container.exec": "Bash", "repo_browser.open_file": "Read" };
 
 function bash(command: string): ToolCall {
   return { tool: "Bash", arguments: { command, description: "Runs a command" } };

@@ -11,6 +11,7 @@ import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { MCP_SERVER, MODEL } from "./coding-agent.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
 import { startTap, type Tap } from "./tap.ts";
+import { toTrainedTask } from "./trained.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 
 const PACKAGE = "@openai/codex";
@@ -167,6 +168,11 @@ const TASKS = {
   },
 } satisfies Record<string, Task>;
 
+const MAPPED = {
+  "container.exec": "exec_command",
+  "repo_browser.apply_patch": "apply_patch",
+};
+
 function shell(cmd: string): ToolCall {
   return { tool: "exec_command", arguments: { cmd } };
 }
@@ -207,7 +213,8 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
     checks.push({ name, passed });
     checkedPrompts = agent.prompts.length;
   };
-  const agent = await startScriptedAgent(Object.values(TASKS));
+  const trained = toTrainedTask(workspace.project, MAPPED);
+  const agent = await startScriptedAgent([...Object.values(TASKS), trained]);
   const tap = await startTap();
   const surroundings = { workspace, tap, webSocket };
   /** In a prompt since the last check. */
@@ -254,6 +261,12 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
         "compacts when its own limit is reached, and finishes the task",
         answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
       );
+    });
+    await withCodex([...args, "--trained-tools", "direct"], surroundings, async (codex) => {
+      const { answer } = await codex(trained.ask);
+      for (const { name, passed } of trained.checks(agent.prompts)) {
+        check(name, passed && answer === trained.answer);
+      }
     });
     await withCodex(args, { ...surroundings, mcp: true }, async (codex) => {
       const { answer } = await codex(TASKS.echo.ask);

@@ -7,6 +7,7 @@ import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
 import { startTap } from "./tap.ts";
+import { toTrainedTask } from "./trained.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 
 export const MODEL = "openai/gpt-oss-20b";
@@ -22,6 +23,8 @@ export interface CodingAgent {
   /** Its npm package, pinned in `proof/matrix/package.json`. */
   readonly package: string;
   readonly tools: AgentTools;
+  /** Its tools by what the model is shown with `trainedTools: direct`. Absent: there is no profile of it. */
+  readonly mapped?: Readonly<Record<string, string>>;
   /** Writes its configuration. */
   configure(workspace: Workspace, baseURL: string): void;
   /** The command for a prompt in a new session. */
@@ -51,8 +54,10 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
   const tasks = toTasks(workspace.project, client.tools);
   const checks: Check[] = [];
   const check = (name: string, passed: boolean) => checks.push({ name, passed });
-  const agent = await startScriptedAgent(Object.values(tasks));
-  const gateway = await startGatewayProcess(["--engine", "vllm", "--url", agent.url]);
+  const trained = client.mapped && toTrainedTask(workspace.project, client.mapped);
+  const agent = await startScriptedAgent([...Object.values(tasks), ...(trained ? [trained] : [])]);
+  const engine = ["--engine", "vllm", "--url", agent.url];
+  const gateway = await startGatewayProcess(engine);
   const tap = await startTap();
   tap.forwardTo(new URL(gateway.baseURL).origin);
   try {
@@ -85,6 +90,18 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
       "calls a tool of an MCP server",
       echoed && agent.prompts.some((prompt) => prompt.includes("Echo: ping")),
     );
+    if (trained !== undefined) {
+      const direct = await startGatewayProcess([...engine, "--trained-tools", "direct"]);
+      try {
+        tap.forwardTo(new URL(direct.baseURL).origin);
+        const answered = await ask(trained);
+        for (const { name, passed } of trained.checks(agent.prompts)) {
+          check(name, passed && answered);
+        }
+      } finally {
+        await direct.stop();
+      }
+    }
   } finally {
     await tap.close();
     await gateway.stop();

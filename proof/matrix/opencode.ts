@@ -1,4 +1,5 @@
 /** opencode, headless, with the AI SDK's provider for OpenAI-compatible servers. */
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { MCP_SERVER, MODEL, toMatrixClient } from "./coding-agent.ts";
 
@@ -7,6 +8,11 @@ const OPENCODE = join(
   import.meta.dirname,
   `node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`,
 );
+
+/** Its search downloads ripgrep, unless there is one: Codex brings it along. */
+const RIPGREP = globSync("node_modules/@openai/codex-*/vendor/*/codex-path", {
+  cwd: import.meta.dirname,
+}).map((folder) => join(import.meta.dirname, folder));
 
 export const opencode = toMatrixClient({
   name: "opencode",
@@ -18,6 +24,12 @@ export const opencode = toMatrixClient({
     ],
     shell: (command) => ({ tool: "bash", arguments: { command, description: "Runs a command" } }),
     echo: (message) => [{ tool: "everything_echo", arguments: { message } }],
+  },
+  mapped: {
+    "container.exec": "bash",
+    "repo_browser.open_file": "read",
+    "repo_browser.list_dir": "read",
+    "repo_browser.search": "grep",
   },
   configure(workspace, baseURL) {
     workspace.configure(".config/opencode/opencode.json", {
@@ -39,5 +51,9 @@ export const opencode = toMatrixClient({
   start: (ask) => [OPENCODE, "run", "--format", "json", ask],
   resume: (ask) => [OPENCODE, "run", "--format", "json", "--continue", ask],
   // The configuration contains what it would look up in a registry of models.
-  environment: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
+  environment: {
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    PATH: [...RIPGREP, process.env["PATH"]].join(":"),
+  },
 });
