@@ -1,15 +1,15 @@
 /**
- * Installs the package as a user would, from the tarball `npm publish` would send, and tries it on Node, Bun, Deno and
- * Vercel's edge runtime. That takes the network and a minute, so it is no test.
+ * Installs the package as a user would, from the tarball `npm publish` would send, and tries it on Node, Bun, Deno, Vercel's edge
+ * runtime and Cloudflare's. That takes the network and minutes, so it is no test.
  *
- *     npm run smoke            # on all of them
- *     npm run smoke -- bun     # on one: node, bun, deno, edge-runtime, or embed: the examples of embedding
+ *     npm run smoke            # on all of them; writes the table in docs/edge.md
+ *     npm run smoke -- bun     # on one: node, bun, deno, edge-runtime, workerd, or embed: the examples of embedding
  *
- * On each, with an engine in this process that speaks vLLM's wire format, it checks that the gateway becomes ready, that it
- * answers a Responses request, that the reasoning of a streamed tool loop is restored for a client that drops it, that a
- * disconnect aborts the engine's request, and that the process stops on SIGTERM. (Cloudflare's runtime is covered by the tests.)
+ * Each has an engine in this process that speaks vLLM's wire format, and must do what `smoke/features.ts` lists, and stop on
+ * SIGTERM where it is a process of its own.
  */
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,29 +17,35 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startEngineServer } from "../test/helpers/engine-server.ts";
 import { freePort } from "../test/helpers/listen.ts";
-import { type Script, scriptedEngine } from "../test/helpers/scripted-engine.ts";
-import {
-  forgetful,
-  loopScripts,
-  type Post,
-  runLoop,
-  analysisIn,
-} from "../test/helpers/tool-loop.ts";
+import { scriptedEngine } from "../test/helpers/scripted-engine.ts";
+import { toVariables } from "../test/helpers/worker-variables.ts";
+import { emptyFolder, startWorkerd } from "../test/helpers/workerd.ts";
+import { FEATURES } from "./smoke/features.ts";
+import { writeTable } from "./smoke/table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const MODEL = "openai/gpt-oss-20b";
+const PAGE = join(ROOT, "docs/edge.md");
 const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2", "express@5"];
+
+const STOPS = "SIGTERM ends it";
+const results = new Map<string, Map<string, boolean | undefined>>();
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
 const nodeEntry = join(folder, "node_modules/harmony-gateway/dist/node.js");
 
 const smokes: Readonly<Record<string, () => Promise<void>>> = {
-  node: () => smoke(`Node ${process.versions.node}`, [bin("harmony-gateway")]),
-  bun: () => smoke(`Bun ${versionOf("bun")}`, [bin("bun"), nodeEntry]),
-  deno: () => smoke(`Deno ${versionOf("deno")}`, [bin("deno"), "run", "--allow-all", nodeEntry]),
+  node: () => smoke(`Node ${process.versions.node}`, inProcess([bin("harmony-gateway")])),
+  bun: () => smoke(`Bun ${versionOf("bun")}`, inProcess([bin("bun"), nodeEntry])),
+  deno: () =>
+    smoke(`Deno ${versionOf("deno")}`, inProcess([bin("deno"), "run", "--allow-all", nodeEntry])),
   "edge-runtime": () =>
-    smoke(`edge-runtime ${versionOf("edge-runtime")}`, [process.execPath, writeEdgeServer()]),
+    smoke(
+      `edge-runtime ${versionOf("edge-runtime")}`,
+      (settings) => inProcess([process.execPath, writeEdgeServer()])(settings),
+      ["a WebSocket"],
+    ),
+  workerd: () => smoke(`workerd ${versionOf("workerd", ROOT)}`, inWorkerd),
   embed: async () => {
     await embed("express", [process.execPath]);
     await embed("bun", [bin("bun")]);
@@ -56,6 +62,7 @@ if (unknown.length > 0) {
 try {
   install();
   for (const name of asked) await smokes[name]?.();
+  if (process.argv.length === 2 && process.exitCode === undefined) writeTable(PAGE, results);
 } finally {
   rmSync(folder, { recursive: true });
 }
@@ -71,8 +78,8 @@ function run(command: string, args: readonly string[], cwd: string): void {
   execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-function versionOf(name: string): string {
-  const manifest = readFileSync(join(folder, "node_modules", name, "package.json"), "utf8");
+function versionOf(name: string, where = folder): string {
+  const manifest = readFileSync(join(where, "node_modules", name, "package.json"), "utf8");
   return String(JSON.parse(manifest).version);
 }
 
@@ -101,79 +108,90 @@ async function embed(name: string, [command = "", ...args]: readonly string[]): 
   console.log(`ok: examples/embed/${name}.mjs answers`);
 }
 
-async function smoke(runtime: string, [command = "", ...args]: readonly string[]): Promise<void> {
-  const answer = "<|channel|>final<|message|>Fine.<|return|>";
-  const hanging: Script = { write: "<|channel|>analysis<|message|>Hm.", hang: true };
-  const engine = scriptedEngine([answer, ...loopScripts("one"), hanging]);
-  const server = await startEngineServer(engine);
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const child = spawn(command, args, {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
-    env: {
-      ...process.env,
-      HARMONY_GATEWAY_PORT: String(port),
-      HARMONY_GATEWAY_ENGINE: "vllm",
-      HARMONY_GATEWAY_URL: server.url,
-      HARMONY_GATEWAY_OPEN: "true",
-      HARMONY_GATEWAY_LOG: "error",
-      // The edge runtime's imitation notices that a client has left when there is something to write to it.
-      HARMONY_GATEWAY_KEEP_ALIVE_MS: "500",
-    },
+/** A gateway in a runtime. */
+interface Started {
+  readonly origin: string;
+  /** Ends it as its supervisor would. Undefined: it is no process of its own. */
+  readonly leave?: () => Promise<boolean>;
+  end(): unknown;
+}
+
+type Start = (settings: Readonly<Record<string, unknown>>) => Promise<Started>;
+
+/** @param lacks features that the runtime does not have. Any other that does not hold fails the run. */
+async function smoke(runtime: string, start: Start, lacks: readonly string[] = []): Promise<void> {
+  const key = "hg-smoke";
+  const server = await startEngineServer(scriptedEngine([]));
+  const { origin, leave, end } = await start({
+    engine: "vllm",
+    url: server.url,
+    keys: [`smoke:${createHash("sha256").update(key).digest("hex")}`],
+    log: "error",
+    // Where a client that has left is noticed by the next write.
+    keepAliveMs: 500,
   });
-  const exit = once(child, "exit");
-  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
-    fetch(origin + path, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    });
-  const post: Post = (body, headers) => send("/v1/chat/completions", body, headers);
+  const held = new Map<string, boolean | undefined>();
+  results.set(runtime, held);
+  const check = async (name: string, holds: () => Promise<boolean>) => {
+    const why = await holds().then(
+      (does) => (does ? "" : "it does not hold"),
+      (error: unknown) => String(error),
+    );
+    const isExpected = (why === "") !== lacks.includes(name);
+    held.set(name, why === "");
+    console.log(`${isExpected ? "ok    " : "FAILED"} ${runtime}: ${name}${why && ` (${why})`}`);
+    if (!isExpected) process.exitCode = 1;
+  };
   try {
-    await check(runtime, "is ready", () => until(async () => (await fetch(`${origin}/ready`)).ok));
-    await check(runtime, "answers a response", async () => {
-      const response = await send("/v1/responses", { model: MODEL, input: "How are you?" });
-      return (await response.text()).includes("Fine.");
-    });
-    await check(runtime, "keeps the reasoning of a tool loop", async () => {
-      await runLoop(post, { remember: forgetful, body: { stream: true } });
-      return analysisIn(engine.prompts.at(-1)).join() === "one 1,one 2,one 3";
-    });
-    await check(runtime, "lets go of the engine", async () => {
-      const response = await post({ stream: true, messages: [{ role: "user", content: "hi" }] });
-      const reader = response.body?.getReader();
-      await reader?.read();
-      const began = engine.open === 1;
-      await reader?.cancel();
-      return began && (await until(async () => engine.open === 0));
-    });
-    await check(runtime, "leaves when told to", async () => {
-      child.kill();
-      await Promise.race([exit, setTimeout(5000, undefined, { ref: false })]);
-      return child.exitCode === 0;
-    });
+    for (const { name, holds } of FEATURES) {
+      await check(name, () => holds({ origin, key, server }));
+    }
+    if (leave === undefined) held.set(STOPS, undefined);
+    else await check(STOPS, leave);
   } finally {
-    child.kill("SIGKILL");
+    await end();
     await server.close();
   }
 }
 
-async function check(runtime: string, what: string, hold: () => Promise<boolean>): Promise<void> {
-  const why = await hold().then(
-    (holds) => (holds ? "" : "it does not"),
-    (error: unknown) => String(error),
-  );
-  console.log(`${why === "" ? "ok    " : "FAILED"} ${runtime} ${what}${why && `: ${why}`}`);
-  if (why !== "") process.exitCode = 1;
+/** A process of a runtime, with the settings as variables. */
+function inProcess([command = "", ...args]: readonly string[]): Start {
+  return async (settings) => {
+    const port = await freePort();
+    const child = spawn(command, args, {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, ...toVariables({ ...settings, port }) },
+    });
+    const exit = once(child, "exit");
+    return {
+      origin: `http://127.0.0.1:${port}`,
+      async leave() {
+        child.kill();
+        await Promise.race([exit, setTimeout(5000, undefined, { ref: false })]);
+        return child.exitCode === 0;
+      },
+      end: () => child.kill("SIGKILL"),
+    };
+  };
 }
 
-async function until(holds: () => Promise<boolean>): Promise<boolean> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    if (await holds().catch(() => false)) return true;
-    await setTimeout(100);
-  }
-  return false;
+/** The Worker of one line, bundled, in Cloudflare's runtime. */
+async function inWorkerd(settings: Readonly<Record<string, unknown>>): Promise<Started> {
+  const bundle = await emptyFolder();
+  const entry = join(folder, "worker.js");
+  writeFileSync(entry, 'export { default } from "harmony-gateway/worker";\n');
+  const outfile = join(bundle.folder, "worker.js");
+  const args = [entry, "--bundle", "--format=esm", "--log-level=error", `--outfile=${outfile}`];
+  run(bin("esbuild"), args, folder);
+  const worker = await startWorkerd(bundle, settings);
+  return {
+    origin: worker.origin,
+    async end() {
+      await worker.close();
+      await bundle.remove();
+    },
+  };
 }
 
 /** An edge function as Vercel takes it, bundled, in the package that imitates what it runs in. */

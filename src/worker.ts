@@ -75,8 +75,8 @@ function createGatewayHandler(env: WorkerEnv): Handler {
   for (const message of [...removed, ...warnings, ...nodeOnlyValues(settings)]) {
     log.warn("warning", { message });
   }
-  const { store, note } = openBinding(settings, env);
-  if (note !== undefined) log.info("note", { message: note });
+  const { store, notes } = openBinding(settings, env);
+  for (const message of notes) log.info("note", { message });
   const { app, models } = assemble(settings, {
     transport: createFetchTransport(),
     store,

@@ -113,25 +113,32 @@ describe("settings", () => {
 });
 
 test.each([
-  ["memory", {}, ["each isolate has its own memory"]],
+  ["memory", {}, ["each isolate has its own memory", "ends work 30 seconds after"]],
   [
     "KV",
     { HARMONY_GATEWAY_STORE: "kv:STORE", STORE: createSimulatedKv().at("here") },
-    ["good for reasoning"],
+    ["good for reasoning", "ends work 30 seconds after"],
   ],
-  ["D1", { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedD1() }, []],
-])("what the store %s is good for is said once, at the start", async (_, env, expected) => {
-  const worker = await startIsolate();
-  for (let times = 0; times < 2; times++) {
-    await worker.fetch(new Request("https://gateway.example/v1/models"), env, context);
-  }
-  const notes = lines.mock.calls
-    .map(([line]) => LogLine.parse(JSON.parse(String(line))))
-    .filter(({ event }) => event === "note");
-  expect(notes.map(({ message }) => message)).toEqual(
-    expected.map((words) => expect.stringContaining(words)),
-  );
-});
+  [
+    "D1",
+    { HARMONY_GATEWAY_STORE: "d1:STORE", STORE: createSimulatedD1() },
+    ["ends work 30 seconds after"],
+  ],
+])(
+  "what the platform and the store %s are good for is said once, at the start",
+  async (_, env, expected) => {
+    const worker = await startIsolate();
+    for (let times = 0; times < 2; times++) {
+      await worker.fetch(new Request("https://gateway.example/v1/models"), env, context);
+    }
+    const notes = lines.mock.calls
+      .map(([line]) => LogLine.parse(JSON.parse(String(line))))
+      .filter(({ event }) => event === "note");
+    expect(notes.map(({ message }) => message)).toEqual(
+      expected.map((words) => expect.stringContaining(words)),
+    );
+  },
+);
 
 describe("what only Node can do", () => {
   const MCP = { docs: { url: "https://mcp.example/docs" } };

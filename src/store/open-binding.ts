@@ -8,8 +8,8 @@ import type { Store } from "./store.ts";
 
 export interface OpenBinding {
   readonly store: Store;
-  /** What an operator has to know of this store. */
-  readonly note?: string;
+  /** What an operator has to know of this store, and of this platform. */
+  readonly notes: readonly string[];
 }
 
 /** @throws SettingsError */
@@ -18,7 +18,9 @@ export function openBinding(
   env: Readonly<Record<string, unknown>>,
 ): OpenBinding {
   const { store } = settings;
-  if (store === "memory") return { store: toMemoryStore(settings), note: MEMORY_NOTE };
+  if (store === "memory") {
+    return { store: toMemoryStore(settings), notes: [MEMORY_NOTE, BACKGROUND_NOTE] };
+  }
   const [, kind, name = ""] = /^(kv|d1):(\w+)$/.exec(store) ?? [];
   if (kind === undefined) {
     const other = store.slice(0, store.indexOf(":"));
@@ -27,9 +29,11 @@ export function openBinding(
     ]);
   }
   const binding = env[name];
-  if (kind === "d1" && isD1Database(binding)) return { store: createD1Store(binding) };
+  if (kind === "d1" && isD1Database(binding)) {
+    return { store: createD1Store(binding), notes: [BACKGROUND_NOTE] };
+  }
   if (kind === "kv" && isKvNamespace(binding)) {
-    return { store: createKvStore(binding), note: KV_NOTE };
+    return { store: createKvStore(binding), notes: [KV_NOTE, BACKGROUND_NOTE] };
   }
   throw new SettingsError([`store ${store}: ${toProblem(kind, name, binding)}`]);
 }
@@ -41,6 +45,10 @@ const MEMORY_NOTE =
 const KV_NOTE =
   "store kv: shows other locations an entry up to a minute late, and takes one write a second for each key. That is good " +
   "for reasoning and for responses that are read later. For conversations and background responses, use d1:BINDING.";
+
+const BACKGROUND_NOTE =
+  "background responses: Cloudflare ends work 30 seconds after the answer, so a longer one ends as failed unless its client " +
+  "streams it.";
 
 function toProblem(kind: string, name: string, binding: unknown): string {
   const wanted = kind === "d1" ? "D1 database" : "KV namespace";

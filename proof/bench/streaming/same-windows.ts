@@ -35,6 +35,7 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
   },
   paced("paced-1", 1, 50, { slow: true }),
   paced("paced-64", 64, 50),
+  paced("paced-64-at-20", 64, 20, { slow: true }),
   {
     ...paced("paced-64-at-start", 64, 50, { slow: true, warmUp: 0 }),
     title: "64 streams × 50 tokens/s, in the first seconds of a process",

@@ -7,7 +7,7 @@ import type { Wire } from "../streaming/requests.ts";
 import { SCENARIOS } from "../streaming/scenarios.ts";
 import { runStreaming, type StreamingResults } from "../streaming/suite.ts";
 
-const MEASURED: ReadonlySet<string> = new Set(["paced-64", "requests"]);
+const MEASURED: ReadonlySet<string> = new Set(["paced-64", "paced-64-at-20", "requests"]);
 
 /** Passes the engine's bytes through. */
 const PIPE = `export default {
