@@ -11,11 +11,12 @@ const SOURCES = join(import.meta.dirname, "..", "src");
 /** They live as long as the process, or nearly. */
 const LONG_LIVED = [
   "engines/auto.ts",
-  "engines/pool.ts",
   "engines/server-engine.ts",
+  "gateway.ts",
   "models/models.ts",
   "node/console/log-output.ts",
   "node/python/interpreter.ts",
+  "node/server/serve.ts",
   "turn/sampling/token-limits.ts",
 ];
 

@@ -14,7 +14,7 @@ import type { ResponseEvent } from "./to-events.ts";
 
 export interface BackgroundWriter {
   /** How many pieces of events are stored. */
-  readonly pieces: number;
+  pieces(): number;
   /** Events to be written with the next pieces. */
   add(events: readonly ResponseEvent[]): void;
   /** Writes one piece of the events that wait. Rejects when the store fails; the events stay for the next attempt. */
@@ -67,9 +67,7 @@ export function createBackgroundWriter(
   }
 
   return {
-    get pieces() {
-      return pieces;
-    },
+    pieces: () => pieces,
     add(events) {
       waiting.push(...events);
     },

@@ -111,7 +111,7 @@ export class Background {
       {
         log: this.#log,
         read: (tenant, each) => this.read(tenant, each),
-        piecesHere: (each) => this.#runningHere(client.tenant, each)?.writer.pieces,
+        piecesHere: (each) => this.#runningHere(client.tenant, each)?.writer.pieces(),
         clock,
         store,
       },

@@ -219,8 +219,7 @@ async function saveForReplay(row: Row): Promise<void> {
 
 async function copyCurl({ record }: LoadedTurn): Promise<void> {
   const command = toCurl(record, toGatewayUrl(), state.overview?.hasKeys ?? false);
-  if (command === undefined)
-    throw new Error("The request is not kept, so there is nothing to copy.");
+  if (command === undefined) return update({ problem: "The request is not kept." });
   await navigator.clipboard.writeText(command);
   update({ notice: "Copied.", problem: "" });
 }

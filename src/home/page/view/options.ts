@@ -1,7 +1,7 @@
 /** The settings of the conversation. Only those that were changed are sent. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { ToolChoice } from "../../../snippets/composed.ts";
-import { parseSchema, parseTools } from "../compose.ts";
+import { parseSchema, parseTools } from "../parse-fields.ts";
 import type { Conversation } from "../conversation.ts";
 import { PERSON_SCHEMA, WEATHER_TOOL } from "../samples.ts";
 import { change, state } from "../state.ts";
