@@ -1,15 +1,12 @@
 /** What is compared: the engine's own chat endpoint, and the gateway over the same engine with several settings. */
-import { resolveSettings } from "../../src/config/resolve.ts";
-import { type SettingName, settingsSchema } from "../../src/config/settings.ts";
-import { serveGateway } from "../../src/node/server/serve.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { startGateway, type StartOptions } from "../../src/node/start-gateway.ts";
 import type { Endpoint } from "./play.ts";
 
 export interface Arm {
   readonly name: string;
   readonly about: string;
   /** Absent: the engine's own endpoint. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly settings?: StartOptions;
   /** A header of replies in which the settings had an effect. */
   readonly proves?: string;
 }
@@ -43,11 +40,8 @@ export interface OpenArm extends Endpoint {
   close(): Promise<void>;
 }
 
-/** The settings of an arm that this version does not have. */
-export function missingSettings({ settings = {} }: Arm): string[] {
-  const known = new Set<string>(settingsSchema.unwrap().keyof().options);
-  return Object.keys(settings).filter((name) => !known.has(name));
-}
+/** Half a minute. */
+const MAX_TRIES = 300;
 
 /** @param engine without `/v1` */
 export async function openArm(
@@ -59,23 +53,18 @@ export async function openArm(
     const none = { repairs: () => Promise.resolve({}), close: () => Promise.resolve() };
     return { baseURL: `${engine}/v1`, model, key, ...none };
   }
-  const values = {
+  const gateway = await startGateway({
     port: 0,
     url: engine,
     model,
     metrics: "open",
+    log: () => undefined,
     ...(key && { engineKey: key }),
     ...settings,
-  };
-  const names = settingsSchema.unwrap().keyof();
-  const given = Object.entries(values).map(([name, value]) => {
-    const known: SettingName = names.parse(name);
-    return { name: known, value, source: "proof/evaluate" };
   });
-  const gateway = await serveGateway(resolveSettings(given, { public: false }), {
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-  });
-  while (!(await fetch(new URL("/ready", gateway.baseUrl))).ok) {
+  const ready = new URL("/ready", gateway.baseUrl);
+  for (let tries = 0; !(await fetch(ready)).ok; tries++) {
+    if (tries === MAX_TRIES) throw new Error(`${engine}: the gateway does not reach it`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return {

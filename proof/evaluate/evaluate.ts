@@ -1,5 +1,5 @@
 /** Plays every case with every seed on every arm. */
-import { ARMS, type Arm, missingSettings, openArm } from "./arms.ts";
+import { ARMS, type Arm, openArm } from "./arms.ts";
 import type { Judge } from "./judge.ts";
 import { ask, type Endpoint, type Played, playCase, type Sampling } from "./play.ts";
 import type { Case } from "./suite.ts";
@@ -33,13 +33,11 @@ export async function evaluate(options: EvaluateOptions): Promise<ArmResult[]> {
 }
 
 async function playArm(arm: Arm, options: EvaluateOptions): Promise<ArmResult> {
-  const none = { arm, played: [], repairs: {} };
-  const missing = missingSettings(arm).join(", ");
-  if (missing !== "") return { ...none, skipped: `this version has no setting ${missing}` };
   const open = await openArm(arm, options.engine, options);
   try {
     if (!(await hasEffect(arm, open, options))) {
-      return { ...none, skipped: "no function of these cases is one that it changes" };
+      const skipped = "no function of these cases is one that it changes";
+      return { arm, skipped, played: [], repairs: {} };
     }
     const played = await playAll(arm, open, options);
     return { arm, played, repairs: await open.repairs() };
