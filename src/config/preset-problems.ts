@@ -24,6 +24,12 @@ export function presetProblems(settings: Settings): string[] {
           : `${where}.model: ${model} is not served.${suggest(model, [...served.keys()])}`,
       );
     }
+    for (const tool of given.builtinTools ?? []) {
+      if (settings.builtinTools.includes(tool)) continue;
+      problems.push(
+        `${where}.builtinTools: ${tool} is not among builtinTools. Add it there as well.`,
+      );
+    }
     for (const field of lock) {
       if (given[field] !== undefined) continue;
       problems.push(`${where}.lock: ${field} has no value to be locked. Set ${where}.${field}.`);

@@ -1,6 +1,7 @@
 /** The setting `presets`: model names that bring settings of a request along. */
 import * as z from "zod";
 import type { NeutralParameter } from "../engines/sampling.ts";
+import { TRAINED_TOOLS } from "../harmony/trained-tools.ts";
 import { lazy } from "../lazy.ts";
 import type { Preset } from "../turn/preset.ts";
 import { nameShield, trainedTools } from "./client-key.ts";
@@ -36,6 +37,7 @@ const preset = lazy(() =>
     instructions: z.string().min(1).max(MAX_INSTRUCTIONS).optional(),
     nameShield: nameShield().optional(),
     trainedTools: trainedTools().optional(),
+    builtinTools: z.array(z.enum(TRAINED_TOOLS)).optional(),
     lock: z.array(z.enum(keysOf(values()))).default([]),
     description: z.string().max(1000).default(""),
     unlisted: z.boolean().default(false),

@@ -1,5 +1,6 @@
 /** A preset: a name that clients give as the model, and what it brings along. */
 import type { NeutralParameter } from "../engines/sampling.ts";
+import type { TrainedTool } from "../harmony/trained-tools.ts";
 import type { ReasoningEffort } from "../harmony/conversation.ts";
 
 /** Values for what a request leaves out. A seed would make all answers of a preset alike, and biases name token ids. */
@@ -22,6 +23,8 @@ export interface Preset extends PresetValues {
   readonly nameShield?: "off" | "on" | undefined;
   /** Whether the model is shown tools of its training. */
   readonly trainedTools?: "off" | "direct" | undefined;
+  /** Tools that the gateway runs for the model in each request. */
+  readonly builtinTools?: readonly TrainedTool[] | undefined;
   readonly description: string;
   /** Works, and is not in the lists of models. */
   readonly unlisted: boolean;

@@ -200,6 +200,11 @@ describe("a wrong value names its source and what was expected", () => {
       "pythonRuntime mcp: needs pythonUrl, the address of the sandbox.",
     ],
     [
+      "tools of a preset that are not enabled",
+      { presets: { helped: { model: "gpt-oss-20b", builtinTools: ["browser"] } } },
+      "presets.helped.builtinTools: browser is not among builtinTools. Add it there as well.",
+    ],
+    [
       "a vision model without its name",
       { visionUrl: "http://127.0.0.1:8081" },
       "visionUrl: needs visionModel, the name of the model there.",

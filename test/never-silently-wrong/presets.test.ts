@@ -288,3 +288,32 @@ test("a record without content has only the length of a preset's instructions", 
   const [record] = await app.records();
   expect(record?.settings?.preset?.instructions).toEqual({ chars: 16 });
 });
+
+describe.each(CLIENTS)("$name: tools of a preset", ({ path, toBody }) => {
+  const named = { helped: { model: MODEL, builtinTools: ["browser", "python"] } };
+  const question = toBody([{ type: "user", text: "Hi" }]);
+
+  async function prompted(fields: object) {
+    const engine = scriptedEngine([ANSWER]);
+    const settings = { presets: named, builtinTools: ["browser", "python"] };
+    const { post } = createBrowsingApp({ engine, settings });
+    const response = await post(path, { ...question, ...fields });
+    return [response.status, engine.prompts[0]?.match(/## (?:browser|python)\n/g)];
+  }
+
+  test("are offered although the request does not ask for them", async () => {
+    expect(await prompted({ model: "helped" })).toEqual([200, ["## browser\n", "## python\n"]]);
+    expect(await prompted({ model: MODEL })).toEqual([200, null]);
+  });
+
+  test("are not offered where the request wants none", async () => {
+    const none = path === "/v1/messages" ? { type: "none" } : "none";
+    expect(await prompted({ model: "helped", tool_choice: none })).toEqual([200, null]);
+  });
+
+  test("are the client's where it runs one itself", async () => {
+    if (path === "/v1/messages") return;
+    const own = await prompted({ model: "helped", builtin_tools: ["python"] });
+    expect(own).toEqual([200, ["## browser\n", "## python\n"]]);
+  });
+});

@@ -32,6 +32,7 @@ import {
   toTurnBuiltins,
   withServers,
 } from "../tools/hosted-tools.ts";
+import { withPresetTools } from "../tools/preset-tools.ts";
 import { toShownTools } from "../../harmony/tool-names.ts";
 import { forcedMcp } from "../tools/mcp-choice.ts";
 import type { MediaRules } from "../request/media.ts";
@@ -153,7 +154,7 @@ interface Offer {
 function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
   const reasoning = chatReasoning(request, context.namedEffort);
   const offered = yield* toFunctions(request, context);
-  const hosted = withServers(toHosted(request, context.hosted), context.servers?.tools ?? []);
+  const hosted = withServers(toHosted(request, context), context.servers?.tools ?? []);
   const forced = forcedHosted(request, hosted, offered.length);
   const requestedTools = toToolChoice(
     forced === undefined ? requestedChoice(request) : { type: "auto" },
@@ -184,7 +185,10 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
 }
 
 /** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */
-function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedTools {
+function toHosted(
+  request: ChatRequest,
+  { hosted: deps, preset }: Pick<PromptContext, "hosted" | "preset">,
+): HostedTools {
   if (request.tool_choice === "none") return NO_HOSTED_TOOLS;
   const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {
     if (tool.type !== "hosted") return [];
@@ -206,7 +210,8 @@ function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedToo
     const fields = request.plugins?.[plugin];
     declared.push({ kind: "web_search", fields, param: `plugins[${plugin}]` });
   }
-  return readHostedTools(declared, deps);
+  const byClient = request.builtin_tools ?? [];
+  return readHostedTools(withPresetTools(declared, preset, byClient), deps);
 }
 
 /** The tool is named, or a call is required and there is no other tool. */

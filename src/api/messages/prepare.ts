@@ -135,6 +135,7 @@ async function prepareTurn(
     serverTools,
     references,
     hosted,
+    preset,
   });
   const entries = isSummary ? toSummaryEntries(history.entries, request) : history.entries;
   const restored = await restoreThinking(entries, tenant, deps);

@@ -2,6 +2,7 @@
  * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. The model is
  * told about tools that cannot run here.
  */
+import type { Preset } from "../../turn/preset.ts";
 import { RequestError } from "../errors.ts";
 import {
   type OfferedFunction,
@@ -15,6 +16,7 @@ import {
   isHosted,
   readHostedTools,
 } from "../tools/hosted-tools.ts";
+import { withPresetTools } from "../tools/preset-tools.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import type { CountRequest } from "./request.ts";
 import { type ServerTool, toDeclaration } from "./server-tools.ts";
@@ -29,6 +31,7 @@ export interface ToolsOptions {
   /** Tools that the history has called or referenced. */
   readonly references: ReadonlySet<string>;
   readonly hosted: HostedDeps;
+  readonly preset: Preset | undefined;
 }
 
 export interface OfferedTools {
@@ -49,7 +52,7 @@ export interface OfferedTools {
  */
 export function toOfferedFunctions(
   { tools, tool_choice: choice, container }: CountRequest,
-  { bodyText, tenant, serverTools, references, hosted }: ToolsOptions,
+  { bodyText, tenant, serverTools, references, hosted, preset }: ToolsOptions,
 ): OfferedTools {
   const schemas = readOrdered(bodyText, "tools", tools, tenant);
   const forced = choice?.type === "tool" ? choice.name : undefined;
@@ -85,7 +88,7 @@ export function toOfferedFunctions(
   const hasOthers = unserved.length < (tools?.length ?? 0);
   return {
     functions,
-    hosted: readHostedTools(declared, hosted),
+    hosted: readHostedTools(withPresetTools(declared, preset), hosted),
     names,
     skipped: unserved.map(({ kind }) => kind),
     notice: unserved.length > 0 && !hasOthers ? toNotice(unserved) : undefined,

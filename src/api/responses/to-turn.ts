@@ -312,5 +312,7 @@ function* toTools(
     refuses: context.unsupported.kinds === "refuse",
     maxTools: context.tools.max,
     hosted: context.tools.hosted,
+    preset: context.preset,
+    byClient: request.builtin_tools ?? [],
   });
 }

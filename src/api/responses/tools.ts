@@ -1,4 +1,6 @@
 /** The tools of a request: as offered in the turn, and as their calls appear on the wire. */
+import type { TrainedTool } from "../../harmony/trained-tools.ts";
+import type { Preset } from "../../turn/preset.ts";
 import { toApplyPatchGrammar } from "../../engines/apply-patch-grammar.ts";
 import type { Constraint } from "../../engines/engine.ts";
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
@@ -18,6 +20,7 @@ import {
   isHosted,
   readHostedTools,
 } from "../tools/hosted-tools.ts";
+import { withPresetTools } from "../tools/preset-tools.ts";
 import { type ClientBuiltins, CODE_TOOL } from "../tools/client-builtins.ts";
 import { jsonAt } from "../request/ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
@@ -55,6 +58,9 @@ export interface ToolsOptions {
   /** Maximum tools, including those of namespaces. */
   readonly maxTools: number;
   readonly hosted: HostedDeps;
+  readonly preset: Preset | undefined;
+  /** Tools of training that the client runs itself. */
+  readonly byClient: readonly TrainedTool[];
 }
 
 export interface ToolList {
@@ -65,7 +71,7 @@ export interface ToolList {
 /** Throws a {@link RequestError} for two tools of one name, and for too many. */
 export function readTools(
   tools: readonly Tool[],
-  { ordered, later, refuses, maxTools, hosted }: ToolsOptions,
+  { ordered, later, refuses, maxTools, hosted, preset, byClient }: ToolsOptions,
 ): RequestTools {
   const offered: OfferedFunction[] = [];
   const targets = new Map<string, CallTarget>();
@@ -137,7 +143,13 @@ export function readTools(
     if (offered.length > maxTools) throw tooMany(maxTools);
     return [...found.values()];
   });
-  return { offered, later: added, targets, hosted: readHostedTools(declarations, hosted), skipped };
+  return {
+    offered,
+    later: added,
+    targets,
+    hosted: readHostedTools(withPresetTools(declarations, preset, byClient), hosted),
+    skipped,
+  };
 }
 
 /** The wire format of a call. The model may have called a tool that is not offered. */

@@ -64,7 +64,7 @@ export function engineSettings() {
       description:
         "Further names of models, each with values for what a request leaves out: an object by name, of objects with `model` " +
         "(a served name) and any of `effort`, `temperature`, `topP`, `topK`, `minP`, `frequencyPenalty`, `presencePenalty`, " +
-        "`repetitionPenalty`, `maxOutputTokens`, `instructions` (before the client's), `nameShield`, `trainedTools`, `description`, `unlisted` and `lock`, " +
+        "`repetitionPenalty`, `maxOutputTokens`, `instructions` (before the client's), `nameShield`, `trainedTools`, `builtinTools` (offered in each request), `description`, `unlisted` and `lock`, " +
         "the values that hold whatever a request says: a locked `maxOutputTokens` is the most. Preferably set in the config file.",
       expected: "an object of up to 256 presets, by name",
       secret: true,

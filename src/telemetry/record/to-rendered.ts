@@ -81,6 +81,7 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
     unlisted: _u,
     nameShield: _n,
     trainedTools: _t,
+    builtinTools: _b,
     ...values
   } = rest;
   return {
