@@ -62,6 +62,7 @@ function writeSection(name: string, section: string): void {
 
 function succeeded({ checks, analysis, tools }: ClientResult): boolean {
   return (
+    checks.length > 0 &&
     checks.every(({ passed }) => passed) &&
     analysis.had > 0 &&
     analysis.kept === analysis.had &&

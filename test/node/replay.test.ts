@@ -112,6 +112,28 @@ test.each(
   expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
 });
 
+test("a call of a trained tool is converted again, and one that was explained to the model is so again", async () => {
+  const call = (command: string) =>
+    `<|channel|>analysis to=container.exec code<|message|>{"command":${command}}<|call|>`;
+  const app = createRecordedApp({
+    engine: scriptedEngine([call("[]"), call('["bash","-lc","ls"]')]),
+    settings: { trainedTools: "direct" },
+  });
+  const properties = {
+    command: { type: "string" },
+    workdir: { type: "string" },
+    timeout: { type: "integer" },
+  };
+  const parameters = { type: "object", properties, required: ["command"] };
+  const tools = [
+    { type: "function", function: { name: "bash", description: "A shell.", parameters } },
+  ];
+  await (await app.post("/v1/chat/completions", { ...HELLO, tools })).text();
+  const comparison = await compareAgain(app);
+  expect(comparison.differences).toEqual([]);
+  expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
+});
+
 test("a file can set nothing of the gateway but how its turn was steered", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
   await (await app.post("/v1/chat/completions", HELLO)).text();

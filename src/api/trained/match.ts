@@ -26,7 +26,8 @@ const SAYS: Record<CodingToolName, RegExp> = {
   "repo_browser.search": /grep|search/i,
   "repo_browser.open_file": /\bread/i,
   "repo_browser.list_dir": /\bread|list|director/i,
-  "repo_browser.apply_patch": /patch/i,
+  // Other patches have other formats.
+  "repo_browser.apply_patch": /apply_patch/,
 };
 
 /** `["bash", "-lc", …]` means nothing to these. */
