@@ -167,6 +167,23 @@ describe("holds:", () => {
     expect(kv.operations).toBe(3);
   });
 
+  test("a conversation of 80 responses, continued by id, is read by eleven operations", async () => {
+    const { kv, here } = twoLocations();
+    let previous: string | undefined;
+    for (let turn = 0; turn < 80; turn++) {
+      kv.beginInvocation();
+      const { id } = await create(here, {
+        input: `${turn}`,
+        ...(previous !== undefined && { previous_response_id: previous }),
+      });
+      previous = id;
+    }
+    kv.beginInvocation();
+    await create(here, { input: "Hi.", previous_response_id: previous, store: false });
+    // The last one tells the others, which come eight at a time.
+    expect(kv.operations).toBe(1 + 10);
+  });
+
   test("a call of a loop is kept by one write", async () => {
     const kv = createSimulatedKv();
     const engine = scriptedEngine(loopScripts("one"));

@@ -26,6 +26,15 @@ export function createConnectionStore(stored: ResponseStore): ConnectionStore {
     async get(tenant, id) {
       return own?.response.id === id ? own : stored.get(tenant, id);
     },
+    async getMany(tenant, ids) {
+      const found = await stored.getMany(
+        tenant,
+        ids.filter((id) => id !== own?.response.id),
+      );
+      return own !== undefined && ids.includes(own.response.id)
+        ? new Map([...found, [own.response.id, own]])
+        : found;
+    },
     delete: (tenant, id) => stored.delete(tenant, id),
     ownItem(itemId) {
       const items = own === undefined ? [] : [...own.input, ...own.response.output];

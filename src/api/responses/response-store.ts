@@ -40,6 +40,8 @@ export interface ResponseStore {
   /** @throws RequestError when it is too large to be stored. */
   put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void>;
   get(tenant: string, id: string): Promise<StoredResponse | undefined>;
+  /** Those that exist, by their ids. */
+  getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredResponse>>;
   delete(tenant: string, id: string): Promise<void>;
   /** An item that is known without reading its response. */
   ownItem(itemId: string): WireItem | undefined;
@@ -72,6 +74,7 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
       if (!(await entries.set(entry, tenant, entry.response.id))) throw responseTooLarge();
     },
     get: (tenant, id) => entries.get(tenant, id),
+    getMany: (tenant, ids) => entries.getMany(tenant, ids),
     delete: (tenant, id) => entries.delete(tenant, id),
     ownItem: () => undefined,
   };

@@ -11,9 +11,9 @@ import {
   type StoredResponse,
 } from "./response-store.ts";
 
-/** Most responses that one request's references may need. Cloudflare's KV allows a request no more reads. */
+/** Most responses that one request's references may need. Cloudflare's KV and D1 allow a request no more reads. */
 const MAX_RESPONSES = 1000;
-/** Concurrent reads. More would save little time, and all of them are in memory together. */
+/** Responses read at once. More would save little time, and all of them are in memory together. */
 const BATCH = 8;
 /** Characters parsed before yielding to the event loop. */
 const SLICE = 1_000_000;
@@ -55,8 +55,9 @@ export async function readChain(
   const links: ChainLink[] = [];
   for (let at = 0; at < last.ancestors.length; at += BATCH) {
     const ids = last.ancestors.slice(at, at + BATCH);
-    const batch = await Promise.all(ids.map((each) => responses.get(tenant, each)));
-    for (const entry of batch) {
+    const batch = await responses.getMany(tenant, ids);
+    for (const each of ids) {
+      const entry = batch.get(each);
       if (entry === undefined) return undefined;
       if (Math.abs(options.now - entry.storedAt) > options.refreshAfterMs) {
         const renewed = { ...entry, storedAt: options.now };
