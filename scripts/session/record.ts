@@ -3,11 +3,14 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import * as tls from "node:tls";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startEngineServer } from "../../test/helpers/engine-server.ts";
 import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
 import { freePort } from "../../test/helpers/listen.ts";
-import type { Scenario } from "./scenarios.ts";
+import { makeCertificate } from "../../test/helpers/certificate.ts";
+import { startTlsNginx, type TestNginx } from "../../test/helpers/nginx.ts";
+import { PROXY, type Scenario } from "./scenarios.ts";
 import { startScriptedVllm } from "./scripted-vllm.ts";
 import { typeCommand } from "./terminal.ts";
 
@@ -48,6 +51,7 @@ export async function recordAll(
         "8004": portOf(vllms[1].url),
         "8005": portOf(secured.url),
         "8006": portOf(locked.url),
+        "3000": await freePort(),
       };
       recordings.push(await record(root, folder, scenario, ports));
     }
@@ -74,13 +78,51 @@ async function record(
   scenario: Scenario,
   ports: Ports,
 ): Promise<Recording> {
-  const { before = [], serve, until = /./, asked = [] } = scenario;
   const cwd = join(folder, scenario.folder ?? "empty");
   mkdirSync(cwd, { recursive: true });
-  const options = { cwd, env: toEnvironment(root, folder, ports) };
-  const type = (command: string) => typeCommand(toReal(command, ports), options);
+  if (scenario.isBehindProxy !== true) return recordIn(cwd, scenario, { root, folder, ports });
+  const { nginx, file } = await startProxy(folder, ports);
+  try {
+    return await recordIn(cwd, scenario, {
+      root,
+      folder,
+      ports,
+      proxy: { origin: nginx.origin, trusted: file },
+    });
+  } finally {
+    await nginx.stop();
+  }
+}
+
+/** nginx, and the file with the certificate that clients have to trust. */
+async function startProxy(
+  folder: string,
+  ports: Ports,
+): Promise<{ readonly nginx: TestNginx; readonly file: string }> {
+  const certificate = makeCertificate();
+  const file = join(folder, "trusted.pem");
+  writeFileSync(file, certificate.cert);
+  tls.setDefaultCACertificates([...tls.getCACertificates(), certificate.cert]);
+  return { nginx: await startTlsNginx(`http://127.0.0.1:${ports["8787"]}`, certificate), file };
+}
+
+interface Place {
+  readonly root: string;
+  readonly folder: string;
+  readonly ports: Ports;
+  readonly proxy?: { readonly origin: string; readonly trusted: string };
+}
+
+async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<Recording> {
+  const { root, folder, ports, proxy } = place;
+  const { before = [], serve, until = /./, asked = [], files = {} } = scenario;
+  const toPlace = (text: string) => toReal(text, ports).replaceAll(PROXY, proxy?.origin ?? PROXY);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), toPlace(text));
+  const trust = proxy && { CURL_CA_BUNDLE: proxy.trusted, NODE_EXTRA_CA_CERTS: proxy.trusted };
+  const options = { cwd, env: { ...toEnvironment(root, folder, ports), ...trust } };
+  const type = (command: string) => typeCommand(toPlace(command), options);
   const show = (command: string, printed: string) => {
-    const shown = toShown(printed, ports, folder)
+    const shown = toShown(printed.replaceAll(proxy?.origin ?? PROXY, PROXY), ports, folder)
       .replaceAll(/\n{3,}/g, "\n\n")
       .trimEnd();
     return `$ ${command}\n${shown.split("\n").map(shorten).join("\n")}\n`;
@@ -135,8 +177,10 @@ function toEnvironment(root: string, folder: string, ports: Ports) {
 
 /** With ports that are free on this machine. */
 function toReal(command: string, ports: Ports): string {
-  return command.replaceAll(/127\.0\.0\.1:(\d+)/g, (whole, port: string) =>
-    ports[port] === undefined ? whole : `127.0.0.1:${ports[port]}`,
+  return command.replaceAll(
+    /(127\.0\.0\.1:|\bPORT=)(\d+)/g,
+    (whole, before: string, port: string) =>
+      ports[port] === undefined ? whole : `${before}${ports[port]}`,
   );
 }
 

@@ -1,4 +1,5 @@
 /** The scenarios of `docs/first-answer.md`, in the order of the page. */
+import { createHash } from "node:crypto";
 
 export interface Scenario {
   readonly title: string;
@@ -6,6 +7,10 @@ export interface Scenario {
   readonly text?: string;
   /** The working directory. Default: an empty folder. */
   readonly folder?: "clone" | "app";
+  /** Files that are there, by their names. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** nginx with TLS stands before the gateway, at {@link PROXY}, and cuts the path off. */
+  readonly isBehindProxy?: boolean;
   /** Commands that end, before the gateway is started. */
   readonly before?: readonly string[];
   /** Starts the gateway. */
@@ -18,10 +23,31 @@ export interface Scenario {
   readonly isSlow?: boolean;
 }
 
+/** What the address of nginx is on the page. */
+export const PROXY = "https://llm.example.com";
+const TEAM = `${PROXY}/team`;
+
 const CHAT = "http://127.0.0.1:8787/v1/chat/completions";
 const HELLO = '{"messages":[{"role":"user","content":"Hello!"}]}';
 const ASK = `curl -s ${CHAT} -d '${HELLO}'`;
 const STARTED = /^\d\d:\d\d:\d\d {2}✓/m;
+/** Starts an example of `examples/embed`, asks it and ends it. */
+function embed(start: string, path: string): string {
+  const ask = `curl -s http://127.0.0.1:3000${path}/v1/chat/completions -d '${HELLO}'`;
+  return `PORT=3000 ${start} & sleep 5; ${ask}; kill $!`;
+}
+
+/** Keys as `harmony-gateway key` makes them, which nobody uses. */
+const NAMES = ["alice", "bob", "carol"];
+const toKey = (name: string) => `sk-${name}-0123456789`;
+const TEAM_SETTINGS = {
+  publicUrl: TEAM,
+  keys: NAMES.map((name) => ({
+    name,
+    sha256: createHash("sha256").update(toKey(name)).digest("hex"),
+  })),
+};
+
 const WAITING = /^\d\d:\d\d:\d\d {2}✗/m;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -154,6 +180,40 @@ export const SCENARIOS: readonly Scenario[] = [
     serve: `harmony-gateway --keys alice:${"a".repeat(64)}`,
     until: STARTED,
     asked: [ASK],
+  },
+  {
+    title: "Three keys, behind nginx with TLS and a path",
+    text: "nginx listens at `https://llm.example.com` and passes `/team/` on to port 8787. Every address that is printed is the public one.",
+    isBehindProxy: true,
+    files: { "team.json": `${JSON.stringify(TEAM_SETTINGS, undefined, 2)}\n` },
+    before: ["cat team.json"],
+    serve: "harmony-gateway --config team.json",
+    until: STARTED,
+    asked: [
+      `curl -s ${TEAM}/v1/chat/completions -H 'Authorization: Bearer ${toKey("alice")}' -d '${HELLO}'`,
+      ...["bob", "carol"].map(
+        (name) =>
+          `curl -s -o /dev/null -w '%{http_code}\\n' ${TEAM}/v1/models -H 'Authorization: Bearer ${toKey(name)}'`,
+      ),
+      `curl -s ${TEAM}/v1/models`,
+      `HARMONY_GATEWAY_KEY=${toKey("bob")} harmony-gateway connect claude-code --gateway ${TEAM}`,
+    ],
+    isSlow: true,
+  },
+  {
+    title: "In your own server",
+    text: "Examples of [examples/embed](../examples/embed), each asked once; those of Next.js and Cloudflare answer in `test/embed/examples.test.ts`.",
+    folder: "app",
+    before: [
+      "npm install --silent express bun deno ../harmony-gateway-0.1.0.tgz",
+      "cp ../clone/examples/embed/*.mjs .",
+      embed("node express.mjs", "/llm"),
+      embed("npx bun bun.mjs", "/llm"),
+      embed("npx deno run --allow-net --allow-env --allow-read deno.mjs", "/llm"),
+      embed("node ../clone/examples/embed/node.ts", ""),
+      embed("npx bun ../clone/examples/embed/hono.ts", "/llm"),
+    ],
+    isSlow: true,
   },
   {
     title: "A dead Redis",

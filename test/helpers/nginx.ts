@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Certificate } from "./certificate.ts";
-import { eventually } from "./eventually.ts";
 import { freePort } from "./listen.ts";
 
 const CONFIG = join(import.meta.dirname, "../../deploy/nginx/harmony-gateway.conf");
@@ -57,6 +57,13 @@ export function startTlsNginx(gateway: string, { key, cert }: Certificate): Prom
   });
 }
 
+function isAnswered(origin: string): Promise<boolean> {
+  return fetch(`${origin}/metrics`).then(
+    () => true,
+    () => false,
+  );
+}
+
 interface Site {
   readonly origin: string;
   /** Its part of the configuration. */
@@ -78,10 +85,10 @@ async function runNginx(toSite: (at: { port: number; folder: string }) => Site) 
   let complaints = "";
   child.stderr.on("data", (data) => (complaints += data));
   const ended = once(child, "close");
-  await eventually(async () => {
+  while (!(await isAnswered(origin))) {
     if (child.exitCode !== null) throw new Error(complaints);
-    await fetch(`${origin}/metrics`);
-  });
+    await setTimeout(20);
+  }
   return {
     origin,
     async stop() {
