@@ -3,11 +3,12 @@
  * engines ignore constraints silently.
  */
 import type { Json } from "../../harmony/json.ts";
+import { isObject, type SchemaChecker } from "../../json-schema/index.ts";
+import { yieldToEventLoop } from "../../streams/timers.ts";
 import type { WrongCall } from "./decision.ts";
 import type { OfferedTool, Part, Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
 import { findMappedTool, findOwnTool } from "../find-mapped-tool.ts";
-import { whyInvalid } from "./validate.ts";
 
 export function toAnswerSchema({ answer }: Turn): Json | undefined {
   return answer.type === "json-schema" ? answer.schema : undefined;
@@ -86,4 +87,32 @@ async function whyCallIsWrong(
   const call = mapped.toClient(text);
   if ("problem" in call) return call.problem;
   return mapped.isText ? undefined : whyInvalid(call.body, checker, signal);
+}
+
+/**
+ * Returns undefined if `text` is a document that satisfies the schema, else why not, in words the model can
+ * act on. Without a schema, any JSON object is valid. Rejects if the signal is aborted.
+ */
+async function whyInvalid(
+  text: string,
+  checker: SchemaChecker | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (checker === undefined) {
+    return isObject(value) ? undefined : "not a JSON object";
+  }
+  const verdict = await checker.check(value, { pause: () => pause(signal) });
+  return verdict.valid ? undefined : verdict.problem;
+}
+
+/** Yields so that other requests run first. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await yieldToEventLoop();
+  signal.throwIfAborted();
 }
