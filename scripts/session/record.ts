@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import * as tls from "node:tls";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startEngineServer } from "../../test/helpers/engine-server.ts";
@@ -117,7 +117,10 @@ async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<
   const { root, folder, ports, proxy } = place;
   const { before = [], serve, until = /./, asked = [], files = {} } = scenario;
   const toPlace = (text: string) => toReal(text, ports).replaceAll(PROXY, proxy?.origin ?? PROXY);
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), toPlace(text));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), toPlace(text));
+  }
   const trust = proxy && { CURL_CA_BUNDLE: proxy.trusted, NODE_EXTRA_CA_CERTS: proxy.trusted };
   const options = { cwd, env: { ...toEnvironment(root, folder, ports), ...trust } };
   const type = (command: string) => typeCommand(toPlace(command), options);

@@ -37,6 +37,14 @@ function embed(start: string, path: string): string {
   return `PORT=3000 ${start} & sleep 5; ${ask}; kill $!`;
 }
 
+/** A file of a user. */
+const CODEX_SETTINGS = `# My Codex
+model = "gpt-5"
+
+[tui]
+notifications = true
+`;
+
 /** Keys as `harmony-gateway key` makes them, which nobody uses. */
 const NAMES = ["alice", "bob", "carol"];
 const toKey = (name: string) => `sk-${name}-0123456789`;
@@ -108,7 +116,13 @@ export const SCENARIOS: readonly Scenario[] = [
     title: "A client, connected",
     serve: "harmony-gateway http://127.0.0.1:8003",
     until: STARTED,
-    asked: ["harmony-gateway connect codex --gateway http://127.0.0.1:8787"],
+    text: "`--write` changes the client's own files; here the home folder is another one.",
+    files: { ".codex/config.toml": CODEX_SETTINGS },
+    asked: [
+      "harmony-gateway connect opencode --gateway http://127.0.0.1:8787",
+      "HOME=. harmony-gateway connect codex --gateway http://127.0.0.1:8787 --write",
+      "HOME=. harmony-gateway connect codex --undo",
+    ],
     isSlow: true,
   },
   {
