@@ -40,8 +40,12 @@ export function toTrainedTask(project: string, mapped: TrainedTask["mapped"]): T
   };
 }
 
+/** As the model writes most of its calls. */
+function usual(trained: string): string {
+  return `<|channel|>analysis to=${trained} code`;
+}
+
 function toCalls(path: string): TrainedCall[] {
-  const usual = (trained: string) => `<|channel|>analysis to=${trained} code`;
   const command = `printf 'one\\ntwo\\n' > ${FILE}; echo written; exit 3`;
   const exec = "container.exec";
   return [
@@ -107,7 +111,7 @@ function toChecks(prompts: readonly string[], { project, mapped, calls }: Ran): 
         .map(([trained, client]) => `\`${client}\` as \`${trained}\``)
         .join(", ")}, and nothing else in trained form`,
       passed:
-        shown.toSorted().join() === names.toSorted().join() &&
+        new Set(shown).symmetricDifference(new Set(names)).size === 0 &&
         Object.values(mapped).every((name) => !rest.includes(`type ${name} = `)),
     },
     {

@@ -1,7 +1,9 @@
 /** Coding agents in front of the gateway, each in its API: the model calls its own tools, the client gets calls of its tools. */
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { toPresets } from "../../../src/config/presets.ts";
+import { compileSchema } from "../../../src/json-schema/index.ts";
 import { createTrainedToolsOf } from "../../../src/config/trained-tools.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
@@ -11,7 +13,7 @@ import {
   scriptedEngine,
   type ScriptedOptions,
 } from "../../helpers/scripted-engine.ts";
-import { type AgentTool, CLAUDE_CODE, CODEX, OPENCODE } from "./agents.ts";
+import { type AgentTool, CLAUDE_CODE, CODEX, OPENCODE, toFunctions } from "./agents.ts";
 
 interface Call {
   readonly id: string;
@@ -495,6 +497,78 @@ describe.each(AGENTS)("$name", (agent) => {
       expect(deltas).toHaveLength(1);
       expect(text).not.toContain("-lc");
     },
+  );
+});
+
+/** What a model may write as arguments: right ones, almost right ones, and others. */
+const number = fc.oneof(fc.integer({ min: -2, max: 2000 }), fc.constantFrom(1.5, "1", null, 1e21));
+const word = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("", "<|call|>", "a(", "\u0000"),
+);
+const WRITTEN: readonly (readonly [string, fc.Arbitrary<object>])[] = [
+  [
+    "container.exec",
+    fc.record(
+      {
+        command: fc.oneof(
+          fc.tuple(fc.constant("bash"), fc.constant("-lc"), word),
+          fc.array(word),
+          word,
+        ),
+        cmd: fc.array(word),
+        timeout: number,
+        workdir: word,
+        env: fc.object(),
+      },
+      { requiredKeys: [] },
+    ),
+  ],
+  [
+    "repo_browser.open_file",
+    fc.record(
+      { path: word, line_start: number, line_end: number, line_numbers: fc.boolean() },
+      { requiredKeys: ["path"] },
+    ),
+  ],
+  [
+    "repo_browser.search",
+    fc.record({ path: word, query: word, max_results: number }, { requiredKeys: ["query"] }),
+  ],
+];
+
+test("whatever the model writes: the client's schema holds for its own tools, and a call comes back as it was written", async () => {
+  const call = fc.oneof(
+    ...WRITTEN.map(([tool, args]) => args.map((each) => [tool, JSON.stringify(each)] as const)),
+  );
+  const checkers = new Map(
+    toFunctions(OPENCODE).map(({ name, plainParameters }) => [
+      name,
+      compileSchema(plainParameters),
+    ]),
+  );
+  await fc.assert(
+    fc.asyncProperty(call, async ([tool, body]) => {
+      const written = called(tool, body.replaceAll("<|", String.raw`<\u007c`));
+      const { engine, ask } = start([written, written, written, FINAL], { batch: 50 });
+      const first = await ask(opencode);
+      const own = only(first);
+      const checker = checkers.get(own.name);
+      expect(checker === undefined || checker.checkAtOnce(JSON.parse(own.args)).valid).toBe(true);
+      expect(checker === undefined ? own.name : tool).toBe(tool);
+      const before = engine.prompts.at(-1) ?? "";
+      await ask(opencode, [opencode.keep(first.reply), opencode.result(own, "a")]);
+      // After explanations, which only the model has seen, the prompt is another one.
+      const isFirst = engine.prompts.length === 2;
+      const after = engine.prompts.at(-1) ?? "";
+      expect(isFirst ? after.slice(0, (before + written).length) : before + written).toBe(
+        before + written,
+      );
+      expect(after).toContain(
+        `<|start|>${tool} to=assistant<|channel|>analysis<|message|>a<|end|>`,
+      );
+    }),
+    { numRuns: 150 },
   );
 });
 
