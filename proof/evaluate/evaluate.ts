@@ -4,7 +4,7 @@ import type { Judge } from "./judge.ts";
 import { ask, type Endpoint, type Played, playCase, type Sampling } from "./play.ts";
 import type { Case } from "./suite.ts";
 
-export interface EvaluateOptions extends Sampling {
+interface EvaluateOptions extends Sampling {
   /** The engine's address, without `/v1`. */
   readonly engine: string;
   readonly model: string;

@@ -17,7 +17,7 @@ export interface Case {
 }
 
 const definition = z.object({ name: z.string(), description: z.string(), parameters: z.unknown() });
-export type OfferedFunction = z.infer<typeof definition>;
+type OfferedFunction = z.infer<typeof definition>;
 
 const entry = z.looseObject({
   id: z.string(),

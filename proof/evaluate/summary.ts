@@ -2,7 +2,7 @@
 import { createRandom, type Estimate, percentile } from "../bench/statistics.ts";
 import type { ArmResult } from "./evaluate.ts";
 
-export interface ArmSummary {
+interface ArmSummary {
   readonly name: string;
   readonly skipped?: string;
   readonly plays: number;

@@ -3,7 +3,7 @@
  * of its own tool: raw code for `python`, another channel, another namespace. A name it does not know leaves it nothing but
  * the definition to go by.
  */
-import { FUNCTIONS } from "./messages.ts";
+import { FUNCTIONS, functionRecipient } from "./messages.ts";
 import {
   type NamespacedFunction,
   type NamespaceStyle,
@@ -49,61 +49,64 @@ export function createNameShield(
   tools: readonly ShieldedFunction[],
   style: NamespaceStyle = "own",
 ): NameShield {
-  const heads = shownHeads(tools);
+  const heads = new ShownHeads(tools.map((tool) => headOf(nameOf(tool))));
+  const rename = <T extends ShieldedFunction>(tool: T) => renameTool(tool, heads);
   const recipients = new Map(
-    tools.map((tool) => [toRecipient(tool, style), toRecipient(rename(tool, heads), style)]),
+    tools.map((tool) => [toRecipient(tool, style), toRecipient(rename(tool), style)]),
   );
   return {
-    shown: (tool) => rename(tool, heads),
+    shown: rename,
     recipient(recipient, form = "json") {
       const known = recipients.get(recipient);
       if (known !== undefined) return known;
-      // A function of an earlier turn that this request does not offer.
-      if (!recipient.startsWith(`${FUNCTIONS}.`)) return recipient;
-      const name = recipient.slice(FUNCTIONS.length + 1);
-      if (form === "raw" && isPatch(name)) return recipient;
-      return `${FUNCTIONS}.${withHead(name, heads.get(headOf(name)) ?? SHOWN.get(keyOf(name)))}`;
+      // A function of an earlier turn that this request does not offer. With a dot it is rather a tool that the model knows.
+      const [namespace, name = "", ...rest] = recipient.split(".");
+      if (namespace !== FUNCTIONS || rest.length > 0) return recipient;
+      return form === "raw" && isPatch(name) ? recipient : functionRecipient(heads.shown(name));
     },
   };
 }
 
 /**
- * By the part of a name before its first dot, which functions of a namespace have in common. The same in every request,
- * unless another function has that name; the order of the request does not matter.
+ * Names by the part before their first dot, which functions of a namespace have in common. The same in every request, unless
+ * another function has that name; the order of the request does not matter.
  */
-function shownHeads(tools: readonly ShieldedFunction[]): ReadonlyMap<string, string> {
-  const names = [...new Set(tools.map((tool) => headOf(nameOf(tool))))].toSorted();
-  const taken = new Set(names);
-  const heads = new Map<string, string>();
-  const counts = new Map<string, number>();
-  for (const head of names) {
-    const shown = SHOWN.get(head.toLowerCase());
-    if (shown === undefined) continue;
-    let count = counts.get(shown) ?? 1;
-    while (taken.has(numbered(shown, count))) count++;
-    heads.set(head, numbered(shown, count));
-    counts.set(shown, count + 1);
+class ShownHeads {
+  readonly #taken: ReadonlySet<string>;
+  readonly #shown = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(offered: readonly string[]) {
+    this.#taken = new Set(offered);
+    for (const head of [...this.#taken].toSorted()) this.shown(head);
   }
-  return heads;
+
+  shown(head: string): string {
+    const known = this.#shown.get(head);
+    if (known !== undefined) return known;
+    const shown = SHOWN.get(head.toLowerCase());
+    if (shown === undefined) return head;
+    let count = this.#counts.get(shown) ?? 1;
+    while (this.#taken.has(numbered(shown, count))) count++;
+    this.#counts.set(shown, count + 1);
+    this.#shown.set(head, numbered(shown, count));
+    return numbered(shown, count);
+  }
 }
 
 function numbered(name: string, count: number): string {
   return count === 1 ? name : `${name}_${count}`;
 }
 
-function rename<T extends ShieldedFunction>(tool: T, heads: ReadonlyMap<string, string>): T {
+function renameTool<T extends ShieldedFunction>(tool: T, heads: ShownHeads): T {
   const name = nameOf(tool);
-  const shown = withHead(name, heads.get(headOf(name)));
+  const head = headOf(name);
+  const isKnown = name === head || NAMESPACES.has(head.toLowerCase());
+  const shown = isKnown ? heads.shown(head) + name.slice(head.length) : name;
   if (shown === name || (tool.text !== undefined && isPatch(name))) return tool;
   const { namespace } = tool;
   if (namespace === undefined || namespace.name === FUNCTIONS) return { ...tool, name: shown };
   return { ...tool, namespace: { ...namespace, name: headOf(shown) } };
-}
-
-function withHead(name: string, head: string | undefined): string {
-  const own = headOf(name);
-  const isKnown = name === own || NAMESPACES.has(keyOf(name));
-  return head === undefined || !isKnown ? name : head + name.slice(own.length);
 }
 
 function toRecipient({ namespace, name }: NamespacedFunction, style: NamespaceStyle): string {
@@ -117,10 +120,6 @@ function nameOf({ namespace, name }: NamespacedFunction): string {
 function headOf(name: string): string {
   const dot = name.indexOf(".");
   return dot < 0 ? name : name.slice(0, dot);
-}
-
-function keyOf(name: string): string {
-  return headOf(name).toLowerCase();
 }
 
 function isPatch(name: string): boolean {

@@ -103,13 +103,22 @@ describe("a recipient in the history", () => {
     ["browser.search", "web_browser.search"],
     // Not offered now: named as it was when it was.
     ["functions.bash", "functions.run_bash"],
-    ["functions.container.exec", "functions.run_container.exec"],
+    // Passed on as the model called it, without being offered.
+    ["functions.container.exec", "functions.container.exec"],
     ["functions.other", "functions.other"],
     // Tools of training are not functions.
     ["python", "python"],
     ["container.exec", "container.exec"],
   ])("%s is written %s", (sent, shown) => {
     expect(shield.recipient(sent)).toBe(shown);
+  });
+
+  test("is that of no other function", () => {
+    const own = createNameShield([toTool("run_python"), toTool("Python")]);
+    expect(own.recipient("functions.python")).toBe("functions.run_python_3");
+    expect(own.recipient("functions.python")).toBe("functions.run_python_3");
+    expect(own.recipient("functions.Python")).toBe("functions.run_python_2");
+    expect(own.recipient("functions.run_python")).toBe("functions.run_python");
   });
 
   test("of a raw patch stays", () => {
