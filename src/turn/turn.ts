@@ -54,7 +54,10 @@ export interface Turn {
   readonly affinity?: string;
   /** What the name of the model brought along. It has been applied already. */
   readonly preset?: Preset;
-  /** Trained tools of which earlier calls have no form, and are those of functions. */
+  /**
+   * Trained tools of which some earlier calls have no form, and are written as those of functions. Absent: the model is
+   * shown no trained tools for the client's, whatever these are.
+   */
   readonly unwrittenCalls?: ReadonlySet<string>;
   /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
   readonly engineHeaders?: () => Readonly<Record<string, string>>;

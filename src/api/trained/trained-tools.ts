@@ -28,6 +28,8 @@ export interface TrainedTools {
   readonly toolChoice: ToolChoice;
   /** Absent: no tool is mapped. */
   readonly history?: TrainedHistory;
+  /** Absent: the setting does not apply. */
+  readonly unwritten?: ReadonlySet<string>;
 }
 
 /**
@@ -43,9 +45,14 @@ export function toTrainedTools(
   const matches = mapped.map(({ match }) => match);
   const targets = new Set(matches.map(({ target }) => target));
   const unmapped = offered.filter((each) => !targets.has(each));
-  const history = matches.length > 0 && { history: createTrainedHistory(matches) };
+  const history = matches.length > 0 ? createTrainedHistory(matches) : undefined;
+  const applies = mode === "direct" && offered.length > 0;
+  const earlier = {
+    ...(history && { history }),
+    ...(applies && { unwritten: history?.missing ?? new Set<string>() }),
+  };
   if (toolChoice.type === "none") {
-    return { namespaces: [], tools: [], unmapped, functions: [], toolChoice, ...history };
+    return { namespaces: [], tools: [], unmapped, functions: [], toolChoice, ...earlier };
   }
   return {
     namespaces: toCodingNamespaces(matches.map((match) => shownTool(match))),
@@ -53,7 +60,7 @@ export function toTrainedTools(
     unmapped,
     functions: unmapped,
     toolChoice: withTrainedNames(toolChoice, matches),
-    ...history,
+    ...earlier,
   };
 }
 
@@ -104,12 +111,19 @@ function withTrainedNames(choice: ToolChoice, matches: readonly Match[]): ToolCh
 }
 
 /** Of a turn: what could not be written in trained form. */
-export function unwrittenCalls({ history }: TrainedTools): Pick<Turn, "unwrittenCalls"> {
-  return history === undefined ? {} : { unwrittenCalls: history.missing };
+export function unwrittenCalls({ unwritten }: TrainedTools): Pick<Turn, "unwrittenCalls"> {
+  return unwritten === undefined ? {} : { unwrittenCalls: unwritten };
 }
 
-/** Of a reply: `Bash=container.exec, Read=repo_browser.open_file`, the client's tools by what the model was shown. */
-export function trainedHeader({ tools }: Pick<Turn, "tools">): ResponseHeaders {
+/**
+ * Of a reply: `Bash=container.exec, Read=repo_browser.open_file`, the client's tools by what the model was shown; `none` if the
+ * setting is on and no tool was recognized.
+ */
+export function trainedHeader({
+  tools,
+  unwrittenCalls: unwritten,
+}: Pick<Turn, "tools" | "unwrittenCalls">): ResponseHeaders {
   const pairs = tools.flatMap(({ name, mapped }) => (mapped ? [`${mapped.name}=${name}`] : []));
-  return pairs.length === 0 ? {} : { "x-harmony-trained-tools": toNameList(pairs) };
+  if (pairs.length > 0) return { "x-harmony-trained-tools": toNameList(pairs) };
+  return unwritten === undefined ? {} : { "x-harmony-trained-tools": "none" };
 }

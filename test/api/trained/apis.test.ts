@@ -472,12 +472,13 @@ describe.each(AGENTS)("$name", (agent) => {
     const prompts = await Promise.all(
       ["off", "direct"].map(async (trainedTools) => {
         const { engine, ask } = start([FINAL], { settings: { trainedTools } });
-        await ask(agent, [agent.answer("Hello.")], { tools });
-        return engine.prompts[0];
+        const { headers } = await ask(agent, [agent.answer("Hello.")], { tools });
+        return [engine.prompts[0], headers.get("x-harmony-trained-tools")];
       }),
     );
-    expect(prompts[0]).toContain("namespace functions");
-    expect(prompts[1]).toBe(prompts[0]);
+    expect(prompts[0]?.[0]).toContain("namespace functions");
+    expect(prompts[1]?.[0]).toBe(prompts[0]?.[0]);
+    expect(prompts.map(([, header]) => header)).toEqual([null, "none"]);
   });
 
   test.each([1, 3, 1000])(

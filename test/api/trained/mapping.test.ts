@@ -240,6 +240,7 @@ describe("requests in which nothing is mapped", () => {
       unmapped: offered,
       functions: offered,
       toolChoice: { type: "auto" },
+      ...(tools.length > 0 && { unwritten: new Set() }),
     });
   });
 
