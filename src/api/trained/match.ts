@@ -115,8 +115,8 @@ function fitsSchema(writes: readonly WrittenParameter[], schema: unknown): boole
 
 function fitsParameter({ type, value }: WrittenParameter, schema: unknown): boolean {
   if (!isObject(schema)) return false;
-  const types = [schema["type"]].flat();
-  if (!types.includes(type) && !(type === "number" && types.includes("integer"))) return false;
+  const types = new Set([schema["type"]].flat());
+  if (!types.has(type) && !(type === "number" && types.has("integer"))) return false;
   if (type === "array" && !(isObject(schema["items"]) && schema["items"]["type"] === "string")) {
     return false;
   }
