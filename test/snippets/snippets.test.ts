@@ -61,9 +61,15 @@ afterAll(async () => {
 });
 
 /** Parameters that no client of the kind can send, each told to the reader by the note. */
+const NOTED: Readonly<Record<string, string>> = {
+  parallelCalls: "parallel calls",
+  temperature: "temperature",
+  topP: "top p",
+};
+
 function withoutUnsent(composed: Composed, note: string): Composed {
   const options = Object.entries(composed.options).filter(
-    ([name]) => !(name === "parallelCalls" && note.includes("parallel calls")),
+    ([name]) => !note.includes(NOTED[name] ?? "every option is sent"),
   );
   const isForgetful = note.includes("does not send reasoning back");
   const messages = composed.messages.map((message) =>

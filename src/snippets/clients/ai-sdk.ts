@@ -64,7 +64,8 @@ const PROVIDERS: Readonly<Record<ApiName, Provider>> = {
     }),
     // The provider adds the budget to it.
     maxTokens: ({ maxTokens, budget = 0 }) => maxTokens && maxTokens - budget,
-    lacks: { strict: true, reasoning: "unsealed" },
+    // With thinking, the provider leaves the other two out.
+    lacks: { strict: true, reasoning: "unsealed", options: ["temperature", "topP"] },
   },
 };
 
