@@ -129,19 +129,13 @@ export function readTools(
   refuseDuplicates(offered);
   const added = later.map((list) => {
     const known = offered.splice(0);
-    const names = new Set(known.map((each) => turnName(each)));
     for (const [index, tool] of list.tools.entries()) {
       read(tool, { param: `${list.param}.tools[${index}]`, ordered: undefined });
     }
-    // A search may find a tool that is already offered: the first definition applies.
-    const found = new Map<string, OfferedFunction>();
-    for (const each of offered) {
-      const name = turnName(each);
-      if (!names.has(name) && !found.has(name)) found.set(name, each);
-    }
-    offered.splice(0, offered.length, ...known, ...found.values());
+    const found = withoutKnown(offered, known);
+    offered.splice(0, offered.length, ...known, ...found);
     if (offered.length > maxTools) throw tooMany(maxTools);
-    return [...found.values()];
+    return found;
   });
   return {
     offered,
@@ -150,6 +144,22 @@ export function readTools(
     hosted: readHostedTools(withPresetTools(declarations, preset, byClient), hosted),
     skipped,
   };
+}
+
+/** A search may find a tool that is already offered: the first definition applies. */
+function withoutKnown(
+  found: readonly OfferedFunction[],
+  known: readonly OfferedFunction[],
+): OfferedFunction[] {
+  const names = new Set(known.map((each) => turnName(each)));
+  const added: OfferedFunction[] = [];
+  for (const each of found) {
+    const name = turnName(each);
+    if (names.has(name)) continue;
+    names.add(name);
+    added.push(each);
+  }
+  return added;
 }
 
 /** The wire format of a call. The model may have called a tool that is not offered. */
