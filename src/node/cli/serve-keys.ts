@@ -24,7 +24,8 @@ type ShownGateway = Pick<Gateway, "origin" | "inspectUrl" | "models">;
 
 export function createServeKeys(gateway: ShownGateway, deps: ServeKeysDeps): Keys {
   const { terminal, settings, open = openInBrowser } = deps;
-  const openPage = async (url: string) => {
+  const openPage = async (shown: string) => {
+    const url = toLoopback(shown);
     const isOpen = await open(url);
     terminal.print(isOpen ? `  Opened ${url}` : `  No browser could be started. Open ${url}`);
   };
@@ -63,9 +64,10 @@ export function createServeKeys(gateway: ShownGateway, deps: ServeKeysDeps): Key
 /** Loaded when it is used: serving does without it. */
 async function printClient(
   name: string | undefined,
-  { origin, models }: ShownGateway,
+  { origin: shown, models }: ShownGateway,
   { terminal, settings }: ServeKeysDeps,
 ): Promise<void> {
+  const origin = toLoopback(shown);
   const { CLIENTS } = await import("./connect/clients.ts");
   const client = name !== undefined && Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
   if (client === undefined) {
@@ -82,6 +84,11 @@ async function printClient(
   const gateway = origin === "http://127.0.0.1:8787" ? "" : ` --gateway ${origin}`;
   const more = `${commandName()} connect ${name}${gateway}`;
   terminal.print(`\n${text}\n\n  In another terminal, to write them or to start it: ${more}\n`);
+}
+
+/** All addresses of this machine are one that a client here can use. */
+function toLoopback(url: string): string {
+  return url.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=[:/]|$)/, "http://127.0.0.1");
 }
 
 function describe({ id, status, pool }: Model): string {
@@ -108,7 +115,7 @@ async function examine({ terminal, settings, args, environment }: ServeKeysDeps)
   }
   const { runDoctor } = await import("./doctor/command.ts");
   terminal.print("  Asking the engines …");
-  await runDoctor(["--quick", ...args.filter((arg) => arg !== "serve")], {
+  await runDoctor(["--quick", ...args], {
     environment,
     print: (text) => terminal.print(text),
     colours: false,

@@ -21,7 +21,7 @@ async function open(given = {}) {
       toggleDebug: () => (isDebug = !isDebug),
     },
     settings,
-    args: ["serve", "--engine", "demo"],
+    args: ["--engine", "demo"],
     environment: {},
     open: async (url) => opened.push(url) < 3,
   });
@@ -39,6 +39,14 @@ test("o and i open the pages, or say what to open", async () => {
   expect(opened).toEqual([`${gateway.origin}/`, gateway.inspectUrl]);
   expect(gateway.inspectUrl).toMatch(/#token=/);
   expect(await press("o")).toBe(`  No browser could be started. Open ${gateway.origin}/`);
+});
+
+test("an address that stands for all of this machine is opened as one of them", async () => {
+  const { gateway, press, opened } = await open({ host: "0.0.0.0", open: true });
+  await press("o");
+  const { port } = new URL(gateway.baseUrl);
+  expect(opened).toEqual([`http://127.0.0.1:${port}/`]);
+  expect(await press("c", "opencode")).toContain(`"baseURL": "http://127.0.0.1:${port}/v1"`);
 });
 
 test("without an inspector, i says how to turn it on", async () => {
