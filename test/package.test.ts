@@ -180,7 +180,7 @@ const gateway = await startGateway(loadSettings(["--port", "0", "--log", "silent
 const statuses = {
   app: (await app.request("/health")).status,
   node: (await fetch(gateway.baseUrl + "/models")).status,
-  worker: (await worker.fetch(new Request("http://x/health"), { HARMONY_GATEWAY_OPEN: true }, { waitUntil() {} })).status,
+  worker: (await worker.fetch(new Request("http://x/health"), { HARMONY_GATEWAY_OPEN: true, HARMONY_GATEWAY_LOG: "silent" }, { waitUntil() {} })).status,
 };
 await gateway.close();
 const ids = [START, ...o200kHarmony().encode("Hello")];
