@@ -191,7 +191,10 @@ function toReal(command: string, ports: Ports): string {
 function toShown(printed: string, ports: Ports, folder: string): string {
   let shown = printed.replaceAll(folder, "~");
   for (const [port, real] of Object.entries(ports)) {
-    shown = shown.replaceAll(`127.0.0.1:${real}`, `127.0.0.1:${port}`);
+    shown = shown.replaceAll(
+      new RegExp(`(127\\.0\\.0\\.1|localhost):${real}\\b`, "g"),
+      `$1:${port}`,
+    );
   }
   return shown
     .replaceAll(/\btoken=\w+/g, "token=…")
