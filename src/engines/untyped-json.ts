@@ -26,6 +26,11 @@ export function isObject(value: unknown): value is UntypedObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An object or a list. */
+export function hasMembers(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 /** Empty for anything else. */
 export function asObject(value: unknown): UntypedObject {
   return isObject(value) ? value : {};

@@ -1,5 +1,6 @@
 /** Reads content parts that are files with their data, in the shapes of all APIs. */
-import { fromBase64, isFile, isObject } from "./media-part.ts";
+import { hasMembers } from "../../engines/untyped-json.ts";
+import { fromBase64, isFile } from "./media-part.ts";
 
 export interface FilePart {
   /** On one line. Empty: it has none. */
@@ -13,7 +14,7 @@ export function readFilePart(part: object): FilePart | undefined {
   if (!isFile(part)) return undefined;
   const fields = new Map<string, unknown>(Object.entries(part));
   const nested = fields.get("file") ?? fields.get("source");
-  const inner = new Map<string, unknown>(isObject(nested) ? Object.entries(nested) : fields);
+  const inner = new Map<string, unknown>(hasMembers(nested) ? Object.entries(nested) : fields);
   // A text source of Anthropic's is no base64, and its text is read elsewhere.
   if (inner.get("type") === "text") return undefined;
   const data = inner.get("file_data") ?? inner.get("data");

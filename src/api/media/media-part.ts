@@ -1,4 +1,5 @@
 /** Reads content parts that are images, in the shapes of all APIs, since clients mix them. */
+import { hasMembers } from "../../engines/untyped-json.ts";
 
 export interface ImagePart {
   readonly source: MediaSource;
@@ -39,7 +40,7 @@ export function readImagePart(part: object): ImagePart | undefined {
   if (!isImage(part)) return undefined;
   const fields = new Map<string, unknown>(Object.entries(part));
   const given = fields.get("image_url");
-  const inner = isObject(given) ? new Map<string, unknown>(Object.entries(given)) : fields;
+  const inner = hasMembers(given) ? new Map<string, unknown>(Object.entries(given)) : fields;
   const address = typeof given === "string" ? given : inner.get("url");
   return { source: toImageSource(address, fields), isBrief: inner.get("detail") === "low" };
 }
@@ -47,7 +48,7 @@ export function readImagePart(part: object): ImagePart | undefined {
 function toImageSource(address: unknown, fields: ReadonlyMap<string, unknown>): MediaSource {
   if (typeof address === "string") return fromAddress(address);
   const source = fields.get("source");
-  if (isObject(source)) return fromAnthropic(new Map(Object.entries(source)));
+  if (hasMembers(source)) return fromAnthropic(new Map(Object.entries(source)));
   return fields.get("file_id") == null ? NO_DATA : NO_FILES;
 }
 
@@ -105,8 +106,4 @@ export function firstBytes(base64: string, most: number): Uint8Array | undefined
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -2,6 +2,7 @@
  * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in `headers`,
  * or in the server's address. Every other byte stays as it was sent.
  */
+import { hasMembers } from "../../engines/untyped-json.ts";
 import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const LEFT_OUT = "[left out of the record]";
@@ -97,8 +98,4 @@ function listIn(value: unknown, name: string): readonly unknown[] {
 
 function member(value: unknown, name: string): unknown {
   return hasMembers(value) ? Reflect.get(value, name) : undefined;
-}
-
-function hasMembers(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
