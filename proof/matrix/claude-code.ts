@@ -5,6 +5,7 @@
  */
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -13,6 +14,7 @@ import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { startTap, type Tap } from "./tap.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
 import { toTrainedTask } from "./trained.ts";
+import { greyPng, SEEN, startVision } from "./vision.ts";
 import { createWorkspace } from "./workspace.ts";
 
 const PACKAGE = "@anthropic-ai/claude-code";
@@ -61,6 +63,36 @@ async function run(folder: string): Promise<ClientResult> {
       check(
         "`--continue` of a tool loop that was cut off, after a restart of the gateway: finishes it",
         cut && continued.result === tasks.count.answer && contentOf("count.txt") === "1\n2\n3\n",
+      );
+    });
+    const vision = await startVision();
+    try {
+      writeFileSync(join(project, "shot.png"), greyPng());
+      await withClaude([...args, ...vision.args], surroundings, async (claude) => {
+        const { result } = await claude(tasks.look.ask);
+        check(
+          "a screenshot that it reads twice: is described once, and the model reads the description",
+          result === tasks.look.answer &&
+            vision.images() === 1 &&
+            agent.prompts.some(
+              (prompt) => prompt.includes(SEEN) && prompt.includes(tasks.look.ask),
+            ),
+        );
+      });
+    } finally {
+      vision.close();
+    }
+    // What a switch of Anthropic's makes it send.
+    const clearing = { ...surroundings, variables: { CLAUDE_CODE_EXTRA_BODY: CLEARING } };
+    await withClaude(args, clearing, async (claude) => {
+      const { result } = await claude(tasks.clear.ask);
+      const own = agent.prompts.filter((prompt) => prompt.includes(tasks.clear.ask));
+      check(
+        "results of its tools, cleared by `clear_tool_uses_20250919`: leave the prompt, all but the last",
+        result === tasks.clear.answer &&
+          own.at(-1)?.includes("This result was removed to save space.") === true &&
+          own.at(-1)?.includes("1050\n1051") === false &&
+          own.at(-1)?.includes("3050\n3051") === true,
       );
     });
     await withClaude([...args, "--trained-tools", "direct"], surroundings, async (claude) => {
@@ -121,6 +153,21 @@ function toTasks(project: string) {
       calls: [1, 2, 3].map((number) => bash(`echo ${number} >> count.txt`)),
       answer: "Counted to three.",
     },
+    look: {
+      name: "look",
+      ask: "Look at the screenshot, twice.",
+      calls: [1, 2].map(() => ({
+        tool: "Read",
+        arguments: { file_path: join(project, "shot.png") },
+      })),
+      answer: "Three tests failed.",
+    },
+    clear: {
+      name: "clear",
+      ask: "Print three results.",
+      calls: [1, 2, 3].map((number) => bash(`seq ${number}000 ${number}100`)),
+      answer: "Three results were printed.",
+    },
     fill: {
       name: "fill",
       ask: "Count to two thousand.",
@@ -149,10 +196,24 @@ function bash(command: string): ToolCall {
   return { tool: "Bash", arguments: { command, description: "Runs a command" } };
 }
 
+const CLEARING = JSON.stringify({
+  context_management: {
+    edits: [
+      {
+        type: "clear_tool_uses_20250919",
+        trigger: { type: "tool_uses", value: 1 },
+        keep: { type: "tool_uses", value: 1 },
+      },
+    ],
+  },
+});
+
 interface Surroundings {
   readonly home: string;
   readonly project: string;
   readonly tap: Tap;
+  /** In addition to those that the gateway prints. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 type Claude = (...args: string[]) => Promise<z.infer<typeof output>>;
@@ -172,7 +233,8 @@ async function withClaude<Result>(
   const gateway = await startGatewayProcess(gatewayArgs);
   try {
     surroundings.tap.forwardTo(new URL(gateway.baseURL).origin);
-    const variables = printedVariables(new URL(surroundings.tap.baseURL).port);
+    const printed = printedVariables(new URL(surroundings.tap.baseURL).port);
+    const variables = { ...printed, ...surroundings.variables };
     return await use((...args) => runClaude(variables, surroundings, args));
   } finally {
     await gateway.stop();

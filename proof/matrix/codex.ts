@@ -4,6 +4,7 @@
  * server directly and after a tool search, and delegates to a sub-agent.
  */
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
@@ -12,6 +13,7 @@ import { MCP_SERVER, MODEL } from "./coding-agent.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
 import { startTap, type Tap } from "./tap.ts";
 import { toTrainedTask } from "./trained.ts";
+import { greyPng, SEEN, startVision } from "./vision.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 
 const PACKAGE = "@openai/codex";
@@ -133,6 +135,12 @@ const TASKS = {
     ask: "How many files are there?",
     calls: [shell("ls")],
     answer: '{"files":3}',
+  },
+  look: {
+    name: "look",
+    ask: "Look at the screenshot, twice.",
+    calls: [1, 2].map(() => ({ tool: "view_image", arguments: { path: "shot.png" } })),
+    answer: "Three tests failed.",
   },
   fill: {
     name: "fill",
@@ -262,6 +270,20 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
         answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
       );
     });
+    const vision = await startVision();
+    try {
+      writeFileSync(join(workspace.project, "shot.png"), greyPng());
+      const seeing = { ...surroundings, entry: { input_modalities: ["text", "image"] } };
+      await withCodex([...args, ...vision.args], seeing, async (codex) => {
+        const { answer } = await codex(TASKS.look.ask);
+        check(
+          "`view_image`, twice: the image is described once, and the model reads the description",
+          answer === TASKS.look.answer && vision.images() === 1 && seen(TASKS.look.ask, SEEN),
+        );
+      });
+    } finally {
+      vision.close();
+    }
     await withCodex([...args, "--trained-tools", "direct"], surroundings, async (codex) => {
       const { answer } = await codex(trained.ask);
       for (const { name, passed } of trained.checks(agent.prompts)) {

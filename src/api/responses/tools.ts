@@ -137,13 +137,8 @@ export function readTools(
     if (offered.length > maxTools) throw tooMany(maxTools);
     return found;
   });
-  return {
-    offered,
-    later: added,
-    targets,
-    hosted: readHostedTools(withPresetTools(declarations, preset, byClient), hosted),
-    skipped,
-  };
+  const declared = withPresetTools(declarations, preset, byClient);
+  return { offered, later: added, targets, hosted: readHostedTools(declared, hosted), skipped };
 }
 
 /** A search may find a tool that is already offered: the first definition applies. */
