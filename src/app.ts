@@ -166,6 +166,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       hasKeys: settings.keys.length > 0,
       hasInspector: deps.inspector !== undefined,
       publicUrl: settings.publicUrl,
+      hasChat: settings.home === "chat" && deps.assets !== undefined,
       hasLinks: settings.home === "links" || (settings.home === "chat" && !deps.assets),
     };
     if (settings.home === "chat" && deps.assets) {

@@ -32,6 +32,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "json-schema",
     "lazy",
     "models",
+    "snippets",
     "store",
     "streams",
     "telemetry",

@@ -1,55 +1,106 @@
-/** The OpenAPI document as a page. */
+/** The APIs as a page for people: what each request is for, its fields, and code. The whole schemas are in the OpenAPI document. */
 import { lazy } from "../../lazy.ts";
+import { codeSamples, exampleBody } from "./code-samples.ts";
 import { escapeHtml, toPage } from "./html.ts";
+import { meaningOf } from "./meanings/requests.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type Operation, OPERATIONS } from "./operations.ts";
-import { replyParts, toReplySchema } from "./reply-schemas.ts";
+import { toDefault, toTypeName } from "./type-names.ts";
 
-export const apiPage: () => string = lazy(() => {
-  const tags = [...new Set(OPERATIONS.map(({ tag }) => tag))];
+export interface ApiPageOptions {
+  /** Where clients reach the gateway. */
+  readonly origin: string;
+  /** The chat is at `/`, and can open a request. */
+  readonly hasChat: boolean;
+}
+
+const TAGS: readonly string[] = [...new Set(OPERATIONS.map(({ tag }) => tag))];
+
+export function toApiPage(options: ApiPageOptions): string {
   const { description } = openApiDocument().info;
-  const sections = tags.map((tag) => {
+  const nav = TAGS.map((tag) => `<a href="#${toId(tag)}">${tag}</a>`);
+  const sections = TAGS.map((tag) => {
     const operations = OPERATIONS.filter((each) => each.tag === tag);
-    return `<h2>${tag}</h2>\n${operations.map((each) => toDetails(each)).join("\n")}`;
+    return `<section><h2 id="${toId(tag)}">${tag}</h2>
+${operations.map((each) => toOperation(each, options)).join("\n")}</section>`;
   });
   return toPage(
     "The APIs of harmony-gateway",
-    `<p><a href="./">harmony-gateway</a></p>
+    `<nav class="places"><a href="./">harmony-gateway</a><a href="api" aria-current="page">API</a><a href="openapi.json">OpenAPI</a></nav>
 <h1>APIs</h1>
 <p>${escapeHtml(description)}</p>
-<p><a href="openapi.json">The same as an OpenAPI document</a></p>
-${sections.join("\n")}
-<h2>Parts of answers</h2>
-${Object.entries(replyParts())
-  .map((each) => toPart(each))
-  .join("\n")}`,
+<p>Base URL <code>${escapeHtml(options.origin)}/v1</code>, for Anthropic's clients <code>${escapeHtml(options.origin)}</code>.
+With keys, send one as <code>Authorization: Bearer …</code> or <code>x-api-key</code>.</p>
+<nav class="toc" aria-label="Sections">${nav.join("")}</nav>
+${sections.join("\n")}`,
   );
+}
+
+function toId(tag: string): string {
+  return tag.toLowerCase().replaceAll(" ", "-");
+}
+
+function toOperation(operation: Operation, { origin, hasChat }: ApiPageOptions): string {
+  const { method, path, summary, body, isOpen } = operation;
+  const samples = codeSamples(path, origin).map(
+    ({ label, source }, index) =>
+      `<details class="sample"${index === 0 ? " open" : ""}><summary>${label}</summary><pre tabindex="0">${escapeHtml(source)}</pre></details>`,
+  );
+  const example = exampleBody(path);
+  const link =
+    hasChat && example !== undefined
+      ? `<p><a href="./#request=${encodeURIComponent(JSON.stringify(example))}">Try in chat</a></p>`
+      : "";
+  return `<article><h3><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h3>
+<p>${escapeHtml(summary)}${isOpen === true ? " No key is needed." : ""}</p>
+${samples.join("\n")}${link}${body === undefined ? "" : fieldsOf(body[0])}</article>`;
+}
+
+/** Made once: the fields do not depend on the address. */
+const fieldsOf = memoized((name: string): string => {
+  const schema = openApiDocument().components.schemas[name];
+  const properties: unknown = schema && Reflect.get(schema, "properties");
+  const required: unknown = schema && Reflect.get(schema, "required");
+  const rows = Object.entries(isRecord(properties) ? properties : {}).map(([field, type]) => {
+    const { text, handling } = meaningOf(name, field) ?? { text: "", handling: "enforced" };
+    const isRequired = Array.isArray(required) && required.includes(field);
+    const marks = [
+      isRequired ? "<b>required</b>" : "",
+      handling === "enforced" ? "" : `<b>${handling}</b>`,
+      toDefault(type),
+    ].filter((mark) => mark !== "");
+    const suffix = marks.length === 0 ? "" : ` <span class="quiet">${marks.join(" · ")}</span>`;
+    return `<tr><td><code>${escapeHtml(field)}</code><td class="type">${escapeHtml(toTypeName(type, resolve))}<td>${toCode(text)}${suffix}`;
+  });
+  return `<details class="fields"><summary>${rows.length} fields</summary><table>
+<tr><th scope="col">Field<th scope="col">Type<th scope="col">Meaning
+${rows.join("\n")}
+</table><p class="quiet"><a href="openapi.json">The whole schema</a> is <code>${name}</code>.</p></details>`;
 });
 
-function toDetails(operation: Operation): string {
-  const { method, path, summary, body, json, events } = operation;
-  const request = body && openApiDocument().components.schemas[body[0]];
-  const parts = [
-    request && toSchema("The request's body", request),
-    json && toSchema("The answer", toReplySchema(json)),
-    events && toSchema("The answer in events, each of them", toReplySchema(events)),
-  ];
-  return `<details><summary><span class="method">${method}</span><code>${escapeHtml(path)}</code></summary>
-<p>${escapeHtml(summary)}</p>${parts.filter((each) => each !== undefined).join("")}
-</details>`;
+function memoized(make: (name: string) => string): (name: string) => string {
+  const made = lazy(() => new Map<string, string>());
+  return (name) => {
+    const known = made().get(name);
+    if (known !== undefined) return known;
+    const text = make(name);
+    made().set(name, text);
+    return text;
+  };
 }
 
-/** The parts that responses share. */
-function toPart([name, schema]: readonly [string, object]): string {
-  return `<details id="${name}"><summary><code>${name}</code></summary>${toSchema("", schema)}
-</details>`;
+/** `#/components/schemas/ChatCompletionRequest/…` */
+function resolve(reference: string): unknown {
+  let at: unknown = openApiDocument();
+  for (const name of reference.slice(2).split("/")) at = isRecord(at) ? at[name] : undefined;
+  return at;
 }
 
-function toSchema(title: string, schema: object): string {
-  const json = escapeHtml(JSON.stringify(schema, undefined, 2)).replaceAll(
-    /#\/components\/schemas\/(\w+)/g,
-    (reference, name: string) =>
-      Object.hasOwn(replyParts(), name) ? `<a href="#${name}">${name}</a>` : reference,
-  );
-  return `${title === "" ? "" : `\n<p>${title}:</p>`}\n<pre>${json}</pre>`;
+/** Words between backquotes as code. */
+function toCode(text: string): string {
+  return escapeHtml(text).replaceAll(/&#96;([^&]*)&#96;|`([^`]*)`/g, "<code>$1$2</code>");
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -41,13 +41,33 @@ ${body}
 }
 
 export const STYLE = `\
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-pre, code { font-family: ui-monospace, monospace; font-size: 0.9em; }
-pre { overflow-x: auto; padding: 0.75rem; border: 1px solid #8886; border-radius: 6px; }
-table { border-collapse: collapse; }
-td, th { text-align: left; padding: 0.2rem 1rem 0.2rem 0; vertical-align: top; }
-details { border-top: 1px solid #8884; padding: 0.4rem 0; }
-summary { cursor: pointer; }
-.method { display: inline-block; width: 4.5rem; font-weight: 600; text-transform: uppercase; }
+:root { color-scheme: light dark; --bg: #f7f7f5; --panel: #fff; --ink: #1c1d21; --quiet: #5b5e68; --line: #dcdde1; --accent: #2f54c8;
+  font: 15px/1.6 system-ui, -apple-system, "Segoe UI", sans-serif; }
+@media (prefers-color-scheme: dark) {
+  :root { --bg: #15161a; --panel: #1d1f24; --ink: #e8e8ea; --quiet: #a3a7b2; --line: #34373f; --accent: #8fa8ff; }
+}
+body { margin: 0; background: var(--bg); color: var(--ink); }
+main { max-width: 54rem; margin: 0 auto; padding: 1.5rem 1.25rem 5rem; }
+a { color: var(--accent); }
+h1 { font-size: 1.9rem; letter-spacing: -0.025em; line-height: 1.2; margin: 1.6rem 0 0.6rem; }
+h2 { font-size: 1.25rem; letter-spacing: -0.01em; margin: 3rem 0 0.5rem; }
+h3 { font-size: 1rem; font-weight: 600; margin: 0 0 0.2rem; overflow-wrap: anywhere; }
+pre, code { font-family: ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, monospace; font-size: 0.87em; }
+pre { overflow-x: auto; margin: 0.5rem 0; padding: 0.8rem 0.95rem; border: 1px solid var(--line); border-radius: 10px; background: var(--panel); }
+article { background: var(--panel); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; margin: 0.8rem 0; }
+article p { margin: 0.3rem 0; }
+article pre { background: var(--bg); }
+table { border-collapse: collapse; width: 100%; }
+td, th { text-align: left; padding: 0.4rem 1rem 0.4rem 0; vertical-align: top; border-top: 1px solid var(--line); }
+th { color: var(--quiet); font-weight: 500; font-size: 0.87rem; border: 0; }
+.type { color: var(--quiet); font-size: 0.87rem; max-width: 14rem; overflow-wrap: anywhere; }
+summary { cursor: pointer; color: var(--quiet); padding: 0.15rem 0; }
+summary:hover { color: var(--ink); }
+.method { color: var(--accent); font-size: 0.8rem; text-transform: uppercase; letter-spacing: 0.04em; }
+.quiet { color: var(--quiet); }
+.places, .toc { display: flex; flex-wrap: wrap; gap: 0.3rem 1.1rem; }
+.places a { text-decoration: none; }
+.places a[aria-current] { color: var(--ink); font-weight: 600; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+@media (max-width: 640px) { .fields table, .fields tbody, .fields tr, .fields td { display: block; border: 0; padding: 0.1rem 0; } .fields tr { border-top: 1px solid var(--line); padding: 0.5rem 0; } .fields th { display: none; } }
 `;

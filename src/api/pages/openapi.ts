@@ -1,6 +1,8 @@
 /** The OpenAPI document: every route, with the schemas that check its requests and those of its answers. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { partMeaning } from "./meanings/parts.ts";
+import { meaningOf } from "./meanings/requests.ts";
 import { ERRORS, type Operation, OPERATIONS } from "./operations.ts";
 import { replyParts, toReplySchema } from "./reply-schemas.ts";
 
@@ -115,7 +117,35 @@ function toJsonSchema(name: string, schema: z.ZodType): object {
     /"\$ref":"#(\/[^"]*)?"/g,
     (_, path: string | undefined) => JSON.stringify(toRef(name, path)).slice(1, -1),
   );
-  return jsonObject.parse(JSON.parse(text));
+  const described = jsonObject.parse(JSON.parse(text));
+  describeMembers(described, (field) => meaningOf(name, field)?.text);
+  return described;
+}
+
+/** Describes the properties of an object and of those inside it. What a schema says itself stays. */
+function describeMembers(
+  schema: Record<string, unknown>,
+  meaning: (field: string) => string | undefined,
+): void {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (typeof value !== "object" || value === null) continue;
+    if (keyword === "properties" && isMembers(value)) {
+      for (const [field, member] of Object.entries(value)) {
+        if (!isMembers(member)) continue;
+        const text = meaning(field);
+        if (text !== undefined) member["description"] ??= text;
+        describeMembers(member, partMeaning);
+      }
+    } else if (Array.isArray(value)) {
+      for (const each of value) if (isMembers(each)) describeMembers(each, partMeaning);
+    } else if (isMembers(value)) {
+      describeMembers(value, partMeaning);
+    }
+  }
+}
+
+function isMembers(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Messages and references may come without a type, which is added before they are checked (`responses/items.ts`). */

@@ -2,16 +2,19 @@
 import { Hono } from "hono";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
-import { apiPage } from "./api-page.ts";
+import { toApiPage } from "./api-page.ts";
+import { codeSamples } from "./code-samples.ts";
 import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
-import { openApiDocument } from "./openapi.ts";
+import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 
 export interface PageOptions {
   readonly models: Models;
   readonly hasKeys: boolean;
   /** The inspector is on: the landing page links to it. */
   readonly hasInspector: boolean;
+  /** The chat is at `/`. */
+  readonly hasChat: boolean;
   /** Serve the landing page at `/`. */
   readonly hasLinks: boolean;
   /** Where clients reach the gateway. Undefined: where the page was requested. */
@@ -22,6 +25,7 @@ export function pageRoutes({
   models,
   hasKeys,
   hasInspector,
+  hasChat,
   hasLinks,
   publicUrl,
 }: PageOptions): Hono<ApiEnv> {
@@ -32,13 +36,27 @@ export function pageRoutes({
     const origin = address ?? new URL(c.req.url).origin;
     return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });
-  routes.get("/api", (c) => c.html(apiPage(), 200, PAGE_HEADERS));
-  routes.get("/openapi.json", (c) =>
-    // Without it, the document's clients send requests to the root of the host that they read it from.
-    c.json({ ...openApiDocument(), ...(address !== undefined && { servers: [{ url: address }] }) }),
-  );
+  routes.get("/api", (c) => {
+    const origin = address ?? new URL(c.req.url).origin;
+    return c.html(toApiPage({ origin, hasChat }), 200, PAGE_HEADERS);
+  });
+  routes.get("/openapi.json", (c) => c.json(withAddress(openApiDocument(), address)));
   routes.get(STYLE_PATH, (c) => {
     return c.body(STYLE, 200, { ...PAGE_HEADERS, "content-type": "text/css; charset=utf-8" });
   });
   return routes;
+}
+
+/** Code of a document has to name an address. */
+const LOCAL = "http://127.0.0.1:8787";
+
+/** Without a public address, servers are relative to the document: right behind any proxy. */
+function withAddress(document: OpenApiDocument, address: string | undefined): object {
+  const paths = Object.entries(document.paths).map(([path, methods]) => {
+    const samples = codeSamples(path, address ?? LOCAL);
+    const { post } = methods;
+    if (samples.length === 0 || post === undefined) return [path, methods] as const;
+    return [path, { ...methods, post: { ...post, "x-codeSamples": samples } }] as const;
+  });
+  return { ...document, servers: [{ url: address ?? "." }], paths: Object.fromEntries(paths) };
 }

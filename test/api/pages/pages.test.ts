@@ -54,6 +54,45 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ openapi: "3.1.0" });
   });
 
+  test("describes every property of every request", () => {
+    const { schemas } = openApiDocument().components;
+    const missing: string[] = [];
+    const check = (value: unknown, path: string): void => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [name, each] of Object.entries(value)) {
+        const isList = name === "properties" && !path.endsWith(".properties");
+        if (isList) {
+          for (const [field, member] of Object.entries(each ?? {})) {
+            const { description } = z
+              .looseObject({ description: z.string().default("") })
+              .parse(member);
+            if (description === "") missing.push(`${path}.${field}`);
+          }
+        }
+        check(each, `${path}.${name}`);
+      }
+    };
+    for (const { body } of OPERATIONS) if (body) check(schemas[body[0]], body[0]);
+    expect(missing).toEqual([]);
+  });
+
+  test("is right behind any proxy, and has code for each API", async () => {
+    const document = z
+      .object({
+        servers: z.unknown(),
+        paths: z.record(z.string(), z.object({ post: z.looseObject({}).optional() })),
+      })
+      .parse(await (await appWith().request("/openapi.json")).json());
+    expect(document.servers).toEqual([{ url: "." }]);
+    for (const path of ["/v1/chat/completions", "/v1/responses", "/v1/messages"]) {
+      expect(document.paths[path]?.post?.["x-codeSamples"]).toMatchObject([
+        { lang: "Shell", source: expect.stringContaining(`curl http://127.0.0.1:8787${path}`) },
+        { lang: "Python" },
+        { lang: "JavaScript" },
+      ]);
+    }
+  });
+
   test("contains no dangling reference", () => {
     const document = JSON.stringify(openApiDocument());
     const references = new Set(
@@ -90,14 +129,22 @@ describe("the OpenAPI document", () => {
 });
 
 describe("pages", () => {
+  test("/api has at most 60 KB, a table of each request's fields, and opens requests in the chat", async () => {
+    const html = await (await appWith({}, createAssets()).request("/api", HTML)).text();
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(60_000);
+    expect(html.match(/<table>/g)).toHaveLength(OPERATIONS.filter(({ body }) => body).length);
+    expect(html.match(/href="\.\/#request=/g)).toHaveLength(3);
+    expect(await (await appWith().request("/api", HTML)).text()).not.toContain("#request=");
+  });
+
   test.each(["/", "/api"])("%s loads and runs nothing", async (path) => {
     const response = await appWith().request(path, HTML);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toMatch(/^text\/html/);
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
     const html = await response.text();
-    expect(html).not.toMatch(/<script|\bsrc=|https?:\/\/(?!localhost)/);
-    for (const [, link = ""] of html.matchAll(/href="([^"]+)"/g)) {
+    expect(html).not.toMatch(/<script|\bsrc=|href="https?:|url\(/);
+    for (const [, link = ""] of html.matchAll(/href="([^"#]+)"/g)) {
       const { status } = await appWith().request(link, HTML);
       expect([link, status]).toEqual([link, 200]);
     }
