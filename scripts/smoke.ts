@@ -113,7 +113,7 @@ interface Started {
   readonly origin: string;
   /** Ends it as its supervisor would. Undefined: it is no process of its own. */
   readonly leave?: () => Promise<boolean>;
-  end(): unknown;
+  readonly end: () => unknown;
 }
 
 type Start = (settings: Readonly<Record<string, unknown>>) => Promise<Started>;

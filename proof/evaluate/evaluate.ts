@@ -52,7 +52,7 @@ async function hasEffect({ proves }: Arm, open: Endpoint, options: EvaluateOptio
   const { turns, functions } = first;
   const sampling = { ...options, seed: 1, maxTokens: 1 };
   const { headers } = await ask(open, turns[0] ?? [], functions.at(-1) ?? [], sampling);
-  return headers.has(proves);
+  return (headers.get(proves) ?? "none") !== "none";
 }
 
 async function playAll(arm: Arm, open: Endpoint, options: EvaluateOptions): Promise<Played[]> {

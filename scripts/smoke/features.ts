@@ -133,7 +133,7 @@ async function takesSockets(tried: Tried): Promise<boolean> {
         socket.send(JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." }));
       });
       socket.on("message", (message) => {
-        if (String(message).includes('"response.completed"')) resolve(true);
+        if (Buffer.isBuffer(message) && message.includes('"response.completed"')) resolve(true);
       });
       socket.once("error", () => resolve(false));
       socket.once("close", () => resolve(false));

@@ -117,9 +117,13 @@ class CallReasoningStore implements ReasoningStore {
       cipher: this.#deps.cipher,
       write: (callId, kept) => this.#kept.set(kept, options.tenant, callId),
     });
-    return createPushStream((consumer) =>
-      consume(events, turn.relayTo(consumer)).finally(() => turn.leave()),
-    );
+    return createPushStream(async (consumer) => {
+      try {
+        await consume(events, turn.relayTo(consumer));
+      } finally {
+        await turn.leave();
+      }
+    });
   }
 
   async readCalls(tenant: string, callIds: readonly string[]): Promise<StoredCalls> {

@@ -59,9 +59,8 @@ test("Cloudflare, with a server in a private network", async () => {
       return new Response("", { status: 503 });
     },
   };
-  const { default: own }: { default: typeof cloudflare } = await import(
-    `../../examples/embed/cloudflare.ts?${"private"}`
-  );
+  const example = "../../examples/embed/cloudflare.ts";
+  const { default: own }: { default: typeof cloudflare } = await import(`${example}?private`);
   const context = { waitUntil: () => {} };
   const response = await own.fetch(request(""), { STORE: createSimulatedD1(), GPU }, context);
   expect(response.status).toBe(503);

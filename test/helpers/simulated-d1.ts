@@ -57,7 +57,9 @@ export function createSimulatedD1({ maxRows = Infinity } = {}): SimulatedD1 {
   function countRows(): number {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     return tables
-      .map(({ name }) => Number(database.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.["n"]))
+      .map(({ name }) =>
+        Number(database.prepare(`SELECT count(*) AS n FROM ${String(name)}`).get()?.["n"]),
+      )
       .reduce((sum, each) => sum + each, 0);
   }
 

@@ -13,8 +13,8 @@ export interface MediaSlot {
 }
 
 /** The slots of content, which has none where it is a text. `param`: the content's field. */
-export function slotsOf<P extends object>(
-  content: string | readonly P[] | null | undefined,
+export function slotsOf(
+  content: string | readonly object[] | null | undefined,
   param: string,
   media: MediaInput,
 ): MediaSlot[] {
@@ -34,11 +34,11 @@ export function partsOf<P extends object>(
 }
 
 /** The same content if there are no texts for its parts. Texts of parts are joined without a separator, so each has its own lines. */
-export function withTextParts<P extends object, C>(
+export function withTextParts<P extends object, C extends string | null | undefined>(
   content: C | P[],
   texts: MediaTexts,
 ): C | (P | TextPart)[] {
-  if (!isList(content) || !content.some((part) => texts.has(part))) return content;
+  if (!Array.isArray(content) || !content.some((part) => texts.has(part))) return content;
   return content.map((part, index) => {
     const text = texts.get(part);
     if (text === undefined) return part;
@@ -46,8 +46,4 @@ export function withTextParts<P extends object, C>(
     const isLast = index === content.length - 1;
     return { type: "text", text: `${isFirst ? "" : "\n"}${text}${isLast ? "" : "\n"}` };
   });
-}
-
-function isList<P, C>(content: C | P[]): content is P[] {
-  return Array.isArray(content);
 }

@@ -238,10 +238,9 @@ test("a request waits for a description that another one has asked for", async (
   await expect.poll(() => waiting.length).toBe(1);
   for (const response of waiting) sendDescription(response, "A cat.");
   const headers = await Promise.all(both);
-  expect(headers.map((each) => each.headers.get("x-harmony-media")).toSorted()).toEqual([
-    "described=0, cached=1, failed=0",
-    "described=1, cached=0, failed=0",
-  ]);
+  expect(new Set(headers.map((each) => each.headers.get("x-harmony-media")))).toEqual(
+    new Set(["described=0, cached=1, failed=0", "described=1, cached=0, failed=0"]),
+  );
   expect(vision.images).toHaveLength(1);
 });
 

@@ -5,7 +5,11 @@ import { firstBytes } from "../../../src/api/media/media-part.ts";
 import { pngOf } from "../../helpers/vision-server.ts";
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>
-  Buffer.concat(parts.map((part) => Buffer.from(part as string, "latin1")));
+  Buffer.concat(
+    parts.map((part) =>
+      typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part),
+    ),
+  );
 
 const SOF = [0xff, 0xc0, 0, 17, 8, 0x02, 0xd0, 0x05, 0x00, 3];
 const comment = (length: number) => [

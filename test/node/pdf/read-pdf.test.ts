@@ -37,7 +37,7 @@ test("of much text the beginning is read", async () => {
   const page = { dictionary: "", data: Buffer.from(`BT /F1 8 Tf 0 780 Td ${lines.join(" ")} ET`) };
   const result = await read(pdfWith(Array.from({ length: 200 }, () => page)));
   const pages = result.type === "text" ? result.pages : [];
-  expect(pages[0]).toBe(`${lines.map(() => line).join("\n")}`);
+  expect(pages[0]).toBe(lines.map(() => line).join("\n"));
   expect(pages.join("")).toHaveLength(MAX_CHARACTERS);
   expect(result).toMatchObject({ type: "text", total: 200 });
 });
