@@ -19,6 +19,13 @@ afterAll(async () => {
   await browser?.close();
 });
 
+function turns(count: number): object[] {
+  return Array.from({ length: count }, (_, at) => ({
+    role: at % 2 ? "assistant" : "user",
+    content: "x",
+  }));
+}
+
 describe.skipIf(MISSING !== undefined)(
   `what the chat takes in (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
   () => {
@@ -174,6 +181,8 @@ describe.skipIf(MISSING !== undefined)(
       for (const [name, text, reason] of [
         ["x.json", "{", "it is not JSON"],
         ["x.md", "# Notes", "it has no part that begins with “## You”"],
+        ["x.json", JSON.stringify({ messages: turns(2001) }), "it has more than 2000 messages"],
+        ["x.json", " ".repeat(5_000_001), "it is larger than 5 MB"],
       ] as const) {
         const buffer = Buffer.from(text);
         await page.locator(".file-button input").setInputFiles({ name, mimeType: "", buffer });
@@ -186,12 +195,12 @@ describe.skipIf(MISSING !== undefined)(
       [
         "forbidden",
         "Object.defineProperty(globalThis, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError') } })",
-        "does not let the page store anything",
+        "This browser does not let the page store anything: chats are lost when it is closed.",
       ],
       [
         "full",
         "IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError') }",
-        "The browser's storage is full",
+        "The browser's storage is full: newer chats are lost when the page is closed. Delete some, or export this one.",
       ],
     ])("storage that is %s is named, and the chat goes on", async (_, before, sentence) => {
       const { page, problems } = await openHome(browser, scriptedEngine([REASONED]), { before });

@@ -172,12 +172,25 @@ test("a file in a form that cannot be edited stays, and so do the others; the te
 });
 
 test.each([
-  ["is no text", Buffer.from([0x7b, 0xff, 0x7d]), "is not text in UTF-8."],
-  ["is too large", "x".repeat(1_000_001), "is larger than 1 MB. Nothing was written."],
+  ["is no text", Buffer.from([0x7b, 0xff, 0x7d]), ": is not text in UTF-8."],
+  ["is too large", "x".repeat(1_000_001), ": is larger than 1 MB. Nothing was written."],
 ])("a file that %s is refused", (_, content, message) => {
   mkdirSync(join(home, ".qwen"));
   writeFileSync(join(home, ".qwen/settings.json"), content);
-  expect(() => write("qwen-code")).toThrow(new TypeError(`~/.qwen/settings.json: ${message}`));
+  expect(() => write("qwen-code")).toThrow(new TypeError(`~/.qwen/settings.json${message}`));
+});
+
+test("a record of changes that cannot be read is not overwritten", () => {
+  write("codex");
+  const record = ".config/harmony-gateway/connect-codex.json";
+  put(record, "{");
+  const other = targetAt("http://other:8787");
+  for (const change of [() => write("codex", other), () => undo("codex")]) {
+    expect(change).toThrow(
+      new TypeError(`~/${record}: cannot be read, so a change could not be undone. Move it away.`),
+    );
+  }
+  expect(read(record)).toBe("{");
 });
 
 test("what a client or the user has changed since, in other lines, stays", () => {
