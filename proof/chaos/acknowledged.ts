@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";
 import type { Random } from "../fuzz/random.ts";
-import { MODEL } from "./clients.ts";
+import { MODEL } from "./asking.ts";
 import { answerText } from "./engine.ts";
 import type { Stage } from "./phase.ts";
 

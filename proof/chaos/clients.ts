@@ -6,33 +6,22 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";
+import { AGENT_KINDS, runMessagesAgent, runResponsesAgent } from "./agents.ts";
+import {
+  type Asking,
+  type Ended,
+  MODEL,
+  PATIENCE_MS,
+  promptOf,
+  refusal,
+  request,
+} from "./asking.ts";
 import { answerText } from "./engine.ts";
 
-export interface Asking {
-  readonly origin: string;
-  readonly key: string;
-  /** Identifies the request to the engine. */
-  readonly number: number;
-  /** Additional words of the prompt: `fault cut `, `words 20 `. */
-  readonly says?: string;
-  /** The expected complete answer. */
-  readonly words: number;
-}
-
-export interface Outcome {
+export interface Outcome extends Ended {
   readonly number: number;
   readonly kind: ClientKind;
-  /**
-   * - `complete`: the complete answer, in order
-   * - `refused`: an HTTP error in its envelope, before the response began
-   * - `reported`: begun, and ended by an error in the API's format
-   * - `disconnected`: the client disconnected itself
-   * - `defect`: anything else, which is a defect
-   */
-  readonly end: "complete" | "refused" | "reported" | "disconnected" | "defect";
-  readonly status: number;
   readonly ms: number;
-  readonly detail: string;
 }
 
 export const CLIENT_KINDS = [
@@ -46,14 +35,7 @@ export const CLIENT_KINDS = [
   "leaver",
 ] as const;
 
-export type ClientKind = (typeof CLIENT_KINDS)[number];
-
-export const MODEL = "openai/gpt-oss-20b";
-
-/** Longer than any answer may take, faults included: a client that waits this long was forgotten. */
-const PATIENCE_MS = 120_000;
-
-type Ended = Pick<Outcome, "end" | "status" | "detail">;
+export type ClientKind = (typeof CLIENT_KINDS)[number] | (typeof AGENT_KINDS)[number];
 
 export async function ask(kind: ClientKind, asking: Asking): Promise<Outcome> {
   const started = performance.now();
@@ -82,26 +64,17 @@ function send(kind: ClientKind, asking: Asking): Promise<Ended> {
       return overSocket(asking);
     case "leaver":
       return leave(asking);
+    case "responses-agent":
+      return runResponsesAgent(asking);
+    case "messages-agent":
+      return runMessagesAgent(asking);
     default:
       return kind satisfies never;
   }
 }
 
-function promptOf({ number, says = "" }: Asking): string {
-  return `${says}number ${number} .`;
-}
-
 function messages(asking: Asking) {
   return [{ role: "user", content: promptOf(asking) }];
-}
-
-function request({ key }: Asking, body: object, signal: AbortSignal): RequestInit {
-  return {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: MODEL, ...body }),
-    signal,
-  };
 }
 
 async function post(asking: Asking, path: string, body: object): Promise<Ended> {
@@ -124,21 +97,6 @@ async function stream(asking: Asking, path: string, body: object): Promise<Ended
   const { status } = response;
   if (status !== 200) return refusal(status, text);
   return streamEnd(text, asking.words);
-}
-
-const envelope = z.object({
-  error: z.object({ message: z.string().min(1), type: z.string().min(1) }),
-});
-
-function refusal(status: number, text: string): Ended {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    body = undefined;
-  }
-  const isReported = envelope.safeParse(body).success && !text.includes("failed to handle");
-  return { end: isReported ? "refused" : "defect", status, detail: text.slice(0, 300) };
 }
 
 const streamed = z.object({

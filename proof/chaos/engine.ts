@@ -38,6 +38,11 @@ export const FAULTS = [
   "bad-usage",
 ] as const;
 
+const { "<|return|>": RETURN, "<|call|>": CALL } = SPECIAL_TOKENS;
+
+/** A prompt that says `steps 3 ` has this tool called so often, before the answer. */
+export const STEP_TOOL = "step";
+
 export type Fault = (typeof FAULTS)[number];
 
 export interface ChaosEngine extends VllmServer {
@@ -63,6 +68,8 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
       asked++;
       if (number === undefined) return writeAnswer(response, [], "none", undefined);
       const fault = FAULTS.find((each) => prompt.includes(`fault ${each} `)) ?? engine.fault;
+      const call = nextCall(prompt);
+      if (call !== undefined) return writeAnswer(response, call, fault, number, CALL);
       const ids = answerIds(Number(/words (\d+)/.exec(prompt)?.[1] ?? options.words));
       if (prompt.includes("bulk ")) return writeBulk(response, ids, number);
       return writeAnswer(response, ids, fault, number);
@@ -77,7 +84,7 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
       if (response.destroyed) return;
       if (!response.write(toFrame([id], null))) await drained(response);
     }
-    response.write(toFrame([SPECIAL_TOKENS["<|return|>"]], "stop"));
+    response.write(toFrame([RETURN], "stop"));
     response.end("data: [DONE]\n\n");
   }
 
@@ -86,6 +93,7 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
     ids: readonly TokenId[],
     fault: Fault,
     number: number | undefined,
+    end: TokenId = RETURN,
   ): Promise<void> {
     const status = /^status-(\d+)$/.exec(fault)?.[1];
     if (status !== undefined) {
@@ -107,7 +115,7 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
       if (number !== undefined) begun.add(number);
       response.write(toFrame([id], null));
     }
-    response.write(toFrame([SPECIAL_TOKENS["<|return|>"]], "stop"));
+    response.write(toFrame([end], "stop"));
     if (fault === "no-done") return;
     if (fault === "bad-usage") response.write(USAGE_FRAME);
     response.end("data: [DONE]\n\n");
@@ -174,6 +182,21 @@ const USAGE_FRAME =
 /** The words of an answer: `word0 word1 …`, so that a client can detect missing ones. */
 export function answerText(words: number): string {
   return Array.from({ length: words }, (_, n) => ` word${n}`).join("");
+}
+
+/** The ids of the call that comes next, without its end. */
+function nextCall(prompt: string): readonly TokenId[] | undefined {
+  const steps = Number(/steps (\d+) /.exec(prompt)?.[1] ?? 0);
+  const done = prompt.match(/<\|start\|>functions\.step to=assistant/g)?.length ?? 0;
+  if (done >= steps) return undefined;
+  const { "<|channel|>": channel, "<|message|>": message } = SPECIAL_TOKENS;
+  const { "<|start|>": start, "<|end|>": end, "<|constrain|>": constrain } = SPECIAL_TOKENS;
+  const { encode } = o200kHarmony();
+  return [
+    ...[channel, ...encode("analysis"), message, ...encode(`Step ${done + 1}.`), end],
+    ...[start, ...encode("assistant"), channel, ...encode(`commentary to=functions.${STEP_TOOL} `)],
+    ...[constrain, ...encode("json"), message, ...encode(JSON.stringify({ n: done + 1 }))],
+  ];
 }
 
 const answers = new Map<number, readonly TokenId[]>();

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
-import { type Asking, handshake, sendHead } from "./clients.ts";
+import type { Asking } from "./asking.ts";
+import { handshake, sendHead } from "./clients.ts";
 import { expectQuiet, notWhole, onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 export interface FloodSize {

@@ -1,8 +1,8 @@
 /** The interface of a phase: its input, and its report with figures and violated invariants. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
-import type { Asking, ClientKind, Outcome } from "./clients.ts";
-import { ask, CLIENT_KINDS, MODEL } from "./clients.ts";
+import { type Asking, MODEL } from "./asking.ts";
+import { ask, CLIENT_KINDS, type ClientKind, type Outcome } from "./clients.ts";
 import { type ChaosEngine, startChaosEngine } from "./engine.ts";
 import { type ChaosGateway, type Occupied, startChaosGateway } from "./gateway.ts";
 

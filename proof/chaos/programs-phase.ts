@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { isRunning, programArguments } from "../../test/helpers/mcp-program.ts";
-import { MODEL } from "./clients.ts";
+import { MODEL } from "./asking.ts";
 import { anyKind, expectQuiet, notWhole, onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 export const programsPhase: Phase = {

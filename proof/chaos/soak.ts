@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createRandom, type Random } from "../fuzz/random.ts";
+import { AGENT_KINDS } from "./agents.ts";
 import { FAULTS } from "./engine.ts";
 import { anyKind, expectHealed, expectQuiet, onStage, type Stage } from "./phase.ts";
 import type { Sample } from "./sample.ts";
@@ -103,7 +104,8 @@ async function traffic(stage: Stage, random: Random, until: number): Promise<num
   const client = async () => {
     while (!isOver()) {
       requests++;
-      await stage.ask(anyKind(random), random.pick(["a", "b", "c"] as const));
+      const kind = random.oneIn(3) ? random.pick(AGENT_KINDS) : anyKind(random);
+      await stage.ask(kind, random.pick(["a", "b", "c"] as const));
       await pause(random.below(100));
     }
   };

@@ -15,7 +15,7 @@ import {
   expectEnd,
   KINDS,
 } from "./acknowledged.ts";
-import { MODEL } from "./clients.ts";
+import { MODEL } from "./asking.ts";
 import { type ChaosGateway, startChaosGateway } from "./gateway.ts";
 import { onStage, type Phase, type Stage } from "./phase.ts";
 

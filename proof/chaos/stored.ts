@@ -1,6 +1,6 @@
 /** Stored responses: created, and read by those who own them. */
 import * as z from "zod";
-import { type Asking, MODEL } from "./clients.ts";
+import { type Asking, MODEL } from "./asking.ts";
 import type { Stage } from "./phase.ts";
 
 export interface Stored {

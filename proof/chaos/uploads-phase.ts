@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
-import type { Asking } from "./clients.ts";
+import type { Asking } from "./asking.ts";
 import { anyKind, expectQuiet, notWhole, onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 export const uploadsPhase: Phase = {

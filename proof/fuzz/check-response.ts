@@ -33,6 +33,7 @@ const TERMINAL_EVENTS = new Set([
   "response.completed",
   "response.incomplete",
   "response.failed",
+  "message_stop",
   "error",
 ]);
 
