@@ -1,0 +1,59 @@
+/** The interface of a judge: somebody else's program that tests a server, and what it said of each of its checks. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+
+export interface Judge {
+  readonly name: string;
+  readonly title: string;
+  /** Of its sources, where they are public. */
+  readonly url?: string;
+  readonly version: string;
+  /** What it judges. */
+  readonly judges: string;
+  /** Commands of a shell that install it, in a folder of its own. */
+  readonly setUp: string;
+  /** Commands that let it judge the gateway at `$GATEWAY_URL` (`…/v1`), in the same folder. Their exit code does not count. */
+  readonly run: string;
+  /** Files below `proof/real/judges` that it needs beside it. */
+  readonly files?: readonly string[];
+  /** Files that `run` writes, removed before. */
+  readonly results: readonly string[];
+  read(folder: string): Check[];
+}
+
+export interface Check {
+  readonly name: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+}
+
+/** Reads a result that the judge has written as JSON. Undefined: it wrote none. */
+export function readResult<T>(folder: string, file: string, schema: z.ZodType<T>): T | undefined {
+  const path = join(folder, file);
+  return existsSync(path) ? schema.parse(JSON.parse(readFileSync(path, "utf8"))) : undefined;
+}
+
+/** A suite that gives each of its tests an id and a status. */
+export const statusList = z.object({
+  results: z.array(
+    z.looseObject({ id: z.string(), status: z.enum(["passed", "failed", "skipped"]) }),
+  ),
+});
+
+/** The tests in a report as JUnit writes it. */
+export function readJunit(folder: string, file: string): Check[] {
+  const path = join(folder, file);
+  if (!existsSync(path)) return [];
+  const report = readFileSync(path, "utf8");
+  const cases = report.matchAll(
+    /<testcase classname="[^"]*?([^".]+)" name="([^"]+)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs,
+  );
+  return Array.from(cases, ([, group = "", name = "", body = ""]): Check => {
+    const isSkipped = body.includes("<skipped");
+    const isFailed = body.includes("<failure") || body.includes("<error");
+    return {
+      name: `${group}: ${name}`,
+      outcome: isSkipped ? "skipped" : isFailed ? "failed" : "passed",
+    };
+  });
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { expectations, findSurprises } from "../../proof/real/judges/expectation.ts";
+import type { Check } from "../../proof/real/judges/judge.ts";
+import { JUDGES } from "../../proof/real/judges/judges.ts";
+import { toPage } from "../../proof/real/judges/page.ts";
+
+const EXPECTED = expectations.parse(
+  JSON.parse(readFileSync("proof/real/judges/expected.json", "utf8")),
+);
+
+const checks: Check[] = [
+  { name: "a", outcome: "passed" },
+  { name: "b", outcome: "failed" },
+];
+
+const known = {
+  version: "1",
+  date: "2026-11-25",
+  passed: 1,
+  failed: 1,
+  skipped: 0,
+  failures: [{ checks: ["b"], reason: "r", fault: "judge" as const }],
+};
+
+describe("a judge's result", () => {
+  test("as expected", () => {
+    expect(findSurprises(checks, known)).toEqual([]);
+  });
+
+  test.each([
+    ["no check", [], known, ["it checked nothing"]],
+    ["an unexplained failure", checks, { ...known, failures: [] }, ["failed: b"]],
+    [
+      "an expected failure that passes",
+      [{ name: "b", outcome: "passed" as const }],
+      known,
+      ["expected to fail, and does not: b"],
+    ],
+    ["fewer passed checks", checks.slice(1), known, ["0 passed instead of 1"]],
+    ["nothing recorded", checks, undefined, ["nothing was recorded of it: run it with --write"]],
+  ])("%s", (_, said, expected, surprises) => {
+    expect(findSurprises(said, expected)).toEqual(surprises);
+  });
+
+  test("as recorded, explains each failure, and the page shows it", () => {
+    const page = readFileSync("docs/clients/judges.md", "utf8");
+    const cells = (text: string) => text.replace(/[ -]+/g, "");
+    for (const { name } of JUDGES) {
+      const { failed, failures } = EXPECTED[name] ?? { failed: -1, failures: [] };
+      expect([name, new Set(failures.flatMap((each) => each.checks)).size]).toEqual([name, failed]);
+    }
+    expect(cells(page)).toBe(cells(toPage(JUDGES, EXPECTED)));
+  });
+});
