@@ -16,7 +16,7 @@ const expectation = z.object({
     z.object({
       checks: z.array(z.string()).min(1),
       reason: z.string(),
-      /** Who would have to change something: the gateway, the judge, its client, or the engine it was run on. */
+      /** The part that would have to change. */
       fault: z.enum(["gateway", "judge", "client", "demo engine", "specifications differ"]),
     }),
   ),

@@ -25,8 +25,7 @@ ${judges.flatMap((judge) => toReasons(judge, expected[judge.name])).join("\n")}
 
 Skipped are checks of what a model or an API does not have, or that its judge could not decide: a demo engine calls one tool at a time.
 
-Not run here: the newer revisions of Open Responses' suite, which need its repository; Vercel's and OpenRouter's own checks, which need
-an account.
+Not run: newer revisions of Open Responses' suite, whose repository could not be reached.
 `;
 }
 
