@@ -191,11 +191,21 @@ function nextCall(prompt: string): readonly TokenId[] | undefined {
   if (done >= steps) return undefined;
   const { "<|channel|>": channel, "<|message|>": message } = SPECIAL_TOKENS;
   const { "<|start|>": start, "<|end|>": end, "<|constrain|>": constrain } = SPECIAL_TOKENS;
-  const { encode } = o200kHarmony();
+  const encode = (text: string) => o200kHarmony().encode(text);
   return [
-    ...[channel, ...encode("analysis"), message, ...encode(`Step ${done + 1}.`), end],
-    ...[start, ...encode("assistant"), channel, ...encode(`commentary to=functions.${STEP_TOOL} `)],
-    ...[constrain, ...encode("json"), message, ...encode(JSON.stringify({ n: done + 1 }))],
+    channel,
+    ...encode("analysis"),
+    message,
+    ...encode(`Step ${done + 1}.`),
+    end,
+    start,
+    ...encode("assistant"),
+    channel,
+    ...encode(`commentary to=functions.${STEP_TOOL} `),
+    constrain,
+    ...encode("json"),
+    message,
+    ...encode(JSON.stringify({ n: done + 1 })),
   ];
 }
 
