@@ -131,6 +131,9 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await open(`${gateway.origin}/inspect`);
       await page.getByLabel("Token").fill("a wrong one");
       await page.getByRole("button", { name: "Open" }).click();
+      // The field that comes after the refusal is another one.
+      const entered = "document.querySelector('input[name=token]')?.value";
+      await expect.poll(async () => page.evaluate<string | undefined>(entered)).toBe("");
       await page.getByLabel("Token").fill(TOKEN);
       expect(await page.getByText("Good evening").count()).toBe(0);
       await page.getByRole("button", { name: "Open" }).click();
