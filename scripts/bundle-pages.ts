@@ -7,13 +7,13 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, type BuildOptions, type Plugin, transform } from "esbuild";
-import { HOME_PAGE } from "../src/home/page-description.ts";
+import { CHAT_PAGE } from "../src/chat/page-description.ts";
 import { INSPECT_PAGE } from "../src/inspect/page-description.ts";
 import type { PageDescription } from "../src/pages/assets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
-const PAGES: readonly PageDescription[] = [HOME_PAGE, INSPECT_PAGE];
+const PAGES: readonly PageDescription[] = [CHAT_PAGE, INSPECT_PAGE];
 
 /** @returns the paths of all modules that were bundled */
 export async function bundlePages(folder: string): Promise<readonly string[]> {

@@ -25,7 +25,7 @@ import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
-import { homeRoutes } from "./home/routes.ts";
+import { chatRoutes } from "./chat/routes.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -170,7 +170,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       hasLinks: settings.home === "links" || (settings.home === "chat" && !deps.assets),
     };
     if (settings.home === "chat" && deps.assets) {
-      app.route("/", homeRoutes({ ...pages, assets: deps.assets }));
+      app.route("/", chatRoutes({ ...pages, assets: deps.assets }));
     }
     app.route("/", pageRoutes(pages));
   }

@@ -42,7 +42,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   snippets: [],
   pages: ["api"],
-  home: ["api", "pages", "snippets"],
+  chat: ["api", "pages", "snippets"],
   inspect: ["api", "config", "models", "pages", "telemetry", "tokenizer"],
 };
 

@@ -86,7 +86,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
   const others = files.filter(
     (path) =>
-      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(home|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$/.test(
+      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(chat|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$/.test(
         path,
       ),
   );
@@ -100,9 +100,9 @@ test("it holds what runs and its types, and nothing they were made with", async 
     "package.json",
   ]);
   expect(files).toContain("dist/inspect/page/app.js");
-  expect(files).toContain("dist/home/page/app.js");
+  expect(files).toContain("dist/chat/page/app.js");
   expect(files.filter((path) => path.endsWith(".css")).toSorted()).toEqual([
-    "dist/home/page/style.css",
+    "dist/chat/page/style.css",
     "dist/inspect/page/style.css",
   ]);
   const targets = Object.values(manifest.exports).flatMap((each) =>

@@ -9,7 +9,8 @@ import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";
 import { eventually } from "../helpers/eventually.ts";
-import { AXE, type Browser, launchBrowser, MISSING, type Page, PATIENCE_MS } from "./driver.ts";
+import { type Browser, launchBrowser, MISSING } from "./driver.ts";
+import { checkAxe, type OpenOptions, openPage } from "./open.ts";
 import { takeScreenshots } from "./screenshots.ts";
 import {
   pacedEngine,
@@ -31,35 +32,8 @@ afterAll(async () => {
   await browser?.close();
 });
 
-interface Opened {
-  readonly page: Page;
-  /** Errors of scripts, and what the content security policy has refused. */
-  readonly problems: readonly string[];
-  /** The addresses of all requests. */
-  readonly requested: readonly string[];
-  /** Dialogs that were opened. */
-  readonly dialogs: () => number;
-}
-
-async function open(url: string, viewport = { width: 1440, height: 900 }): Promise<Opened> {
-  const page = await browser.newPage({ viewport, reducedMotion: "reduce" });
-  onTestFinished(() => page.close());
-  page.setDefaultTimeout(PATIENCE_MS);
-  const problems: string[] = [];
-  const requested: string[] = [];
-  let dialogs = 0;
-  page.on("console", (message) => {
-    if (message.type() === "error") problems.push(message.text());
-  });
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("request", (request) => requested.push(request.url()));
-  page.on("dialog", (dialog) => {
-    dialogs += 1;
-    void dialog.dismiss();
-  });
-  await page.goto(url);
-  return { page, problems, requested, dialogs: () => dialogs };
-}
+const open = (url: string, viewport?: OpenOptions["viewport"]) =>
+  openPage(browser, url, viewport && { viewport });
 
 async function openInspected(engine: Engine, viewport?: { width: number; height: number }) {
   const gateway = await startInspected(engine);
@@ -516,21 +490,3 @@ test.runIf(MISSING === undefined && process.env["SCREENSHOTS"] !== undefined)(
     expect(existsSync(new URL("../../docs/images/inspector.png", import.meta.url))).toBe(true);
   },
 );
-
-/** Runs axe in the page. A violation is named with the elements. */
-async function checkAxe(page: Page, where: string): Promise<void> {
-  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) {
-    await page.evaluate(readFileSync(AXE, "utf8"));
-  }
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    // Dark colours concern only these rules.
-    const rules =
-      colorScheme === "light" ? "" : `runOnly: ["color-contrast", "link-in-text-block"],`;
-    const violations = await page.evaluate<readonly string[]>(
-      `axe.run({ ${rules} resultTypes: ["violations"] }).then(({ violations }) =>
-        violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 200) + " " + (node.any[0]?.message ?? ""))))`,
-    );
-    expect({ where, colorScheme, violations }).toEqual({ where, colorScheme, violations: [] });
-  }
-}

@@ -3,7 +3,7 @@ import { sleep } from "../../src/streams/timers.ts";
 import { mkdirSync } from "node:fs";
 import { eventually } from "../helpers/eventually.ts";
 import type { Browser, Page } from "./driver.ts";
-import { send } from "./home-page.ts";
+import { send } from "./chat-page.ts";
 import {
   pacedEngine,
   post,

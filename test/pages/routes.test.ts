@@ -11,7 +11,7 @@ const ASSETS: PageAssets = {
   sources: () => Promise.resolve({ style: "", scripts: new Map() }),
   file: (version, path) =>
     Promise.resolve(
-      `${version}/${path}` === "home-1/home/page/app.js"
+      `${version}/${path}` === "chat-1/chat/page/app.js"
         ? {
             type: "text/javascript",
             plain: bytes("plain"),
@@ -32,20 +32,20 @@ test.each([
   ["", "plain", null],
 ])("a browser that accepts %j gets the smallest of them", async (accepted, text, encoding) => {
   const headers = { "accept-encoding": accepted };
-  const response = await assetRoutes(ASSETS).request("/app/home-1/home/page/app.js", { headers });
+  const response = await assetRoutes(ASSETS).request("/app/chat-1/chat/page/app.js", { headers });
   expect(await response.text()).toBe(text);
   expect(response.headers.get("content-encoding")).toBe(encoding);
   expect(response.headers.get("vary")).toBe("accept-encoding");
 });
 
 test("another version or path is a 404", async () => {
-  for (const path of ["home-2/home/page/app.js", "home-1/app.js", "home-1/..%2fhome/page/app.js"]) {
+  for (const path of ["chat-2/chat/page/app.js", "chat-1/app.js", "chat-1/..%2fchat/page/app.js"]) {
     expect((await assetRoutes(ASSETS).request(`/app/${path}`)).status).toBe(404);
   }
 });
 
 test("facts become attributes, whatever is in them", () => {
-  const page = { name: "home", title: "T", entry: "a", styles: [], frame: "" };
+  const page = { name: "chat", title: "T", entry: "a", styles: [], frame: "" };
   const names = { base: "app/1/", style: "s.css", icon: "i.svg", entry: "a.js", early: undefined };
   const facts = { origin: `https://host/"><script>` };
   const html = toPageHtml(page, { ...names, modules: [], facts });

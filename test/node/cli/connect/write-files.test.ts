@@ -197,7 +197,7 @@ test("what a client or the user has changed since, in other lines, stays", () =>
   put(pathOf("codex"), EXISTING.codex);
   write("codex");
   // Codex remembers the folders that it may work in.
-  const trusted = '\n[projects."/home/me/app"]\ntrust_level = "trusted"\n';
+  const trusted = '\n[projects."/srv/app"]\ntrust_level = "trusted"\n';
   put(pathOf("codex"), `# New\n${read(pathOf("codex"))}${trusted}`);
   expect(undo("codex")).toContain(
     "~/.codex/config.toml: restored, but for what was changed since.",

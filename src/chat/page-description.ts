@@ -1,17 +1,17 @@
 /** The chat's page. */
 import type { PageDescription } from "../pages/assets.ts";
 
-export const HOME_PAGE: PageDescription = {
-  name: "home",
+export const CHAT_PAGE: PageDescription = {
+  name: "chat",
   title: "harmony-gateway",
-  entry: "home/page/app",
+  entry: "chat/page/app",
   styles: [
     "pages/style/base",
     ...["frame", "sidebar", "log", "composer", "pane", "markdown", "narrow"].map(
-      (name) => `home/page/style/${name}`,
+      (name) => `chat/page/style/${name}`,
     ),
   ],
-  frame: `<div id="app" class="home">
+  frame: `<div id="app" class="chat-page">
 <header class="top"><h1><span class="logo" aria-hidden="true"></span>harmony-gateway</h1></header>
 <main class="stage"><p class="quiet pad" role="status">Loading …</p></main>
 </div>

@@ -4,9 +4,9 @@ import { isForBrowser } from "../api/pages/html.ts";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { PageAssets } from "../pages/assets.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
-import { HOME_PAGE } from "./page-description.ts";
+import { CHAT_PAGE } from "./page-description.ts";
 
-export interface HomeOptions {
+export interface ChatOptions {
   readonly assets: PageAssets;
   /** The inspector is on: the page links to it. */
   readonly hasInspector: boolean;
@@ -14,11 +14,11 @@ export interface HomeOptions {
   readonly publicUrl: string | undefined;
 }
 
-export function homeRoutes({ assets, hasInspector, publicUrl }: HomeOptions): Hono<ApiEnv> {
+export function chatRoutes({ assets, hasInspector, publicUrl }: ChatOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/", async (c, next) => {
     if (!isForBrowser(c)) return next();
-    const html = await assets.html(HOME_PAGE, {
+    const html = await assets.html(CHAT_PAGE, {
       ...(hasInspector && { inspector: "on" }),
       ...(publicUrl !== undefined && { origin: publicUrl.replace(/\/+$/, "") }),
     });

@@ -8,7 +8,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
-import { answered, openHome, REASONED, send } from "./home-page.ts";
+import { answered, openChat, REASONED, send } from "./chat-page.ts";
 
 let browser: Browser;
 
@@ -32,7 +32,7 @@ describe.skipIf(MISSING !== undefined)(
     test("a 401 opens the field for a key, which stays in this tab", async () => {
       const key = "the-key-of-the-browser-test";
       const settings = { keys: [`alice:${await sha256Hex(key)}`] };
-      const { page, gateway } = await openHome(browser, scriptedEngine([REASONED]), { settings });
+      const { page, gateway } = await openChat(browser, scriptedEngine([REASONED]), { settings });
       await page.getByRole("dialog").getByText("This gateway needs a key").waitFor();
       await page.getByLabel("Key", { exact: true }).fill("wrong");
       await page.keyboard.press("Enter");
@@ -60,7 +60,7 @@ describe.skipIf(MISSING !== undefined)(
         ...spelledIds("<|return|>"),
       ];
       const engine = scriptedEngine([written]);
-      const { page, gateway, problems, requested, dialogs } = await openHome(browser, engine);
+      const { page, gateway, problems, requested, dialogs } = await openChat(browser, engine);
       await send(page, hostile);
       await page.locator(".answer.done").waitFor();
       await answered(page, "The end.");
@@ -105,7 +105,7 @@ describe.skipIf(MISSING !== undefined)(
         "it has no messages",
       ],
     ])("a link with %s opens nothing, and says so", async (_, given, reason) => {
-      const { page, problems } = await openHome(browser, scriptedEngine([]), {
+      const { page, problems } = await openChat(browser, scriptedEngine([]), {
         hash: `#request=${given}`,
       });
       await page.getByText(`The request in the address was not opened: ${reason}.`).waitFor();
@@ -123,7 +123,7 @@ describe.skipIf(MISSING !== undefined)(
         temperature: 0.5,
       };
       const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
-      const { page, requested, dialogs, gateway } = await openHome(browser, scriptedEngine([]), {
+      const { page, requested, dialogs, gateway } = await openChat(browser, scriptedEngine([]), {
         hash,
       });
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
@@ -136,7 +136,7 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("files: text becomes a block, an image is refused with a sentence", async () => {
-      const { page } = await openHome(browser, scriptedEngine([]));
+      const { page } = await openChat(browser, scriptedEngine([]));
       const input = page.locator(".attach input");
       const image = { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("PNG") };
       await input.setInputFiles(image);
@@ -155,9 +155,9 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("what is exported can be imported; a file that is no conversation is refused", async () => {
-      const folder = await mkdtemp(join(tmpdir(), "home-export-"));
+      const folder = await mkdtemp(join(tmpdir(), "chat-export-"));
       onTestFinished(() => rm(folder, { recursive: true }));
-      const { page, problems } = await openHome(browser, scriptedEngine([REASONED]));
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]));
       await send(page, "Six times seven?");
       await page.locator(".answer.done").waitFor();
       for (const [name, file] of [
@@ -203,7 +203,7 @@ describe.skipIf(MISSING !== undefined)(
         "The browser's storage is full: newer chats are lost when the page is closed. Delete some, or export this one.",
       ],
     ])("storage that is %s is named, and the chat goes on", async (_, before, sentence) => {
-      const { page, problems } = await openHome(browser, scriptedEngine([REASONED]), { before });
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]), { before });
       await send(page, "Six times seven?");
       await page.locator(".answer.done strong").waitFor();
       await page.getByText(sentence).waitFor();

@@ -5,7 +5,7 @@ import { startTestGateway } from "../helpers/gateway.ts";
 import type { Browser, Page } from "./driver.ts";
 import { openPage, type OpenOptions } from "./open.ts";
 
-export async function openHome(
+export async function openChat(
   browser: Browser,
   engine: Engine,
   { settings = {}, hash = "", ...options }: OpenOptions & { settings?: object; hash?: string } = {},

@@ -5,13 +5,13 @@ import {
   answered,
   CALL,
   lastAnswer,
-  openHome,
+  openChat,
   PERSON,
   REASONED,
   send,
   THOUGHT,
   toFinal,
-} from "./home-page.ts";
+} from "./chat-page.ts";
 import { checkAxe } from "./open.ts";
 
 let browser: Browser;
@@ -46,7 +46,7 @@ describe.skipIf(MISSING !== undefined)(
           { refuse: new Error("the engine is on fire") },
         ];
         const engine = scriptedEngine(scripts);
-        const { page, gateway, problems, requested } = await openHome(browser, engine);
+        const { page, gateway, problems, requested } = await openChat(browser, engine);
         await page.getByLabel("API", { exact: true }).selectOption(api);
 
         await send(page, "Six times seven?");
@@ -71,7 +71,7 @@ describe.skipIf(MISSING !== undefined)(
 
         await page.getByLabel("Response format").selectOption("schema");
         await send(page, "Invent a person.");
-        await lastAnswer(page).locator("pre").waitFor();
+        await lastAnswer(page).locator('pre:has-text("Ada")').waitFor();
         expect(await lastAnswer(page).locator("pre").innerText()).toContain('"name": "Ada"');
 
         await page.getByLabel("Response format").selectOption("");
@@ -100,7 +100,7 @@ describe.skipIf(MISSING !== undefined)(
     test("the same conversation goes through another API, and versions can be switched", async () => {
       const answers = ["one", "two", "three", "four"].map((text) => `${THOUGHT}${toFinal(text)}`);
       const engine = scriptedEngine(answers);
-      const { page, requested } = await openHome(browser, engine);
+      const { page, requested } = await openChat(browser, engine);
       await send(page, "Say a number.");
       await answered(page, "one");
       await page.getByRole("button", { name: "Regenerate" }).click();
@@ -121,7 +121,7 @@ describe.skipIf(MISSING !== undefined)(
 
     test("the code is that of the request, and chats are there again after a reload", async () => {
       const engine = scriptedEngine([REASONED]);
-      const { page } = await openHome(browser, engine);
+      const { page } = await openChat(browser, engine);
       await page.getByRole("button", { name: "System" }).click();
       await page.getByLabel("System prompt").fill("Be brief.");
       await send(page, "Six times seven?");
@@ -147,7 +147,7 @@ describe.skipIf(MISSING !== undefined)(
         REASONED,
         { write: toFinal("Once upon").replace("<|return|>", ""), hang: true },
       ]);
-      const { page } = await openHome(browser, engine);
+      const { page } = await openChat(browser, engine);
       await page.locator("#message:focus").waitFor();
       await page.keyboard.type("Six times");
       await page.keyboard.press("Shift+Enter");
@@ -175,7 +175,7 @@ describe.skipIf(MISSING !== undefined)(
         `${THOUGHT}${toFinal("# H\n\n1. `a`\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```js\nlet a = 1; // b\n```\n")}`,
         CALL,
       ]);
-      const { page, problems } = await openHome(browser, engine, { settings: { inspect: true } });
+      const { page, problems } = await openChat(browser, engine, { settings: { inspect: true } });
       await page.getByText("What should gpt-oss do?").waitFor();
       await checkAxe(page, "empty");
       await send(page, "Hi");
@@ -202,7 +202,7 @@ describe.skipIf(MISSING !== undefined)(
     test("on a phone nothing is wider than the screen, and Send stays visible", async () => {
       const viewport = { width: 390, height: 700 };
       const wide = toFinal(`\`\`\`\n${"wide ".repeat(60)}\n\`\`\`\n\n${"x".repeat(400)}`);
-      const { page } = await openHome(browser, scriptedEngine([wide]), { viewport });
+      const { page } = await openChat(browser, scriptedEngine([wide]), { viewport });
       await send(page, "y".repeat(300));
       await page.locator(".answer.done").waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
