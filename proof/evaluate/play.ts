@@ -57,7 +57,7 @@ export async function playCase(
     const offered = played.functions[turn] ?? [];
     for (;;) {
       if (steps.length === MAX_STEPS) return end("too many steps");
-      const { body } = await ask(endpoint, messages, offered, sampling);
+      const { body } = await ask(endpoint, messages, offered, sampling).catch(noAnswer);
       counts.responses++;
       if (body === undefined) {
         counts.malformed++;
@@ -87,7 +87,10 @@ export async function playCase(
   return end(valid ? "" : problem || "check");
 }
 
-/** One request. No body: it failed, or its answer is none. */
+/** It took too long, the connection broke, or the answer is no JSON: the other plays go on. */
+const noAnswer = () => ({ body: undefined });
+
+/** One request. No body: the answer is an error, or not one of a chat. */
 export async function ask(
   { baseURL, model, key }: Endpoint,
   messages: readonly object[],

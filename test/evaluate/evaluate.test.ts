@@ -67,7 +67,7 @@ def multi_turn_checker(turns, truth, entry, category, model):
   ].join("\n"),
 };
 
-const WORDS = ["Plain", "Broken", "Leaking", "Failing", "Endless", "Idle"];
+const WORDS = ["Plain", "Broken", "Leaking", "Failing", "Endless", "Idle", "Breaking"];
 
 function writeSuite(): string {
   const folder = mkdtempSync(join(tmpdir(), "suite-"));
@@ -130,12 +130,13 @@ type ChatRequest = z.infer<typeof chatRequest>;
 const asked: ChatRequest[] = [];
 
 /** The engine's own endpoint, which cannot read what is broken. */
-function chat(body: string): { status: number; reply: object } {
+function chat(body: string): { status: number; reply: object } | "break" {
   const request = chatRequest.parse(JSON.parse(body));
   asked.push(request);
   const at = request.messages.findLastIndex(({ role }) => role === "user");
   const said = request.messages[at]?.content ?? "";
   const results = request.messages.slice(at).filter(({ role }) => role === "tool").length;
+  if (said.startsWith("Breaking")) return "break";
   if (said.startsWith("Failing")) return { status: 500, reply: { error: "parser" } };
   const call = nextCall(said, results);
   const isBroken = said.startsWith("Broken") && results === 0;
@@ -165,8 +166,9 @@ describe.skipIf(!hasPython3())(
       judge = new Judge(folder);
       server = await startFakeUpstream((exchange) => {
         if (exchange.path === "/v1/chat/completions") {
-          const { status, reply } = chat(exchange.body);
-          return exchange.reply(status, JSON.stringify(reply));
+          const answer = chat(exchange.body);
+          if (answer === "break") return exchange.destroy();
+          return exchange.reply(answer.status, JSON.stringify(answer.reply));
         }
         if (exchange.path !== "/v1/completions")
           return exchange.reply(200, toServerInfo(exchange.path));
@@ -210,6 +212,7 @@ describe.skipIf(!hasPython3())(
         ["a request failed", 1],
         ["too many steps", 0],
         ["multi_turn:instance_state_mismatch", 0],
+        ["a request failed", 1],
       ]);
       expect(guide?.played.map(({ problem, malformed }) => [problem, malformed])).toEqual([
         ["", 0],
@@ -218,11 +221,12 @@ describe.skipIf(!hasPython3())(
         ["", 0],
         ["too many steps", 0],
         ["multi_turn:instance_state_mismatch", 0],
+        ["", 0],
       ]);
       // Of the two calls with a broken header.
       expect(guide?.repairs).toEqual({ "channel-in-recipient": 2, "missing-to": 2 });
-      expect(summaries.map(({ passed }) => passed.value)).toEqual([2 / 6, 4 / 6]);
-      expect(summaries[1]?.difference?.value).toBeCloseTo(2 / 6);
+      expect(summaries.map(({ passed }) => passed.value)).toEqual([2 / 7, 5 / 7]);
+      expect(summaries[1]?.difference?.value).toBeCloseTo(3 / 7);
       expect(summaries[0]?.difference).toBeUndefined();
     });
 
