@@ -2,10 +2,17 @@
  * Gives calls of trained tools out as calls of the client's. Such calls are held until they are complete: a call that has
  * been given out cannot be taken back, and one that cannot be converted is the model's to repeat.
  */
-import type { TrainedCall } from "../mapped-tool.ts";
+import type { ToolMapping, TrainedCall } from "../mapped-tool.ts";
 import type { OfferedTool, Part, TurnEvent } from "../turn.ts";
 
-type CallPart = Extract<Part, { kind: "tool-call" }>;
+/** A call whose end has not come. */
+interface HeldCall {
+  readonly part: Extract<Part, { kind: "tool-call" }>;
+  /** The trained tool. */
+  readonly tool: string;
+  readonly mapped: ToolMapping;
+  text: string;
+}
 
 /**
  * @param find the tool whose calls are converted. Undefined for a part of the client's own tools
@@ -17,15 +24,9 @@ export function toClientCalls(
   isCut: boolean,
 ): TurnEvent[] {
   const out: TurnEvent[] = [];
-  let open: { readonly part: CallPart; readonly tool: OfferedTool; text: string } | undefined;
+  let open: HeldCall | undefined;
   for (const event of events) {
-    if (event.type === "part-start" && event.part.kind === "tool-call") {
-      const tool = find(event.part.name);
-      if (tool?.mapped !== undefined) {
-        open = { part: event.part, tool, text: "" };
-        continue;
-      }
-    }
+    open ??= toHeldCall(event, find);
     if (open === undefined) {
       out.push(event);
     } else if (event.type === "part-delta") {
@@ -38,22 +39,27 @@ export function toClientCalls(
   return out;
 }
 
+function toHeldCall(
+  event: TurnEvent,
+  find: (name: string) => OfferedTool | undefined,
+): HeldCall | undefined {
+  if (event.type !== "part-start" || event.part.kind !== "tool-call") return undefined;
+  const { name, mapped } = find(event.part.name) ?? {};
+  return name === undefined || mapped === undefined
+    ? undefined
+    : { part: event.part, tool: name, mapped, text: "" };
+}
+
 function toClientCall(
-  {
-    part,
-    tool,
-    text,
-  }: { readonly part: CallPart; readonly tool: OfferedTool; readonly text: string },
+  { part, tool, mapped, text }: HeldCall,
   end: TurnEvent,
   isCut: boolean,
 ): TurnEvent[] {
-  const { mapped } = tool;
-  const converted = mapped?.toClient(text);
-  if (mapped === undefined || converted === undefined) return [];
+  const converted = mapped.toClient(text);
   const isMapped = "body" in converted;
   if (!isMapped && isCut) return [];
   const trained: TrainedCall = {
-    tool: tool.name,
+    tool,
     outcome: isMapped ? "mapped" : "unmapped",
     profile: mapped.profile,
     notes: isMapped ? converted.notes : [converted.problem],
