@@ -197,17 +197,23 @@ function afterWrongAnswer({ holdsAnswers, repairs }: SteeringState, problem: str
   return { type: "fail", failure: { kind: "invalid_answer", message } };
 }
 
-/** Explanations of calls in a turn. After them, a call goes to the client as it is, whose error the model will read. */
+/**
+ * Explanations of calls in a turn. After them, a call goes to the client as it is, whose error the model will read, unless the
+ * request wants a valid one.
+ */
 const MAX_EXPLAINED_CALLS = 2;
 
-function afterWrongCall({ holdsCalls, repairs }: SteeringState, wrong: WrongCall): Decision {
-  if (wrong.tool.mapped !== undefined) {
-    if ((repairs.get("unmapped-call") ?? 0) >= MAX_EXPLAINED_CALLS) return STOP;
-    return { type: "explain-call", wrong, repair: "unmapped-call" };
-  }
-  if (holdsCalls && !repairs.has("invalid-arguments")) {
+function afterWrongCall(state: SteeringState, wrong: WrongCall): Decision {
+  const { demands, holdsCalls, repairs } = state;
+  const { name, mapped, strict } = wrong.tool;
+  if (mapped !== undefined) {
+    if ((repairs.get("unmapped-call") ?? 0) < MAX_EXPLAINED_CALLS) {
+      return { type: "explain-call", wrong, repair: "unmapped-call" };
+    }
+    if (!strict && !demands.requiredCalls) return STOP;
+  } else if (holdsCalls && !repairs.has("invalid-arguments")) {
     return { type: "retry-call", wrong, repair: "invalid-arguments" };
   }
-  const message = `The arguments of ${wrong.tool.name} do not satisfy its schema: ${wrong.problem}`;
+  const message = `The arguments of ${mapped?.name ?? name} do not satisfy its schema: ${wrong.problem}`;
   return { type: "fail", failure: { kind: "invalid_tool_call", message } };
 }

@@ -43,6 +43,8 @@ const STATE: SteeringState = {
 interface SettingInput extends Partial<Omit<SteeringState, "demands" | "repairs">> {
   readonly demands?: Partial<Demands>;
   readonly repaired?: TurnRepair;
+  /** Of this repair. Default: one. */
+  readonly times?: number;
 }
 
 interface Row {
@@ -57,6 +59,28 @@ const begun: Outcome = { type: "begun" };
 const stopped: Outcome = { type: "stopped" };
 const finish: Decision = { type: "finish", reason: "stop" };
 const wrong = { tool: offeredTool("f"), problem: "not JSON" };
+const trained = (strict: boolean) => ({
+  tool: {
+    ...offeredTool("container.exec", undefined, strict),
+    mapped: {
+      name: "bash",
+      profile: "opencode/1",
+      isText: false,
+      isRead: false,
+      toClient: () => ({ problem: "not JSON" }),
+    },
+  },
+  problem: "not JSON",
+});
+const [wrongTrained, wrongStrict] = [trained(false), trained(true)];
+const EXPLAINED: SettingInput = { repaired: "unmapped-call", times: 2 };
+const trainedFailure: Decision = {
+  type: "fail",
+  failure: {
+    kind: "invalid_tool_call",
+    message: "The arguments of bash do not satisfy its schema: not JSON",
+  },
+};
 
 const TABLE: Record<string, readonly Row[]> = {
   "before the first token": [
@@ -584,6 +608,29 @@ const TABLE: Record<string, readonly Row[]> = {
       },
     },
     {
+      why: "a call of a trained tool is wrong",
+      outcome: { type: "calls-checked", wrong: wrongTrained },
+      decision: { type: "explain-call", wrong: wrongTrained, repair: "unmapped-call" },
+    },
+    {
+      why: "a call of a trained tool is wrong after two explanations: its client will reject it",
+      given: EXPLAINED,
+      outcome: { type: "calls-checked", wrong: wrongTrained },
+      decision: finish,
+    },
+    {
+      why: "the same, of a strict tool",
+      given: EXPLAINED,
+      outcome: { type: "calls-checked", wrong: wrongStrict },
+      decision: trainedFailure,
+    },
+    {
+      why: "the same, of a tool that must be called",
+      given: { ...EXPLAINED, demands: { requiredCalls: ["container.exec"] } },
+      outcome: { type: "calls-checked", wrong: wrongTrained },
+      decision: trainedFailure,
+    },
+    {
       why: "a call is wrong and has been streamed",
       outcome: { type: "calls-checked", wrong },
       decision: {
@@ -597,12 +644,12 @@ const TABLE: Record<string, readonly Row[]> = {
   ],
 };
 
-function toState({ demands, repaired, ...given }: SettingInput = {}): SteeringState {
+function toState({ demands, repaired, times = 1, ...given }: SettingInput = {}): SteeringState {
   return {
     ...STATE,
     ...given,
     demands: { ...DEMANDS, ...demands },
-    repairs: new Map(repaired === undefined ? [] : [[repaired, 1]]),
+    repairs: new Map(repaired === undefined ? [] : [[repaired, times]]),
   };
 }
 
