@@ -62,14 +62,19 @@ function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Whether it is a regular expression. Clients search in other dialects, but what is none here is none there. */
+/** Whether it is a regular expression of JavaScript or of ripgrep, with which the clients search. */
 export function isPattern(text: string): boolean {
   try {
-    RegExp(text);
+    RegExp(withoutFlags(text));
     return true;
   } catch {
     return false;
   }
+}
+
+/** Without `(?i)` and the `P` of `(?P<name>`, which only ripgrep knows. */
+function withoutFlags(text: string): string {
+  return text.replaceAll(/\(\?[a-z-]+\)/gi, "").replaceAll(/\(\?(?:[a-z-]+(?=:)|P(?=<))/gi, "(?");
 }
 
 export function escapePattern(text: string): string {

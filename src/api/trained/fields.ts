@@ -22,6 +22,8 @@ export interface WrittenParameter {
   readonly isAlways: boolean;
   /** Absent: any value of the type. */
   readonly value?: string | boolean;
+  /** Other tools count the seconds, and their descriptions say so. */
+  readonly isMilliseconds?: boolean;
 }
 
 export interface Field {
@@ -109,6 +111,12 @@ export function whole(
     },
     fits: (value) => isWhole(value) && value >= min && value <= max,
   });
+}
+
+/** Milliseconds after which a command is ended. */
+export function timeout(client: string, bounds: Parameters<typeof whole>[2] = {}): Field {
+  const field = whole("timeout", client, bounds);
+  return { ...field, writes: field.writes.map((each) => ({ ...each, isMilliseconds: true })) };
 }
 
 /** The words of a command, of which the client takes a text for a shell. */

@@ -20,8 +20,8 @@ const SHAPES: Partial<Record<CodingToolName, readonly string[]>> = {
 
 /** The client's call for the body that the model wrote. */
 export function toClientCall({ trained, fields, isText }: ProfileTool, body: string): MappedCall {
-  const raw = isText && /^\s*\*\*\* Begin Patch\n/.test(body);
-  const given = raw ? new Map([["patch", body.trimStart()]]) : readArguments(body);
+  const given =
+    isText && isRawPatch(body) ? new Map([["patch", body.trim()]]) : readArguments(body);
   if (given === undefined) return { problem: `${trained}: the arguments are no JSON object` };
   const notes: string[] = [];
   const note = (each: string) => notes.push(each);
@@ -40,6 +40,12 @@ export function toClientCall({ trained, fields, isText }: ProfileTool, body: str
     if (error instanceof Unconvertible) return { problem: `${trained}: ${error.message}` };
     throw error;
   }
+}
+
+/** A whole one: of a call that was cut off, a part of the patch would remain. */
+function isRawPatch(body: string): boolean {
+  const text = body.trim();
+  return text.startsWith("*** Begin Patch\n") && text.endsWith("\n*** End Patch");
 }
 
 function withoutAliases(trained: CodingToolName, given: Arguments): Arguments {

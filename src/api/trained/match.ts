@@ -106,15 +106,20 @@ function fitsSchema(writes: readonly WrittenParameter[], schema: unknown): boole
   if (!isObject(schema) || schema["type"] !== "object" || !isObject(schema["properties"])) {
     return false;
   }
-  const properties = new Map(Object.entries(schema["properties"]));
-  if (!writes.every((each) => fitsParameter(each, properties.get(each.name)))) return false;
+  const { properties } = schema;
+  const ofName = (name: string) => Object.getOwnPropertyDescriptor(properties, name)?.value;
+  if (!writes.every((each) => fitsParameter(each, ofName(each.name)))) return false;
   const required = schema["required"] ?? [];
   const always = new Set(writes.flatMap(({ name, isAlways }) => (isAlways ? [name] : [])));
   return Array.isArray(required) && required.every((name) => always.has(name));
 }
 
-function fitsParameter({ type, value }: WrittenParameter, schema: unknown): boolean {
+function fitsParameter(
+  { type, value, isMilliseconds }: WrittenParameter,
+  schema: unknown,
+): boolean {
   if (!isObject(schema)) return false;
+  if (isMilliseconds && countsSeconds(schema["description"])) return false;
   const types = new Set([schema["type"]].flat());
   if (!types.has(type) && !(type === "number" && types.has("integer"))) return false;
   if (type === "array" && !(isObject(schema["items"]) && schema["items"]["type"] === "string")) {
@@ -124,6 +129,12 @@ function fitsParameter({ type, value }: WrittenParameter, schema: unknown): bool
   return (
     values === undefined || (Array.isArray(values) && value !== undefined && values.includes(value))
   );
+}
+
+function countsSeconds(description: unknown): boolean {
+  if (typeof description !== "string") return false;
+  const says = description.slice(0, MAX_DESCRIPTION);
+  return /second/i.test(says) && !/milli|\bms\b/i.test(says);
 }
 
 /** The trained tool as the model is shown it: without what the client's tool cannot do. */

@@ -41,17 +41,21 @@ export function toTrainedTools(
   offered: readonly OfferedFunction[],
   toolChoice: ToolChoice,
 ): TrainedTools {
-  const mapped = mode === "direct" ? toMapped(findMatches(PROFILES, offered)) : [];
+  const isNone = toolChoice.type === "none";
+  if (mode !== "direct" || offered.length === 0) {
+    const functions = isNone ? [] : offered;
+    return { namespaces: [], tools: [], unmapped: offered, functions, toolChoice };
+  }
+  const mapped = toMapped(findMatches(PROFILES, offered));
   const matches = mapped.map(({ match }) => match);
   const targets = new Set(matches.map(({ target }) => target));
   const unmapped = offered.filter((each) => !targets.has(each));
   const history = matches.length > 0 ? createTrainedHistory(matches) : undefined;
-  const applies = mode === "direct" && offered.length > 0;
   const earlier = {
     ...(history && { history }),
-    ...(applies && { unwritten: history?.missing ?? new Set<string>() }),
+    unwritten: history?.missing ?? new Set<string>(),
   };
-  if (toolChoice.type === "none") {
+  if (isNone) {
     return { namespaces: [], tools: [], unmapped, functions: [], toolChoice, ...earlier };
   }
   return {

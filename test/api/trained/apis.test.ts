@@ -585,6 +585,17 @@ test("Codex' patch is the text of its custom tool, and goes back into the model'
   );
 });
 
+test("a raw patch that was cut off is no call", async () => {
+  const cut = {
+    write: called("", "", "<|channel|>analysis to=repo_browser.apply_patch code").replace(
+      "<|call|>",
+      "*** Begin Patch\n*** Add File: a\n+x\n",
+    ),
+    finish: "length",
+  } as const;
+  expect((await start([cut]).ask(codex)).calls).toEqual([]);
+});
+
 test("a search by half of its name is the search (of the run's 60 calls, one)", async () => {
   const body = '{"path":"django/db/models/sql","query":"get_order_by", "max_results":20}';
   const header = "<|channel|>browser.search to=assistant<|channel|>analysis code";
@@ -695,6 +706,34 @@ test("arguments must satisfy the client's own schema, also where the model's are
   const { calls } = await ask(opencode, [], { tools });
   expect(calls).toMatchObject([{ name: "bash", args: '{"command":"ls"}' }]);
   expect(engine.prompts[1]).toMatch(/Error: .*command/);
+});
+
+test("a strict tool never gets arguments that its schema rejects, however often the model writes them", async () => {
+  const tools = [
+    {
+      type: "function",
+      function: {
+        name: "bash",
+        description: "Runs a command.",
+        parameters: {
+          type: "object",
+          properties: {
+            command: { type: "string", maxLength: 5 },
+            workdir: { type: "string" },
+            timeout: { type: "number" },
+          },
+          required: ["command"],
+        },
+        strict: true,
+      },
+    },
+  ];
+  const wrong = exec("ls -la");
+  const { post } = start([wrong, wrong, wrong]);
+  const response = await post(opencode.path, { ...opencode.body([]), tools });
+  const text = await response.text();
+  expect(text).not.toContain("ls -la");
+  expect(text).toContain("do not satisfy its schema");
 });
 
 test("a preset decides for its name, and a key for itself", async () => {

@@ -110,6 +110,7 @@ export const AGENTS: readonly Agent[] = [
       [SEARCH, '{"path":"django","query":"order_by"}', "grep", '{"path":"django","pattern":"order_by"}'],
       [SEARCH, '{"path":"","query":"x","max_results":20}', "grep", '{"pattern":"x"}', "there", "max_results: left out"],
       [SEARCH, '{"path":"","pattern":"x"}', "grep", '{"pattern":"x"}', "there"],
+      [SEARCH, '{"path":"","query":"(?i)todo|(?P<who>by) me"}', "grep", '{"pattern":"(?i)todo|(?P<who>by) me"}'],
       [SEARCH, '{"path":"","query":"ManyToManyRel("}', "grep", '{"pattern":"ManyToManyRel\\\\("}', "there", "query: searched as text, because it is no regular expression"],
     ]),
   },

@@ -180,6 +180,11 @@ describe("calls that are explained to the model", () => {
       "repo_browser.open_file: line_end is before line_start",
     ],
     [patch, "{}", "repo_browser.apply_patch: missing patch"],
+    [
+      patch,
+      "*** Begin Patch\n*** Delete File: a\n",
+      "repo_browser.apply_patch: the arguments are no JSON object",
+    ],
   ])("%#: %o %s", (tool, body, problem) => {
     expect(toClientCall(tool, body)).toEqual({ problem });
   });
@@ -228,6 +233,10 @@ describe("requests in which nothing is mapped", () => {
       [shell({ parameters: { type: "object", properties, required: ["command", "timeout"] } })],
     ],
     ["the parameter is an enum", [withProperty("command", { type: "string", enum: ["ls"] })]],
+    [
+      "the timeout is in seconds",
+      [withProperty("timeout", { type: "number", description: "In seconds." })],
+    ],
     ["the parameter has another type", [withProperty("timeout", { type: "string" })]],
     ["a parameter whose type is elsewhere", [withProperty("command", { $ref: "#/x" })]],
     ["no properties", [shell({ parameters: {} })]],

@@ -1,5 +1,5 @@
 /** Claude Code (2.1.330): a shell, files to read, and a search where it offers one. Its edits stay functions. */
-import { constant, folder, lines, pattern, shell, text, whole } from "../fields.ts";
+import { constant, folder, lines, pattern, shell, text, timeout, whole } from "../fields.ts";
 import type { Profile } from "../profile.ts";
 
 export const claudeCode: Profile = {
@@ -10,7 +10,7 @@ export const claudeCode: Profile = {
       trained: "container.exec",
       name: "Bash",
       target: "exec",
-      fields: [shell("command"), whole("timeout", "timeout", { max: 600_000 })],
+      fields: [shell("command"), timeout("timeout", { max: 600_000 })],
     },
     {
       trained: "repo_browser.open_file",

@@ -1,5 +1,5 @@
 /** OpenAI Codex (0.169.0): a shell, in the three forms that it has had, and patches. It has no tool to read or to search. */
-import { optionalText, patch, shell, whole, words } from "../fields.ts";
+import { optionalText, patch, shell, timeout, words } from "../fields.ts";
 import type { Profile } from "../profile.ts";
 
 const workdir = optionalText("workdir", "workdir");
@@ -16,20 +16,20 @@ export const codex: Profile = {
       fields: [
         shell("cmd"),
         workdir,
-        whole("timeout", "yield_time_ms", { min: 250, max: 30_000, isHidden: true }),
+        timeout("yield_time_ms", { min: 250, max: 30_000, isHidden: true }),
       ],
     },
     {
       trained: "container.exec",
       name: "shell",
       target: "exec",
-      fields: [words("command"), workdir, whole("timeout", "timeout_ms")],
+      fields: [words("command"), workdir, timeout("timeout_ms")],
     },
     {
       trained: "container.exec",
       name: "shell_command",
       target: "exec",
-      fields: [shell("command"), workdir, whole("timeout", "timeout_ms")],
+      fields: [shell("command"), workdir, timeout("timeout_ms")],
     },
     {
       trained: "repo_browser.apply_patch",

@@ -1,5 +1,5 @@
 /** opencode (1.18.33): a shell, files and folders to read, and a search. Its edits stay functions. */
-import { folder, lines, optionalText, pattern, shell, text, whole } from "../fields.ts";
+import { folder, lines, optionalText, pattern, shell, text, timeout } from "../fields.ts";
 import type { Profile } from "../profile.ts";
 
 export const opencode: Profile = {
@@ -13,7 +13,7 @@ export const opencode: Profile = {
       fields: [
         shell("command"),
         optionalText("workdir", "workdir"),
-        whole("timeout", "timeout", { min: 1 }),
+        timeout("timeout", { min: 1 }),
       ],
       note: "The output does not say whether the command failed: where it matters, have it print `$?`.",
     },
