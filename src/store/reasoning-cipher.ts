@@ -9,7 +9,7 @@
  * The version, the key id, what the text is for and the tenant are authenticated with it. The nonce is random, which
  * is safe for 2³² texts under one key. Rotate keys long before that.
  */
-import { yieldToEventLoop } from "../streams/timers.ts";
+import { createPause } from "../streams/slices.ts";
 import { fromBase64Url, toBase64Url } from "./base64url.ts";
 
 export interface ReasoningCipher {
@@ -59,7 +59,7 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
   const all = Promise.all([sealing, ...older.map((secret) => deriveKey(secret))]);
   // If the runtime lacks an algorithm, the first call of `seal` or `open` rejects.
   all.catch(() => {});
-  const long = createTurns();
+  const pause = createPause();
 
   return {
     async seal(text, bound) {
@@ -81,7 +81,8 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
       const id = header.slice(1);
       const derived = (await all).find((each) => equal(each.id, id));
       if (derived === undefined) return { opened: false, reason: "unknown-key" };
-      await long.waitFor(sealed.length);
+      // When many long texts are decrypted concurrently, one is decoded per turn of the event loop.
+      if (sealed.length >= SLICE) await pause();
       const bytes = fromBase64Url(sealed);
       if (bytes === undefined || bytes.length < SHORTEST) {
         return { opened: false, reason: "malformed" };
@@ -162,14 +163,3 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
 
 /** Characters decoded before the event loop is yielded. */
 const SLICE = 250_000;
-
-/** When many long texts are decrypted concurrently, one is decoded per turn of the event loop. */
-function createTurns() {
-  let last = Promise.resolve();
-  return {
-    waitFor(length: number): Promise<void> | undefined {
-      if (length < SLICE) return undefined;
-      return (last = last.then(yieldToEventLoop));
-    },
-  };
-}

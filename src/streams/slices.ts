@@ -2,7 +2,7 @@
  * Runs long work in slices, so that one request does not block the others. Work that fits in the first slice
  * is synchronous.
  */
-import { yieldToEventLoop } from "./timers.ts";
+import { waitAtMost, yieldToEventLoop } from "./timers.ts";
 
 /** Yields to the event loop. */
 export type Pause = () => Promise<void>;
@@ -23,13 +23,16 @@ export function runInSlices<T>(steps: Generator<number, T>, options: SliceOption
   return last.done ? last.value : runOtherSlices(steps, options);
 }
 
+/** Longest wait for the pause of another request. */
+const MAX_WAIT_MS = 5000;
+
 /**
  * Returns a pause that runs its callers one at a time: of all requests with long work, one runs a slice per
  * iteration of the event loop.
  */
 export function createPause(nextTurn: Pause = yieldToEventLoop): Pause {
   let last = Promise.resolve();
-  return () => (last = last.then(nextTurn));
+  return () => (last = waitAtMost(last, MAX_WAIT_MS).then(nextTurn));
 }
 
 async function runOtherSlices<T>(steps: Generator<number, T>, options: SliceOptions): Promise<T> {

@@ -17,6 +17,20 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
+/**
+ * Resolves when the work has ended, or after the delay. The timer is the caller's own: on Workers, the work of a cancelled request
+ * never ends, and its timers never fire.
+ */
+export async function waitAtMost(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  if (milliseconds <= 0) return;
+  const waiting = new AbortController();
+  try {
+    await Promise.race([work, sleep(milliseconds, waiting.signal)]);
+  } finally {
+    waiting.abort();
+  }
+}
+
 /** Lets other work on the event loop run. */
 export function yieldToEventLoop(): Promise<void> {
   return sleep(0);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createPause, runInSlices } from "../../src/streams/slices.ts";
 
 /** Work of the given number of steps. */
@@ -67,4 +67,19 @@ test("if many are paused, one continues per iteration of the event loop", async 
     expect(gone).toEqual(expected);
   }
   await Promise.all(all);
+});
+
+test("a pause of a cancelled request, which never ends on Workers, holds up the others for five seconds only", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let pauses = 0;
+  const pause = createPause(() => (pauses++ === 0 ? new Promise(() => {}) : Promise.resolve()));
+  void pause();
+  const gone: string[] = [];
+  const others = ["a", "b"].map((name) => pause().then(() => gone.push(name)));
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(gone).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(gone).toEqual(["a", "b"]);
+  await Promise.all(others);
 });

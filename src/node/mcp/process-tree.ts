@@ -1,7 +1,7 @@
 /** Stops a program that leads a process group, together with everything that it has started. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { sleep } from "../../streams/timers.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 
 /**
  * Closes its stdin, then asks it to end, then kills it, each after so many milliseconds. Resolves when it has exited and the
@@ -13,20 +13,13 @@ export async function stopTree(child: ChildProcess, patienceMs: number): Promise
   const hasExited = child.exitCode !== null || child.signalCode !== null;
   const exited = hasExited ? Promise.resolve() : once(child, "exit").then(() => undefined);
   child.stdin?.end();
-  await within(exited, patienceMs);
+  await waitAtMost(exited, patienceMs);
   signalGroup(child, pid, "SIGTERM");
-  await within(exited, patienceMs);
+  await waitAtMost(exited, patienceMs);
   signalGroup(child, pid, "SIGKILL");
   await exited;
   child.stdin?.destroy();
   child.stdout?.destroy();
-}
-
-async function within(done: Promise<void>, milliseconds: number): Promise<void> {
-  if (milliseconds <= 0) return;
-  const waiting = new AbortController();
-  await Promise.race([done, sleep(milliseconds, waiting.signal)]);
-  waiting.abort();
 }
 
 function signalGroup(child: ChildProcess, pid: number, signal: "SIGTERM" | "SIGKILL"): void {

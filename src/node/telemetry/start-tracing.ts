@@ -2,7 +2,7 @@
 import type { Log } from "../../telemetry/log.ts";
 import { isMissing, toInstallCommand } from "../cli/install-hint.ts";
 import { unregisterTracer } from "../../telemetry/tracing/tracer.ts";
-import { sleep } from "../../streams/timers.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 
 export interface Tracing {
   /** Prompts and answers may be in spans. */
@@ -40,9 +40,7 @@ export async function startTracing(environment: Environment, log: Log): Promise<
       const sent = sdk
         .shutdown()
         .catch((error: unknown) => log.warn("traces not sent", { reason: toReason(error) }));
-      const late = new AbortController();
-      await Promise.race([sent, sleep(CLOSE_MS, late.signal)]);
-      late.abort();
+      await waitAtMost(sent, CLOSE_MS);
       unregisterTracer();
     },
   };
