@@ -33,6 +33,8 @@ export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
   readonly staleMs: number;
   readonly paceMs: number;
+  /** Longest time in which an entry is read and then written. */
+  readonly changeMs: number;
   /**
    * Rejects if reading or writing is known to fail. Costs nothing while the store works: only after a failure does it
    * send a request, to find out whether the store works again.
@@ -50,7 +52,8 @@ const PROBE_TTL_SECONDS = 60;
 
 export function createGuardedStore(store: Store, options: GuardOptions): GuardedStore {
   const { maxEntryBytes = Infinity } = options;
-  const guard = new StoreGuard(options, store.writeWaitMs ?? 0);
+  const writeWaitMs = store.writeWaitMs ?? 0;
+  const guard = new StoreGuard(options, writeWaitMs);
   const get = (key: string) => guard.read(() => store.get(key));
   const set: Store["set"] = (...entry) => guard.write("set", () => store.set(...entry));
 
@@ -58,6 +61,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     maxEntryBytes,
     staleMs: store.staleMs ?? 0,
     paceMs: store.paceMs ?? 0,
+    changeMs: 2 * options.timeoutMs + writeWaitMs,
     get,
     // Elsewhere each entry is an operation of its own: one that cannot be read costs no other.
     ...(store.getMany !== undefined && {

@@ -3,10 +3,15 @@
  *
  * An entry is read, changed and written as a whole. Changes to one conversation are serialised within this process. If two
  * replicas change the same one concurrently, one change may be lost.
+ *
+ * A change waits for the one before it as long as the store's timeouts let that take, and no longer: on Workers, the change of a
+ * request that was cancelled never ends.
  */
 import * as z from "zod";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import type { GuardedStore } from "../../store/guarded-store.ts";
 import { storeKey } from "../../store/store.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 import { RequestError } from "../errors.ts";
 import type { WireItem } from "./items.ts";
 
@@ -42,14 +47,28 @@ const storedConversation = z.lazy(() =>
   }),
 );
 
-export function createConversationStore(deps: EntryDeps): ConversationStore {
+export interface ConversationDeps extends EntryDeps {
+  readonly store: GuardedStore;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** One that is in flight, or waits for the one before it. */
+interface Change {
+  /** Never rejects. */
+  readonly ended: Promise<unknown>;
+  /** It has ended by then, whatever became of its request. */
+  readonly endsBy: number;
+}
+
+export function createConversationStore(deps: ConversationDeps): ConversationStore {
   const entries = createEntries<z.ZodType<StoredConversation>>(
     "conversation",
     [storedConversation],
     deps,
   );
-  /** The latest in-flight change of each conversation. */
-  const changing = new Map<string, Promise<unknown>>();
+  /** The latest change of each conversation, oldest first. */
+  const changing = new Map<string, Change>();
 
   const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);
 
@@ -66,22 +85,30 @@ export function createConversationStore(deps: EntryDeps): ConversationStore {
     change: (conversation: StoredConversation) => StoredConversation,
   ): Promise<StoredConversation | undefined> {
     const key = await storeKey("changing", tenant, id);
+    const now = deps.clock();
+    for (const [oldest, { endsBy }] of changing) {
+      if (endsBy > now) break;
+      changing.delete(oldest);
+    }
     const before = changing.get(key);
     const changed = (async () => {
-      await before;
+      if (before) await waitAtMost(before.ended, before.endsBy - now);
       const found = await get(tenant, id);
       if (found === undefined) return undefined;
       const next = change(found);
       await put(tenant, next);
       return next;
     })();
-    // The next change waits for this one, whether it succeeds or not.
-    const settled = changed.catch(() => undefined);
-    changing.set(key, settled);
+    const own: Change = {
+      ended: changed.catch(() => undefined),
+      endsBy: Math.max(now, before?.endsBy ?? now) + deps.store.changeMs,
+    };
+    changing.delete(key);
+    changing.set(key, own);
     try {
       return await changed;
     } finally {
-      if (changing.get(key) === settled) changing.delete(key);
+      if (changing.get(key) === own) changing.delete(key);
     }
   }
 }

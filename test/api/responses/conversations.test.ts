@@ -1,0 +1,56 @@
+import { expect, test, vi } from "vitest";
+import { createConversationStore } from "../../../src/api/responses/conversations.ts";
+import { createGuardedStore, type GuardedStore } from "../../../src/store/guarded-store.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { useFakeTime } from "../../helpers/fake-time.ts";
+
+useFakeTime();
+
+const clock = () => performance.now();
+const EMPTY = { id: "conv_1", createdAt: 0, metadata: {}, items: [] };
+
+/** A store whose operations take 100 ms at most. `cancelled`: so many reads belong to requests that Workers cancel meanwhile. */
+async function conversationsWith({ cancelled }: { readonly cancelled: number }) {
+  const guarded = createGuardedStore(
+    createMemoryStore({ maxEntries: 10, maxBytes: 10_000, now: clock }),
+    { timeoutMs: 100, now: clock, onFailure: () => undefined, onRecovery: () => undefined },
+  );
+  let reads = 0;
+  const store: GuardedStore = {
+    ...guarded,
+    // Nothing of a cancelled request goes on: neither its promises nor its timers.
+    get: (key) => (reads++ < cancelled ? new Promise(() => {}) : guarded.get(key)),
+  };
+  const conversations = createConversationStore({
+    store,
+    clock,
+    ttlSeconds: 60,
+    onUnreadable: () => undefined,
+  });
+  await conversations.put("alice", EMPTY);
+  const add = (name: string) =>
+    conversations.update("alice", "conv_1", (found) => ({
+      ...found,
+      items: [...found.items, { type: name }],
+    }));
+  return { conversations, add };
+}
+
+test("changes wait for each other, so that none is lost", async () => {
+  const { conversations, add } = await conversationsWith({ cancelled: 0 });
+  await Promise.all(["a", "b", "c"].map(add));
+  const found = await conversations.get("alice", "conv_1");
+  expect(found?.items.map(({ type }) => type)).toEqual(["a", "b", "c"]);
+});
+
+test("a change of a cancelled request holds up the next one only as long as a change may take", async () => {
+  const { add } = await conversationsWith({ cancelled: 1 });
+  void add("cancelled");
+  const ended: string[] = [];
+  const others = ["a", "b"].map((name) => add(name).then(() => ended.push(name)));
+  await vi.advanceTimersByTimeAsync(199);
+  expect(ended).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ended).toEqual(["a", "b"]);
+  await Promise.all(others);
+});
