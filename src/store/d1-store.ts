@@ -6,7 +6,7 @@
  * misses it.
  */
 import { hasMethods } from "./kv-store.ts";
-import { StoreRefusal } from "./store-error.ts";
+import { isRefusal, StoreRefusal } from "./store-error.ts";
 import { type Store, UNREADABLE } from "./store.ts";
 
 /** The part of a D1 database that is used. */
@@ -60,17 +60,25 @@ export function createD1Store(database: D1Database): Store {
     const now = Date.now();
     if (now < pruneAt) return [];
     pruneAt = now + PRUNE_EVERY_MS;
+    return [removeExpired()];
+  }
+
+  function removeExpired(): D1Statement {
     const expired = `SELECT key, part FROM ${TABLE} WHERE until < ? LIMIT ${PRUNE_ROWS}`;
-    return [database.prepare(`DELETE FROM ${TABLE} WHERE (key, part) IN (${expired})`).bind(now)];
+    const query = `DELETE FROM ${TABLE} WHERE (key, part) IN (${expired})`;
+    return database.prepare(query).bind(Date.now());
   }
 
   async function write(statements: D1Statement[]): Promise<void> {
+    const run = (batch: D1Statement[]) => answered(() => database.batch(batch));
     try {
-      await answered(() => database.batch(statements));
+      await run(statements);
     } catch (error) {
-      if (!isWithoutTable(error)) throw error;
-      await answered(() => database.batch(SCHEMA.map((query) => database.prepare(query))));
-      await answered(() => database.batch(statements));
+      if (isRefusal(error, NO_TABLE)) await run(SCHEMA.map((query) => database.prepare(query)));
+      // The refused transaction has removed nothing.
+      else if (isRefusal(error, ...FULL)) await run([removeExpired()]);
+      else throw error;
+      await run(statements);
     }
   }
 
@@ -86,7 +94,7 @@ export function createD1Store(database: D1Database): Store {
       );
       return toEntries(results);
     } catch (error) {
-      if (isWithoutTable(error)) return [];
+      if (isRefusal(error, NO_TABLE)) return [];
       throw error;
     }
   }
@@ -146,13 +154,10 @@ function toEntries(rows: readonly Readonly<Record<string, unknown>>[]): [string,
   });
 }
 
-function isWithoutTable(error: unknown): boolean {
-  return error instanceof StoreRefusal && error.code === NO_TABLE;
-}
-
 const NO_TABLE = "no such table";
-/** Errors of a database that answers: it is full, or one invocation has used up its queries. */
-const REFUSALS = /no such table|Exceeded maximum DB size|SQLITE_FULL|SQLITE_TOOBIG|Too many/;
+const FULL = ["Exceeded maximum DB size", "SQLITE_FULL"];
+/** Errors of a database that answers. `Too many`: one invocation has used up its queries. */
+const REFUSALS = new RegExp([NO_TABLE, ...FULL, "SQLITE_TOOBIG", "Too many"].join("|"));
 
 async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {

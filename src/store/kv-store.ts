@@ -6,7 +6,7 @@
  * invocation, of which a read of a hundred keys is one. Entries live for a minute at least, whatever their TTL.
  */
 import { sleep } from "../streams/timers.ts";
-import { StoreRefusal } from "./store-error.ts";
+import { isRefusal, StoreRefusal } from "./store-error.ts";
 import type { Store } from "./store.ts";
 
 /** The part of a KV namespace that is used. */
@@ -38,7 +38,7 @@ const CACHE_MS = 60_000;
 const TIMEOUT_MS = 3000;
 /** KV takes one write of a key in this time. */
 const WRITE_EVERY_MS = 1000;
-/** Another location may have written the key within the second, so a write may be refused although it has waited. */
+/** All waits of one write together. Another location may write the key as well, so KV may refuse a write that has waited. */
 const MAX_WRITE_WAIT_MS = 3 * WRITE_EVERY_MS;
 /** A background response of half an hour then takes fewer operations than one invocation has. */
 const PACE_MS = 2000;
@@ -69,12 +69,13 @@ export function createKvStore(namespace: KvNamespace): Store {
   const waitForTurn = createWriteTurns();
 
   async function write(key: string, ask: () => Promise<void>): Promise<void> {
-    await waitForTurn(key);
+    const latest = Date.now() + MAX_WRITE_WAIT_MS;
+    await waitForTurn(key, latest);
     try {
       await answered(ask);
     } catch (error) {
       if (!isRefusal(error, TOO_OFTEN)) throw error;
-      await waitForTurn(key);
+      await waitForTurn(key, latest);
       await answered(ask);
     }
   }
@@ -122,17 +123,17 @@ export function createKvStore(namespace: KvNamespace): Store {
  * Gives each write of a key a second of its own, in the order of the calls. Each waits by a timer of its own: on Workers, a
  * request cannot wait for the timer of another one.
  */
-function createWriteTurns(): (key: string) => Promise<void> {
+function createWriteTurns(): (key: string, latest: number) => Promise<void> {
   /** The latest turn of each key, in the order in which the turns were given. */
   const turns = new Map<string, number>();
-  return async (key) => {
+  return async (key, latest) => {
     const now = Date.now();
     for (const [oldest, turn] of turns) {
       if (turn + WRITE_EVERY_MS > now) break;
       turns.delete(oldest);
     }
     const turn = Math.max(now, (turns.get(key) ?? -Infinity) + WRITE_EVERY_MS);
-    if (turn - now > MAX_WRITE_WAIT_MS) {
+    if (turn > latest) {
       throw new StoreRefusal(TOO_OFTEN, "KV takes one write a second for each key.");
     }
     turns.delete(key);
@@ -143,10 +144,6 @@ function createWriteTurns(): (key: string) => Promise<void> {
 
 const TOO_OFTEN = "429";
 const TOO_LARGE = "413";
-
-function isRefusal(error: unknown, code: string): boolean {
-  return error instanceof StoreRefusal && error.code === code;
-}
 
 /** One key is written too often, or one invocation has used up its operations: no outage for others. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

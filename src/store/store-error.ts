@@ -27,3 +27,7 @@ export class StoreRefusal extends Error {
     this.code = code;
   }
 }
+
+export function isRefusal(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof StoreRefusal && codes.includes(error.code);
+}

@@ -254,6 +254,23 @@ test("a value that is larger than KV takes is refused, and the previous one is u
   expect(await store.get("a")).toBe("x");
 });
 
+test("a write that KV refuses after it has waited is given up after three seconds in all", async () => {
+  const busy = createSimulatedKv().at("here");
+  const asked: number[] = [];
+  const store = createKvStore({
+    ...busy,
+    async put() {
+      asked.push(Date.now());
+      throw new Error("KV PUT failed: 429 Too Many Requests");
+    },
+  });
+  const start = Date.now();
+  const writes = Array.from({ length: 4 }, () => store.set("a", "x", 3600, "alice"));
+  const ended = await settled(Promise.allSettled(writes));
+  expect(ended.map(({ status }) => status)).toEqual(Array(4).fill("rejected"));
+  expect(Math.max(...asked) - start).toBeLessThanOrEqual(3_000);
+});
+
 describe("does not hold:", () => {
   test("a conversation that many requests change at once is refused with 503, after three seconds", async () => {
     const { kv, here, there } = twoLocations();
