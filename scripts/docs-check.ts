@@ -10,7 +10,10 @@ import { checkTypes } from "./docs/snippets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const asked = process.argv.slice(2);
-const pages = findPages(ROOT).filter((page) => asked.length === 0 || asked.includes(page));
+const all = findPages(ROOT);
+const unknown = asked.filter((page) => !all.includes(page));
+if (unknown.length > 0) throw new Error(`No such page: ${unknown.join(", ")}.`);
+const pages = asked.length === 0 ? all : asked;
 const fences = pages.map((page) => readFences(ROOT, page));
 
 const typed = fences.flat().filter((fence) => fence.language === "ts");

@@ -176,7 +176,7 @@ function send(
   });
 }
 
-export async function until(holds: () => Promise<boolean>): Promise<boolean> {
+async function until(holds: () => Promise<boolean>): Promise<boolean> {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (await holds().catch(() => false)) return true;
     await setTimeout(100);

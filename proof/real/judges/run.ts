@@ -55,21 +55,23 @@ try {
 if (values.write) writeFileSync(EXPECTED, `${JSON.stringify(expected, null, 2)}\n`);
 writeFileSync(PAGE, toPage(JUDGES, expected));
 
-/** Installs the judge unless that was done, and runs it. Its own output is shown. */
+/** Installs the judge unless that was done, and runs it, for half an hour at most. Its own output is shown. */
 function run(judge: Judge, baseURL: string): Check[] {
   const folder = join(HERE, ".state", judge.name);
-  const isSetUp = join(folder, ".set-up");
+  const stamp = join(folder, ".set-up");
   const shell = (script: string) =>
     spawnSync("sh", ["-ec", script], {
       cwd: folder,
       stdio: ["ignore", "inherit", "inherit"],
+      timeout: 1_800_000,
       env: { ...process.env, GATEWAY_URL: baseURL, MODEL: "openai/gpt-oss-20b" },
     }).status;
-  if (!existsSync(isSetUp)) {
+  // Another version in its commands is installed anew.
+  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== judge.setUp) {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     if (shell(judge.setUp) !== 0) throw new Error(`${judge.name} cannot be installed.`);
-    writeFileSync(isSetUp, judge.version);
+    writeFileSync(stamp, judge.setUp);
   }
   for (const file of judge.files ?? []) copyFileSync(join(HERE, file), join(folder, file));
   for (const file of judge.results) rmSync(join(folder, file), { force: true });
