@@ -46,8 +46,9 @@ describe("a judge's result", () => {
   test("as recorded, explains each failure, and the page shows it", () => {
     const page = readFileSync("docs/clients/judges.md", "utf8");
     const cells = (text: string) => text.replace(/[ -]+/g, "");
-    for (const { name } of JUDGES) {
+    for (const { name, version } of JUDGES) {
       const { failed, failures } = EXPECTED[name] ?? { failed: -1, failures: [] };
+      expect([name, EXPECTED[name]?.version]).toEqual([name, version]);
       expect([name, new Set(failures.flatMap((each) => each.checks)).size]).toEqual([name, failed]);
     }
     expect(cells(page)).toBe(cells(toPage(JUDGES, EXPECTED)));

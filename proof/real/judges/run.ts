@@ -8,7 +8,7 @@
  * A failure that `expected.json` does not explain fails the run; so does one that it explains and that passes now, a judge that
  * checked nothing, and another number of passed checks. `docs/clients/judges.md` is written from `expected.json`.
  */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -54,6 +54,7 @@ try {
 }
 if (values.write) writeFileSync(EXPECTED, `${JSON.stringify(expected, null, 2)}\n`);
 writeFileSync(PAGE, toPage(JUDGES, expected));
+execFileSync(join(HERE, "../../../node_modules/.bin/oxfmt"), [PAGE]);
 
 /** Installs the judge unless that was done, and runs it, for half an hour at most. Its own output is shown. */
 function run(judge: Judge, baseURL: string): Check[] {
