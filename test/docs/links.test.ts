@@ -21,3 +21,28 @@ test.each(pages)("every file that %s links to or names exists", (page) => {
   );
   expect([...linked, ...named].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
+
+test.each(pages)("every heading that %s links to exists", (page) => {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const links = Array.from(text.matchAll(/\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g));
+  const missing = links
+    .map(([, path = "", anchor = ""]) => ({ path, anchor }))
+    .filter(({ path, anchor }) => {
+      const target = path === "" ? page : join(dirname(page), path);
+      return target.endsWith(".md") && !readAnchors(target).has(anchor);
+    });
+  expect(missing).toEqual([]);
+});
+
+/** As GitHub makes them of headings. */
+function readAnchors(page: string): Set<string> {
+  const text = readFileSync(join(ROOT, page), "utf8").replace(/^```[\s\S]*?^```/gm, "");
+  return new Set(
+    Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
