@@ -191,7 +191,7 @@ export const messages: Client = {
 
 export const CLIENTS: readonly Client[] = [chat, responses, messages];
 
-const chatReply = z.looseObject({
+export const chatReply = z.looseObject({
   choices: z.tuple([
     z.looseObject({
       message: z.looseObject({
@@ -217,15 +217,16 @@ const responsesItem = z.looseObject({
   namespace: z.string().nullish(),
   name: z.string().optional(),
   arguments: z.string().optional(),
+  input: z.string().optional(),
 });
 
-const responsesReply = z.looseObject({ output: z.array(responsesItem) });
+export const responsesReply = z.looseObject({ output: z.array(responsesItem) });
 
 function textOf({ type, content = [] }: z.infer<typeof responsesItem>, wanted: string): string {
   return type === wanted ? content.map(({ text }) => text).join("") : "";
 }
 
-const messagesReply = z.looseObject({
+export const messagesReply = z.looseObject({
   content: z.array(
     z.looseObject({
       type: z.string(),

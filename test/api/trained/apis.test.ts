@@ -1,7 +1,6 @@
 /** Coding agents in front of the gateway, each in its API: the model calls its own tools, the client gets calls of its tools. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
 import { toPresets } from "../../../src/config/presets.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
 import { createTrainedToolsOf } from "../../../src/config/trained-tools.ts";
@@ -13,6 +12,7 @@ import {
   scriptedEngine,
   type ScriptedOptions,
 } from "../../helpers/scripted-engine.ts";
+import { chatReply, messagesReply, responsesReply } from "../../never-silently-wrong/clients.ts";
 import { type AgentTool, CLAUDE_CODE, CODEX, OPENCODE, toFunctions } from "./agents.ts";
 
 interface Call {
@@ -75,17 +75,6 @@ const claudeCode: Agent = {
   ],
 };
 
-const messagesReply = z.looseObject({
-  content: z.array(
-    z.looseObject({
-      type: z.string(),
-      id: z.string().optional(),
-      name: z.string().optional(),
-      input: z.unknown().optional(),
-    }),
-  ),
-});
-
 const codex: Agent = {
   name: "Codex",
   path: "/v1/responses",
@@ -124,18 +113,6 @@ const codex: Agent = {
   ],
 };
 
-const responsesReply = z.looseObject({
-  output: z.array(
-    z.looseObject({
-      type: z.string(),
-      call_id: z.string().optional(),
-      name: z.string().optional(),
-      arguments: z.string().optional(),
-      input: z.string().optional(),
-    }),
-  ),
-});
-
 const opencode: Agent = {
   name: "opencode",
   path: "/v1/chat/completions",
@@ -172,23 +149,6 @@ const opencode: Agent = {
     { role: "user", content: "And now?" },
   ],
 };
-
-const chatReply = z.looseObject({
-  choices: z.tuple([
-    z.looseObject({
-      message: z.looseObject({
-        tool_calls: z
-          .array(
-            z.looseObject({
-              id: z.string(),
-              function: z.object({ name: z.string(), arguments: z.string() }),
-            }),
-          )
-          .optional(),
-      }),
-    }),
-  ]),
-});
 
 function messageOf(reply: unknown) {
   return chatReply.parse(reply).choices[0].message;
