@@ -6,7 +6,7 @@
  * prompt of that run.
  */
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
-import { fromPlainJson } from "./json.ts";
+import { fromPlainJson, type Json } from "./json.ts";
 
 type Parameter = Readonly<Record<string, unknown>>;
 
@@ -114,11 +114,11 @@ export function toCodingNamespaces(tools: readonly CodingTool[]): ToolNamespace[
     key: name,
     name,
     description: NAMESPACES[name],
-    functions: all.map((tool) => toFunction(tool)),
+    functions: all.map((tool) => toCodingFunction(tool)),
   }));
 }
 
-function toFunction(tool: CodingTool): ToolFunction {
+export function toCodingFunction(tool: CodingTool): ToolFunction & { readonly parameters: Json } {
   const { name, description, parameters, required } = tool;
   const schema = fromPlainJson({ type: "object", properties: parameters, required });
   return { name, description, parameters: schema };

@@ -3,7 +3,7 @@
  * the client's side keeps the client's names.
  */
 import type { TrainedToolsMode } from "../../config/trained-tools.ts";
-import { toCodingNamespaces } from "../../harmony/coding-tools.ts";
+import { toCodingFunction, toCodingNamespaces } from "../../harmony/coding-tools.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import { CompileBudget } from "../../json-schema/index.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
@@ -82,8 +82,6 @@ function toMapped(matches: readonly Match[]): { match: Match; tool: OfferedTool 
 function toTool(match: Match, budget: CompileBudget): OfferedTool {
   const { tool, target, profile } = match;
   const { parameters, plainParameters, param, strict } = target;
-  const [namespace] = toCodingNamespaces([shownTool(match)]);
-  const [shown] = namespace?.functions ?? [];
   const checker =
     tool.isText || parameters === undefined
       ? undefined
@@ -92,7 +90,7 @@ function toTool(match: Match, budget: CompileBudget): OfferedTool {
     name: tool.trained,
     recipient: tool.trained,
     strict,
-    ...(shown?.parameters !== undefined && { parameters: shown.parameters }),
+    parameters: toCodingFunction(shownTool(match)).parameters,
     ...(checker && { checker }),
     mapped: {
       name: target.name,

@@ -16,9 +16,9 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
 
 /** Finds the tool with this name if its arguments must satisfy their schema. */
 export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
-  const mapped = findMappedTool(turn, name);
-  if (mapped !== undefined) return mapped;
-  const tool = turn.tools.find((each) => each.name === name) ?? findOwnTool(turn, name);
+  const offered = turn.tools.find((each) => each.name === name);
+  const tool = offered ?? findMappedTool(turn, name) ?? findOwnTool(turn, name);
+  if (tool?.mapped !== undefined) return tool;
   if (tool === undefined || tool.text !== undefined) return undefined;
   return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
 }
