@@ -1,6 +1,7 @@
 /** The log of a process: lines for people on a terminal, JSON lines anywhere else. */
 import type { Settings } from "../../config/settings.ts";
 import { createLog, createLogWith, type Log, type LogEntry } from "../../telemetry/log.ts";
+import { visible } from "../cli/control-signs.ts";
 import type { LogOutput } from "./log-output.ts";
 import { createPaint } from "./paint.ts";
 import { createReadable } from "./readable.ts";
@@ -81,7 +82,8 @@ function createReadableLog(
   return {
     log,
     terminal: {
-      print: (text) => writeLine(`${text}\n`),
+      // Engines choose the names of models and some of the words.
+      print: (text) => writeLine(`${visible(text)}\n`),
       setStatus(text) {
         if (text === status) return;
         status = text;

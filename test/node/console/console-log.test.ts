@@ -369,6 +369,12 @@ describe("below the lines of a terminal", () => {
     );
   });
 
+  test("S15: what a terminal obeys is spelled in printed lines too", () => {
+    const { terminal, output } = open();
+    terminal.print("one\n\ttwo\u001B]0;title\u0007\u009B2J");
+    expect(output.written()).toBe(`one\n\ttwo${String.raw`\u001b]0;title\u0007\u009b2J`}\n`);
+  });
+
   test("it is cut where the line would wrap, before it is coloured", () => {
     const { terminal, output } = open({}, true);
     terminal.setStatus("x".repeat(100));
