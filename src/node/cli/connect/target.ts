@@ -33,8 +33,8 @@ const modelList = z.object({
         id: z.string().max(200),
         canonical_slug: z.string().optional(),
         description: z.string().max(1000).optional(),
-        context_length: z.number().nullish(),
-        max_output_tokens: z.number().nullish(),
+        context_length: z.int().positive().nullish(),
+        max_output_tokens: z.int().positive().nullish(),
         architecture: z.object({ input_modalities: z.array(z.string()) }).nullish(),
         reasoning: z
           .object({ default_effort: z.enum(["none", "low", "medium", "high"]) })
@@ -43,6 +43,12 @@ const modelList = z.object({
     )
     .max(1000),
 });
+
+/**
+ * Clients replace `{file:…}`, `$NAME` or `${{ secrets.NAME }}` in their settings: in the name of a model, that would send a file
+ * or a key of the user to the gateway. What is not printable would break the files.
+ */
+const NOT_IN_NAMES = /[${}\p{C}\p{Zl}\p{Zp}]/u;
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1_000_000;
@@ -90,7 +96,14 @@ export async function askTarget(
   if (first === undefined) {
     throw new TypeError(`What answers at ${origin} is no gateway: ${url} has no list of models.`);
   }
-  return { origin, key, models: [first, ...rest] };
+  const models = [first, ...rest] as const;
+  const unsafe = models.find(({ id }) => NOT_IN_NAMES.test(id));
+  if (unsafe !== undefined) {
+    throw new TypeError(
+      `The gateway at ${origin} names a model ${JSON.stringify(unsafe.id)}: clients could read a part of the name as a variable or a file. Serve it under another name: servedName.`,
+    );
+  }
+  return { origin, key, models };
 }
 
 /** The gateway of this process. */

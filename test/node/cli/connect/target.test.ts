@@ -68,6 +68,35 @@ describe("a gateway", () => {
     );
   });
 
+  test.each([
+    "{file:~/.ssh/id_ed25519}",
+    "$OPENAI_API_KEY",
+    "${{ secrets.KEY }}",
+    "a\u007Fb",
+    "a\u001B[2Jb",
+    "a\u202Eb",
+    "a\u2028b",
+  ])("whose model is called %j is refused: clients would not read it as a name", async (id) => {
+    const list = JSON.stringify({ data: [{ id: "openai/gpt-oss-20b" }, { id }] });
+    await expect(askTarget(origin, undefined, answer(200, list))).rejects.toThrow(
+      `The gateway at ${origin} names a model ${JSON.stringify(id)}: clients could read`,
+    );
+  });
+
+  test.each(["hf.co/unsloth/gpt-oss-20b-GGUF:Q4_K_M", "C:\\models\\gpt oss (20b)@q4.gguf"])(
+    "whose model is called %s is no different",
+    async (id) => {
+      const list = JSON.stringify({ data: [{ id }] });
+      const { models } = await askTarget(origin, undefined, answer(200, list));
+      expect(models[0].id).toBe(id);
+    },
+  );
+
+  test.each([-1, 0, 1.5, 1e300])("whose context length is %d is no gateway", async (length) => {
+    const list = JSON.stringify({ data: [{ id: "m", context_length: length }] });
+    await expect(askTarget(origin, undefined, answer(200, list))).rejects.toThrow("is no gateway");
+  });
+
   test("that sends a list without an end is left after a megabyte", async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
