@@ -2,13 +2,14 @@
  * Writes a client's settings into its files, and undoes it. What the files held before is kept in a file below
  * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
  */
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import * as z from "zod";
 import { explainFile } from "../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { toLineChanges } from "./line-changes.ts";
+import { replaceFile } from "./replace-file.ts";
 import { undoLines } from "./undo-lines.ts";
 
 export interface Client {
@@ -56,12 +57,7 @@ export function writeFiles(files: readonly SettingsFile[] | undefined, client: C
     return changes.map(({ path }) => `~/${path}: has these settings already.`).join("\n");
   }
   keepForUndo(made, client);
-  for (const { path, after } of made) {
-    const file = join(home, path);
-    mkdirSync(dirname(file), { recursive: true });
-    // A key may stand in it. An existing file keeps its mode, and stays a link if it is one.
-    writeFileSync(file, after, { mode: 0o600 });
-  }
+  for (const { path, after } of made) replaceFile(join(home, path), after);
   const shown = made.map(({ path, before, after }) =>
     before === null
       ? `~/${path}: written.`
@@ -125,18 +121,18 @@ export function undoFiles(client: Client): string {
 function restore({ path, before, after }: UndoneFile, { home }: Client): string | undefined {
   const file = join(home, path);
   const current = readFile(home, path);
-  if (current === null || current === before) return `~/${path}: is as it was.`;
+  if (current === before) return `~/${path}: is as it was.`;
   if (before === null && current === after) {
     rmSync(file);
     return `~/${path}: removed.`;
   }
-  if (current === after) {
-    writeFileSync(file, before ?? "");
+  if (current === after || current === null) {
+    replaceFile(file, before ?? "");
     return `~/${path}: restored.`;
   }
   const restored = undoLines(before ?? "", after, current);
   if (restored === undefined) return undefined;
-  writeFileSync(file, restored);
+  replaceFile(file, restored);
   return `~/${path}: restored, but for what was changed since.`;
 }
 
@@ -161,9 +157,7 @@ function readRecord(client: Client): readonly UndoneFile[] {
 }
 
 function writeRecord(files: readonly UndoneFile[], client: Client): void {
-  const file = recordFile(client);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ files }, undefined, 2)}\n`, { mode: 0o600 });
+  replaceFile(recordFile(client), `${JSON.stringify({ files }, undefined, 2)}\n`);
 }
 
 /** Null: there is no such file. */

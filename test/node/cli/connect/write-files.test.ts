@@ -1,14 +1,19 @@
 /** The files of six clients in a home folder of their own: written, changed, restored. */
 import {
+  chmodSync,
+  existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
+  closeSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { existsSync, lstatSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -226,6 +231,7 @@ test("a link to a file elsewhere stays a link, and the file keeps its mode", () 
   put("dotfiles/config.toml", 'model = "x"\n');
   mkdirSync(join(home, ".codex"));
   symlinkSync(join(home, "dotfiles/config.toml"), join(home, ".codex/config.toml"));
+  chmodSync(join(home, "dotfiles/config.toml"), 0o664);
   const { mode } = statSync(join(home, "dotfiles/config.toml"));
   write("codex");
   expect(lstatSync(join(home, ".codex/config.toml")).isSymbolicLink()).toBe(true);
@@ -233,6 +239,33 @@ test("a link to a file elsewhere stays a link, and the file keeps its mode", () 
   expect(read("dotfiles/config.toml")).toContain("model_providers.harmony-gateway");
   undo("codex");
   expect(read("dotfiles/config.toml")).toBe('model = "x"\n');
+});
+
+test("a file is replaced as a whole: a program that reads it meanwhile gets the text of before", () => {
+  put(pathOf("codex"), EXISTING.codex);
+  const opened = openSync(join(home, pathOf("codex")), "r");
+  onTestFinished(() => closeSync(opened));
+  write("codex");
+  expect(readFileSync(opened, "utf8")).toBe(EXISTING.codex);
+  expect(readdirSync(join(home, ".codex")).toSorted()).toEqual(["config.toml", "gpt-oss.json"]);
+});
+
+test.skipIf(process.getuid?.() === 0)(
+  "a read-only file stays (skipped for root, which may write anything)",
+  () => {
+    put(pathOf("codex"), EXISTING.codex);
+    chmodSync(join(home, pathOf("codex")), 0o444);
+    expect(() => write("codex")).toThrow(expect.objectContaining({ code: "EACCES" }));
+    expect(read(pathOf("codex"))).toBe(EXISTING.codex);
+  },
+);
+
+test("a file that was removed since is restored from what was kept", () => {
+  put(pathOf("qwen-code"), EXISTING["qwen-code"]);
+  write("qwen-code");
+  rmSync(join(home, ".qwen"), { recursive: true });
+  expect(undo("qwen-code")).toBe("~/.qwen/settings.json: restored.");
+  expect(read(pathOf("qwen-code"))).toBe(EXISTING["qwen-code"]);
 });
 
 test("what is kept for an undo is the user's alone", () => {
