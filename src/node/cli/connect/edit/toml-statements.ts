@@ -57,7 +57,7 @@ function readPair(text: string, start: number): TomlStatement | undefined {
 function skipValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length;) {
-    const token = match(STRING, text, at) ?? text[at] ?? "";
+    const token = match(STRING, text, at) ?? match(BLANKS, text, at) ?? text[at] ?? "";
     if (token === '"' || token === "'") throw unreadable(text, at);
     if (token === "[" || token === "{") depth += 1;
     if (token === "]" || token === "}") depth -= 1;
@@ -100,6 +100,8 @@ const NAMES = new RegExp(String.raw`[ \t]*${DOTTED}`, "y");
 const TABLE = new RegExp(String.raw`[ \t]*\[\[?[ \t]*${DOTTED}[ \t]*\]\]?${END}`, "y");
 const KEY = new RegExp(String.raw`[ \t]*${DOTTED}[ \t]*=[ \t]*`, "y");
 const REST = new RegExp(END, "y");
+/** Read at once: what follows each of them is examined. */
+const BLANKS = /[ \t]+/y;
 const COMMENT = /#[^\n]*/y;
 const STRING =
   /"""(?:[^"\\]|\\[\s\S]|"(?!""))*"""|'''(?:[^']|'(?!''))*'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;

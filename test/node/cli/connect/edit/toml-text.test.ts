@@ -72,3 +72,8 @@ test.each([
 ])("%j is refused", (text, message) => {
   expect(() => merge(text)).toThrow(new EditError(message));
 });
+
+test("white space within a value is read once", () => {
+  const text = `day = 1979-05-27${" ".repeat(300_000)}07:32:00\n`;
+  expect(merge(text).startsWith(text)).toBe(true);
+});
