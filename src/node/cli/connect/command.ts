@@ -109,6 +109,9 @@ async function startClient(
     );
   }
   const [command, ...first] = start.command;
+  // First: a signal may come as soon as the client runs.
+  const passOn = () => void child.kill("SIGTERM");
+  process.on("SIGINT", stayForClient).on("SIGTERM", passOn);
   const child = spawn(command, [...first, ...args], {
     stdio: "inherit",
     env: { ...environment, ...start.variables },
@@ -118,5 +121,10 @@ async function startClient(
     return typeof code === "number" ? code : 1;
   } catch {
     throw new TypeError(`${title} is not installed: there is no program ${command} in the path.`);
+  } finally {
+    process.off("SIGINT", stayForClient).off("SIGTERM", passOn);
   }
 }
+
+/** Ctrl+C reaches the client as well, which decides what it means: this process ends after it. */
+function stayForClient(): void {}

@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { CLIENTS } from "../../../../src/node/cli/connect/clients.ts";
 import { runConnect } from "../../../../src/node/cli/connect/command.ts";
+import { gatewayCommand } from "../../../helpers/gateway-command.ts";
 import { startTestGateway, type TestGateway } from "../../../helpers/gateway.ts";
 
 let gateway: TestGateway;
@@ -113,6 +116,21 @@ test("opencode is started with its configuration in a variable", async () => {
     model: "gateway/openai/gpt-oss-20b",
     provider: { gateway: { options: { baseURL: gateway.baseURL, apiKey: "secret" } } },
   });
+});
+
+test.each([
+  ["SIGINT is left to the client", "kill -INT $PPID; exit 3", 3],
+  ["SIGTERM is passed on", "trap 'exit 4' TERM; kill -TERM $PPID; sleep 9 & wait", 4],
+])("%s, and the command ends after it", async (_, lines, expected) => {
+  const { script, env } = await gatewayCommand();
+  const folder = mkdtempSync(join(home, "bin-"));
+  writeFileSync(join(folder, "claude"), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+  const child = spawn(
+    process.execPath,
+    [script, "connect", "claude", "--gateway", gateway.origin, "--"],
+    { stdio: "ignore", env: { ...env, PATH: `${folder}:/usr/bin:/bin` } },
+  );
+  expect(await once(child, "exit")).toEqual([expected, null]);
 });
 
 test.each([
