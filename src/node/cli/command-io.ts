@@ -15,7 +15,7 @@ export interface CommandIo {
   fail(exitCode: number): void;
 }
 
-/** Exit codes: invalid arguments or settings, and a command that could not be run. */
+/** Exit codes: a command that could not be run, and a gateway that could not start or was ended by a second signal. */
 export const EXIT_USAGE = 2;
 export const EXIT_FAILURE = 1;
 
@@ -71,12 +71,9 @@ function openOutput(): Writable {
   return stream.on("error", endCommand);
 }
 
-/** Exit code of a command that could not be run. */
-const EXIT_FAILED = 2;
-
 function endCommand(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit();
   const sentence = explainFile(error, "The output") ?? `The output: ${error.message}.`;
   process.stderr.write(`${sentence}\n`);
-  process.exit(EXIT_FAILED);
+  process.exit(EXIT_USAGE);
 }
