@@ -51,14 +51,20 @@ export class KeyReader {
     const key = Object.hasOwn(this.#keys, letter) ? this.#keys[letter] : undefined;
     if (key === undefined) return this.#io.print("  There is no such key. h + Enter lists them.");
     if (this.#running.has(letter)) return this.#io.print(`  Still busy: ${key.title}.`);
-    this.#run(letter, key, words);
+    void this.#run(letter, key, words);
   }
 
-  #run(letter: string, { run }: Key, words: readonly string[]): void {
-    const running = run(words);
-    if (!(running instanceof Promise)) return;
-    this.#running.add(letter);
-    void running.catch(this.#io.onError).finally(() => this.#running.delete(letter));
+  async #run(letter: string, { run }: Key, words: readonly string[]): Promise<void> {
+    try {
+      const running = run(words);
+      if (!(running instanceof Promise)) return;
+      this.#running.add(letter);
+      await running;
+    } catch (error) {
+      this.#io.onError(error);
+    } finally {
+      this.#running.delete(letter);
+    }
   }
 }
 

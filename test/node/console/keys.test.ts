@@ -43,6 +43,19 @@ describe("a letter and Enter", () => {
     expect(runs).toBe(2);
   });
 
+  test("an action that throws at once says why too, and the gateway goes on", () => {
+    const { reader, errors } = open({
+      e: {
+        title: "engines",
+        run() {
+          throw new Error("no list");
+        },
+      },
+    });
+    reader.type("e\n");
+    expect(errors).toEqual([new Error("no list")]);
+  });
+
   test("what is pasted is bounded", () => {
     let runs = 0;
     const { reader, printed } = open({ e: { title: "engines", run: () => void (runs += 1) } });
