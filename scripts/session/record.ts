@@ -132,7 +132,6 @@ async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<
   };
   const started = performance.now();
   let seconds: number | undefined;
-  const blocks: string[] = [];
   let first = "";
   for (const command of before) {
     const typed = type(command);
@@ -154,8 +153,7 @@ async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<
     await gateway.interrupt();
     first += show(serve, printed);
   }
-  blocks.push(first, ...answers);
-  return { scenario, text: blocks.join("\n"), seconds };
+  return { scenario, text: [first, ...answers].join("\n"), seconds };
 }
 
 /** The environment of a user: no settings, and the command where a global installation puts it. */
