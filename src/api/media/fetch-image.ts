@@ -16,7 +16,14 @@ export type FetchImage = (url: string, signal: AbortSignal) => Promise<string>;
 /** @param hosts domains with their subdomains; `any`: every public one. */
 export function createImageFetch(hosts: readonly string[], request: RequestPage): FetchImage {
   const policy = { allow: hosts.includes("any") ? [] : hosts, deny: [] };
-  return (url, signal) => fetchChecked(request, { url, policy, signal }, readImage);
+  return async (url, signal) => {
+    try {
+      return await fetchChecked(request, { url, policy, signal }, readImage);
+    } catch (error) {
+      // A connection that broke or took too long is a failure of that server, and not of the vision model.
+      throw error instanceof FetchRefused ? error : new FetchRefused("its server did not send it");
+    }
+  };
 }
 
 async function readImage({ status, body }: PageResponse): Promise<string> {

@@ -1,15 +1,14 @@
 /**
- * Limits the calls that run at a time for one tenant: to the vision model, or of what reads PDFs. After several outages in a row the tenant's calls fail at
- * once for a while, so that not every request waits for a server that is down.
+ * Limits the calls that run at a time for one tenant: to the vision model, or of what reads PDFs. After several outages in a row the
+ * tenant's calls fail at once for a while, so that not every request waits for a server that is down.
  */
+import { Places } from "../../streams/places.ts";
 
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;
 
 interface Tenant {
-  running: number;
-  /** Those that wait, oldest first: each takes the place that it is given. */
-  readonly waiting: Set<() => void>;
+  readonly places: Places;
   outages: number;
   restUntil: number;
 }
@@ -41,19 +40,17 @@ export class TenantCalls {
     { signal, isOutage }: { signal: AbortSignal; isOutage: (error: unknown) => boolean },
   ): Promise<T> {
     const state = this.#stateOf(tenant);
-    if (state.running >= this.#maxRunning) await waitForPlace(state, signal);
-    else state.running += 1;
-    try {
+    return state.places.run(async () => {
       if (this.#clock() < state.restUntil) throw new CallsRest();
-      const result = await call();
-      state.outages = 0;
-      return result;
-    } catch (error) {
-      if (isOutage(error)) this.#noteOutage(state);
-      throw error;
-    } finally {
-      this.#leave(state);
-    }
+      try {
+        const result = await call();
+        state.outages = 0;
+        return result;
+      } catch (error) {
+        if (isOutage(error)) this.#noteOutage(state);
+        throw error;
+      }
+    }, signal);
   }
 
   #noteOutage(state: Tenant): void {
@@ -64,38 +61,12 @@ export class TenantCalls {
     state.restUntil = this.#clock() + REST_MS;
   }
 
-  #leave(state: Tenant): void {
-    const [next] = state.waiting;
-    if (next === undefined) {
-      state.running -= 1;
-      return;
-    }
-    state.waiting.delete(next);
-    next();
-  }
-
   #stateOf(tenant: string): Tenant {
     const known = this.#tenants.get(tenant);
     if (known !== undefined) return known;
-    const made: Tenant = { running: 0, waiting: new Set(), outages: 0, restUntil: -Infinity };
+    const places = new Places(this.#maxRunning);
+    const made: Tenant = { places, outages: 0, restUntil: -Infinity };
     this.#tenants.set(tenant, made);
     return made;
   }
-}
-
-/** The place of a call that has ended is handed on. */
-function waitForPlace({ waiting }: Tenant, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      waiting.delete(enter);
-      reject(signal.reason);
-    };
-    const enter = (): void => {
-      signal.removeEventListener("abort", leave);
-      resolve();
-    };
-    if (signal.aborted) return leave();
-    signal.addEventListener("abort", leave, { once: true });
-    waiting.add(enter);
-  });
 }

@@ -1,6 +1,7 @@
 /** Reads PDFs with the package `unpdf`, each in a thread of its own with limits of time and memory. */
 import { Worker } from "node:worker_threads";
 import type { PdfText, ReadPdf } from "../../api/media/read-pdf.ts";
+import { Places } from "../../streams/places.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_HEAP_MB = 256;
@@ -23,23 +24,12 @@ export function findReadPdf(): ReadPdf | undefined {
 }
 
 export function createReadPdf(): ReadPdf {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (bytes, signal) => {
-    if (running < MAX_THREADS) running += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      signal.throwIfAborted();
-      return await runThread(bytes, signal);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
+  const threads = new Places(MAX_THREADS);
+  return (bytes, signal) => threads.run(() => runThread(bytes, signal), signal);
 }
 
-function runThread(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
+async function runThread(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
+  signal.throwIfAborted();
   const thread = new Worker(MODULE, {
     workerData: bytes,
     transferList: [bytes.buffer],
@@ -48,7 +38,7 @@ function runThread(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise
     stdout: true,
     stderr: true,
   });
-  return new Promise<PdfText>((resolve, reject) => {
+  return await new Promise<PdfText>((resolve, reject) => {
     const timer = setTimeout(() => end(TOO_MUCH), TIMEOUT_MS);
     const leave = (): void => {
       reject(signal.reason);

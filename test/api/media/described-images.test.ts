@@ -369,6 +369,12 @@ describe("images behind addresses", () => {
       })(),
       cancel: () => undefined,
     });
+  const broken: RequestPage = async (...given) => ({
+    ...(await page(Buffer.from(PNG, "base64"))(...given)),
+    body: (async function* () {
+      yield await Promise.reject<Uint8Array>(new TypeError("terminated"));
+    })(),
+  });
   const URL = "https://images.example.com/a.png";
   const body = (url: string) => ({ model: MODEL, ...CHAT.inMessage([CHAT.image(url)]) });
   const settings = { mediaHosts: ["example.com"] };
@@ -401,6 +407,7 @@ describe("images behind addresses", () => {
       "this address is not public",
     ],
     ["that is missing", URL, page(Buffer.from(""), 404), "the server answered 404"],
+    ["whose connection breaks", URL, broken, "its server did not send it"],
     ["that is a page", URL, page(Buffer.from("<html>")), "it is no PNG, JPEG, WebP or GIF"],
     ["that is too large", URL, page(Buffer.alloc(11_000_000)), "it is larger than 10 MB"],
     [
@@ -415,6 +422,25 @@ describe("images behind addresses", () => {
     expect(response.status).toBe(200);
     expect(engine.prompts[0]).toContain(`[Image 1 could not be read: ${why}.`);
     expect(vision.images).toEqual([]);
+  });
+
+  test("hosts that do not answer are no failures of the vision model", async () => {
+    const { post, engine } = await open({
+      settings: { ...settings, visionTimeoutMs: 300 },
+      requestPage: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+    });
+    const urls = [1, 2, 3].map((at) => CHAT.image(`${URL}?${at}`));
+    await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(urls) });
+    expect(engine.prompts[0]).toContain(
+      "[Image 3 could not be read: no description came in time.",
+    );
+    const one = { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) };
+    await expect
+      .poll(() => post(CHAT.path, one).then(({ headers }) => headers.get("x-harmony-media")))
+      .toMatch("failed=0");
   });
 
   test.each([

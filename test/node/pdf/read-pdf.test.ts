@@ -69,6 +69,16 @@ test("a file whose request has ended is given up", async () => {
   await expect(reading).rejects.toThrow("left");
 });
 
+test("a file that waits for others is given up when its request ends", async () => {
+  const long = pdfOf(Array.from({ length: 300 }, () => "text"));
+  const others = [read(long), read(long)];
+  const abort = new AbortController();
+  const waiting = read(pdfOf(["text"]), abort.signal).catch((error: unknown) => String(error));
+  abort.abort(new Error("left"));
+  expect(await Promise.race([waiting, ...others])).toBe("Error: left");
+  await Promise.all(others);
+});
+
 test("two files are read at a time, and all are", async () => {
   const all = await Promise.all(Array.from({ length: 5 }, (_, at) => read(pdfOf([`file ${at}`]))));
   expect(all.map((each) => each.type === "text" && each.pages[0])).toEqual(
