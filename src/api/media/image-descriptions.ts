@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { EngineError } from "../../engines/engine-error.ts";
 import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";
+import { unlessAborted } from "../../streams/unless-aborted.ts";
 import { TenantCalls } from "./tenant-calls.ts";
 import {
   type Description,
@@ -138,13 +139,4 @@ class Flight {
       }
     }
   }
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) return leave();
-    signal.addEventListener("abort", leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }

@@ -1,5 +1,6 @@
 /** Reads content parts that are images, in the shapes of all APIs, since clients mix them. */
 import { hasMembers } from "../../engines/untyped-json.ts";
+import { byteCount } from "./base64.ts";
 
 export interface ImagePart {
   readonly source: MediaSource;
@@ -89,21 +90,4 @@ export function fromBase64(text: string, mediaType: unknown): MediaSource {
 function toUsualAlphabet(text: string): string {
   const joined = /\s/.test(text) ? text.replaceAll(/\s+/g, "") : text;
   return /[-_]/.test(joined) ? joined.replaceAll("-", "+").replaceAll("_", "/") : joined;
-}
-
-/** The bytes that base64 text stands for, as a count. */
-export function byteCount(base64: string): number {
-  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
-  return Math.floor((base64.length * 3) / 4) - padding;
-}
-
-/** The first bytes. Undefined: the text is not base64 after all. */
-export function firstBytes(base64: string, most: number): Uint8Array | undefined {
-  const text = base64.slice(0, 4 * Math.ceil(most / 3));
-  try {
-    const binary = atob(text);
-    return Uint8Array.from({ length: binary.length }, (_, at) => binary.charCodeAt(at));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,12 +1,11 @@
 /** The files of a request that are text or PDFs, as the texts that the model reads in their place. */
 import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
+import { sha256Hex } from "../auth.ts";
 import { RequestError } from "../errors.ts";
+import { byteCount, decodeBase64, firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
-import { decodeBase64 } from "./decode-base64.ts";
-import { digestOf } from "./digest.ts";
 import { type FilePart, readFilePart } from "./file-part.ts";
-import { byteCount, firstBytes } from "./media-part.ts";
 import { fileText, pdfText, unreadFileText } from "./media-texts.ts";
 import type { PdfTexts } from "./pdf-texts.ts";
 import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
@@ -78,8 +77,9 @@ export class RequestFiles {
 
   async #readPdf({ base64 }: FilePart, pdfs: PdfTexts, within: AbortSignal): Promise<PdfText> {
     try {
+      within.throwIfAborted();
       const load = () => decodeBase64(base64, this.#deps.pause);
-      return await pdfs.read(this.#tenant, await digestOf(base64), load, within);
+      return await pdfs.read(this.#tenant, await sha256Hex(base64), load, within);
     } catch (error) {
       if (within.aborted) return LATE;
       throw error;

@@ -5,18 +5,12 @@
 import { EngineError } from "../../engines/engine-error.ts";
 import { withDeadline } from "../../streams/follow-signal.ts";
 import { FetchRefused } from "../../tools/browser/url-policy.ts";
-import { digestOf } from "./digest.ts";
+import { sha256Hex } from "../auth.ts";
+import { byteCount, firstBytes } from "./base64.ts";
 import { type FetchImage, MAX_IMAGE_BYTES, TOO_LARGE } from "./fetch-image.ts";
 import type { ImageDescriptions, ImageKey } from "./image-descriptions.ts";
 import { type ImageKind, MAX_HEAD, readImageKind } from "./image-kind.ts";
-import {
-  byteCount,
-  firstBytes,
-  fromBase64,
-  type ImagePart,
-  type MediaSource,
-  readImagePart,
-} from "./media-part.ts";
+import { fromBase64, type ImagePart, type MediaSource, readImagePart } from "./media-part.ts";
 import type { MediaCounts } from "./media-counts.ts";
 import { CallsRest } from "./tenant-calls.ts";
 import { describedText, leftOutText, repeatedText, unreadText } from "./media-texts.ts";
@@ -134,7 +128,11 @@ export class RequestImages {
     const kind = source.type === "data" ? kindOf(source.base64) : undefined;
     if (typeof kind === "string") return fail(kind);
     if (source.type === "url" && this.#deps.fetchImage === undefined) return fail(NOT_FETCHED);
-    const key = { tenant: this.#tenant, digest: await digestOf(identityOf(source) ?? ""), isBrief };
+    const key = {
+      tenant: this.#tenant,
+      digest: await sha256Hex(identityOf(source) ?? ""),
+      isBrief,
+    };
     const known = await this.#deps.descriptions.find(key);
     if (known !== undefined) this.#note("cached");
     return {

@@ -8,7 +8,7 @@ import type { TurnEvent, TurnFailure } from "../../turn/turn.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
-import { compactionBlock, frame } from "./content-blocks.ts";
+import { compactionBlock, ContentBlocks, frame } from "./content-blocks.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { type ReplyOptions, toMessageUsage, toUsage } from "./reply.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
@@ -92,17 +92,10 @@ export function toSummaryFrames(
 function toFrames(finished: FinishedTurn, options: ReplyOptions): string {
   const failure = summaryFailure(finished);
   if (failure !== undefined) return errorFrame(describeTurnFailure(failure), options);
-  const { type: _, ...block } = compactionBlock(textOf(finished));
-  const delta = JSON.stringify({ type: "compaction_delta", ...block });
   const stop = JSON.stringify({ ...STOP, container: null });
   const usage = JSON.stringify(toUsage(finished.end.usage));
   return (
-    frame(
-      "content_block_start",
-      `"index":0,"content_block":${JSON.stringify(compactionBlock(null))}`,
-    ) +
-    frame("content_block_delta", `"index":0,"delta":${delta}`) +
-    frame("content_block_stop", '"index":0') +
+    new ContentBlocks().compaction(textOf(finished)) +
     frame("message_delta", `"delta":${stop},"usage":${usage}`) +
     sseFrame('{"type":"message_stop"}', "message_stop")
   );

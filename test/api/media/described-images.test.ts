@@ -434,9 +434,7 @@ describe("images behind addresses", () => {
     });
     const urls = [1, 2, 3].map((at) => CHAT.image(`${URL}?${at}`));
     await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(urls) });
-    expect(engine.prompts[0]).toContain(
-      "[Image 3 could not be read: no description came in time.",
-    );
+    expect(engine.prompts[0]).toContain("[Image 3 could not be read: no description came in time.");
     const one = { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) };
     await expect
       .poll(() => post(CHAT.path, one).then(({ headers }) => headers.get("x-harmony-media")))

@@ -1,8 +1,11 @@
 /** Text files and PDFs in requests. */
 import OpenAI from "openai";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { PdfTexts } from "../../../src/api/media/pdf-texts.ts";
 import { MAX_CHARACTERS } from "../../../src/api/media/read-pdf.ts";
+import { RequestFiles } from "../../../src/api/media/request-files.ts";
 import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { encryptedPdf, pdfOf } from "../../helpers/pdf.ts";
@@ -187,6 +190,39 @@ test("a long file is cut, and says so", async () => {
 test("Anthropic's list of models says that PDFs are read", async () => {
   const { data } = await open().anthropic.models.list();
   expect(data[0]?.capabilities?.pdf_input.supported).toBe(true);
+});
+
+test("PDFs that are not read within the time of their request say so, and are not looked up", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: () => 0 });
+  const get = vi.spyOn(store, "get");
+  const begun = Promise.withResolvers<void>();
+  const pdfs = new PdfTexts({
+    store,
+    ttlSeconds: 1,
+    onUnreadable: () => undefined,
+    clock: () => 0,
+    readPdf: (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        begun.resolve();
+      }),
+  });
+  const files = new RequestFiles("ann", { pdfs, pause: () => Promise.resolve() });
+  const slots = ["a.pdf", "b.pdf"].map((name) => ({
+    part: CHAT.file(base64(PDF), name, "application/pdf"),
+    param: "",
+    media: "placeholder" as const,
+  }));
+  const reading = files.read(slots, new AbortController().signal);
+  await begun.promise;
+  vi.advanceTimersByTime(30_000);
+  expect([...(await reading).values()]).toEqual([
+    "[File a.pdf could not be read: it was not read in time. Tell the user.]",
+    "[File b.pdf could not be read: it was not read in time. Tell the user.]",
+  ]);
+  expect(get).toHaveBeenCalledTimes(1);
 });
 
 test("a name is on one line, and cannot end its brackets", async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { firstBytes } from "../../../src/api/media/base64.ts";
 import { MAX_HEAD, readImageKind } from "../../../src/api/media/image-kind.ts";
-import { firstBytes } from "../../../src/api/media/media-part.ts";
 import { pngOf } from "../../helpers/vision-server.ts";
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>
