@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createApp } from "../src/app.ts";
-import { sha256Hex } from "../src/api/auth.ts";
+import { sha256Hex } from "../src/api/sha256.ts";
 import { createDemoEngine } from "../src/engines/demo.ts";
 import { createPool } from "../src/engines/pool.ts";
 import { EngineError } from "../src/engines/engine-error.ts";

@@ -8,6 +8,7 @@ import type { Models } from "../models/models.ts";
 import type { Authentication } from "./api.ts";
 import type { Client, KeyExpiry } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
+import { sha256Hex } from "./sha256.ts";
 
 export interface ClientKey {
   /** The tenant. */
@@ -85,11 +86,6 @@ const DAY_MS = 86_400_000;
 function toExpiry(text: string): KeyExpiry {
   const isDate = !text.includes("T");
   return { at: Date.parse(text) + (isDate ? DAY_MS : 0), text };
-}
-
-export async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Both have 64 characters. */

@@ -6,7 +6,7 @@
  * that more than this machine can reach the gateway: then only a token that the operator has chosen is enough.
  */
 import type { Context, MiddlewareHandler } from "hono";
-import { sha256Hex } from "../api/auth.ts";
+import { sha256Hex } from "../api/sha256.ts";
 import type { ApiEnv } from "../api/request/client.ts";
 import { isLoopback } from "../config/loopback.ts";
 

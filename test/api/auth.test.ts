@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { type Authentication, BEARER } from "../../src/api/api.ts";
-import { type AuthOptions, createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
+import { type AuthOptions, createAuthenticate } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { describeError } from "../../src/api/errors.ts";
 import { createModels } from "../../src/models/models.ts";

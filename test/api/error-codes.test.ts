@@ -2,7 +2,7 @@ import { BadRequestResponseErrorData$inboundSchema } from "@openrouter/sdk/model
 import { ChatStreamChunk$inboundSchema } from "@openrouter/sdk/models/chatstreamchunk.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";

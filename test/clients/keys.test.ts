@@ -2,7 +2,7 @@
 import Anthropic, { AuthenticationError as AnthropicRefusal } from "@anthropic-ai/sdk";
 import OpenAI, { AuthenticationError as OpenAIRefusal } from "openai";
 import { expect, test } from "vitest";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { readCounter } from "../helpers/counter.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";

@@ -1,7 +1,7 @@
 /** What one client does to the backends, and what others notice of it: through the whole application. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { createApp } from "../../src/app.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { Transport, TransportRequest } from "../../src/engines/transport.ts";

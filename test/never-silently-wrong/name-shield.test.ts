@@ -1,7 +1,7 @@
 /** `nameShield`: the model is shown other names, and every client keeps its own. */
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../proof/fuzz/turns/apis.ts";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { CLAUDE_CODE } from "../api/trained/agents.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";

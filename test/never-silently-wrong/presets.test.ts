@@ -5,7 +5,7 @@ import { HTTPClient } from "@openrouter/sdk/lib/http.js";
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

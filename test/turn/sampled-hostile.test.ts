@@ -3,7 +3,7 @@
  * that is rendered from the client's text, and the header and the counter say why.
  */
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../src/api/auth.ts";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { readStoredStep, toStoredStep } from "../../src/store/stored-step.ts";

@@ -1,7 +1,7 @@
 /** The files of a request that are text or PDFs, as the texts that the model reads in their place. */
 import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
-import { sha256Hex } from "../auth.ts";
+import { sha256Hex } from "../sha256.ts";
 import { RequestError } from "../errors.ts";
 import { byteCount, decodeBase64, firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";

@@ -5,7 +5,7 @@
 import { EngineError } from "../../engines/engine-error.ts";
 import { withDeadline } from "../../streams/follow-signal.ts";
 import { FetchRefused } from "../../tools/browser/url-policy.ts";
-import { sha256Hex } from "../auth.ts";
+import { sha256Hex } from "../sha256.ts";
 import { byteCount, firstBytes } from "./base64.ts";
 import { type FetchImage, MAX_IMAGE_BYTES, TOO_LARGE } from "./fetch-image.ts";
 import type { ImageDescriptions, ImageKey } from "./image-descriptions.ts";

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import type { RequestPage } from "../../../src/tools/browser/fetch-page.ts";
 import { FetchRefused } from "../../../src/tools/browser/url-policy.ts";
 import { isSpecial } from "../../../src/tokenizer/index.ts";

@@ -6,6 +6,7 @@ import { MAX_CHARACTERS } from "../../../src/api/media/read-pdf.ts";
 import { RequestFiles } from "../../../src/api/media/request-files.ts";
 import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { unlessAborted } from "../../../src/streams/unless-aborted.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { encryptedPdf, pdfOf } from "../../helpers/pdf.ts";
@@ -203,11 +204,10 @@ test("PDFs that are not read within the time of their request say so, and are no
     ttlSeconds: 1,
     onUnreadable: () => undefined,
     clock: () => 0,
-    readPdf: (_, signal) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason));
-        begun.resolve();
-      }),
+    readPdf: async (_, signal) => {
+      begun.resolve();
+      return unlessAborted(new Promise<never>(() => undefined), signal);
+    },
   });
   const files = new RequestFiles("ann", { pdfs, pause: () => Promise.resolve() });
   const slots = ["a.pdf", "b.pdf"].map((name) => ({

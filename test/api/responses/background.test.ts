@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
 import { loopScripts, analysisIn } from "../../helpers/tool-loop.ts";
 import { CARRIERS, type Carrier, holdLoop } from "./loops.ts";

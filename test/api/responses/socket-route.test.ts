@@ -3,7 +3,7 @@ import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createApp } from "../../../src/app.ts";
 import { createLog, createLogWith } from "../../../src/telemetry/log.ts";
 import { createModels } from "../../../src/models/models.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
 import type { Store } from "../../../src/store/store.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isWebSocketUpgrade, refuseOtherUpgrades } from "../../../src/node/server/raw-requests.ts";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 
 const closing: (() => Promise<void>)[] = [];

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { SettingsError } from "../../../src/config/resolve.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createAuditFile, openAuditFile } from "../../../src/node/telemetry/audit-file.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/auth.ts";
+import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
