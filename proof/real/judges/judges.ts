@@ -81,10 +81,12 @@ bin/pip install --quiet langchain-tests==1.1.9 langchain-openai==1.7.4`,
     url: "https://github.com/langchain-ai/langchainjs/tree/main/internal/standard-tests",
     version: "commit 62fc484b, @langchain/openai 1.6.0",
     judges: "Chat Completions, Responses",
-    // They are not published on npm. Their tsconfig extends one of the whole repository.
+    // They are not published on npm. Their tsconfig extends one of the whole repository. Without a configuration of its own,
+    // vitest takes that of this project.
     setUp: `git clone -q --no-checkout https://github.com/langchain-ai/langchainjs repo
 git -C repo checkout -q 62fc484b2a0d1ec5b8bebff4a8a0efe6300ada72 -- internal/standard-tests
 rm repo/internal/standard-tests/tsconfig.json
+echo 'export default {};' > vitest.config.mjs
 echo '{"private":true,"type":"module"}' > package.json
 npm install --no-audit --no-fund --ignore-scripts @langchain/core@1.2.13 @langchain/openai@1.6.0 vitest@3.2.6 zod@4.4.3`,
     files: ["langchain.test.mjs"],
