@@ -25,22 +25,28 @@ export function createAutoEngine<O extends AutoOptions>(
 ): Engine {
   let found: Engine | undefined;
   let finding: Promise<Engine> | undefined;
+  let endsBy = 0;
 
   /** Callers that come together share one search, which none of them ends by leaving. A failure is forgotten. */
   function find(signal: AbortSignal): Promise<Engine> {
-    finding ??= findServer(options, AbortSignal.timeout(FIND_TIMEOUT_MS))
-      .then((server) => {
-        const model =
-          options.findsModel === true
-            ? findModel(server, options)
-            : chooseModel(options.model, server);
-        found = create(server.kind, { ...options, model });
-        return found;
-      })
-      .finally(() => {
-        finding = undefined;
+    const now = performance.now();
+    // On Workers, the search of a cancelled request never ends.
+    if (finding === undefined || now > endsBy) {
+      endsBy = now + FIND_TIMEOUT_MS;
+      const own = search().finally(() => {
+        if (finding === own) finding = undefined;
       });
+      finding = own;
+    }
     return unlessAborted(finding, signal);
+  }
+
+  async function search(): Promise<Engine> {
+    const server = await findServer(options, AbortSignal.timeout(FIND_TIMEOUT_MS));
+    const model =
+      options.findsModel === true ? findModel(server, options) : chooseModel(options.model, server);
+    found = create(server.kind, { ...options, model });
+    return found;
   }
 
   return {

@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
+import type { Transport } from "../../src/engines/transport.ts";
 import { requestText } from "../helpers/request-text.ts";
 import {
   type Answer,
@@ -144,6 +145,28 @@ describe("the engine auto", () => {
     leaving.abort(new Error("left"));
     await expect(first).rejects.toThrow("left");
     await second;
+    expect(engine.name).toBe("vllm");
+  });
+
+  test("a search that a cancelled request has left behind on Workers is given up after fifteen seconds", async () => {
+    // Nothing of a cancelled request goes on, its timers included.
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const well = serverWith({
+      "/v1/models": recorded("vllm/models.json"),
+      "/v1/completions": ONE_TOKEN,
+    });
+    const state = { isCancelled: true };
+    const transport: Transport = (request) =>
+      state.isCancelled ? new Promise(() => {}) : well(request);
+    const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
+    const leaving = new AbortController();
+    const first = engine.probe(leaving.signal);
+    leaving.abort(new Error("left"));
+    await expect(first).rejects.toThrow("left");
+    state.isCancelled = false;
+    vi.advanceTimersByTime(15_001);
+    await engine.probe(never);
     expect(engine.name).toBe("vllm");
   });
 
