@@ -190,6 +190,17 @@ describe("calls that are explained to the model", () => {
   });
 });
 
+test("a long pattern is passed on as it is, since to read it may take time that grows with its square", () => {
+  const search = find(OPENCODE, "repo_browser.search");
+  const long = "(".repeat(1025);
+  const body = JSON.stringify({ path: "", query: long });
+  expect(toClientCall(search, body)).toEqual({
+    body: JSON.stringify({ pattern: long }),
+    notes: [],
+  });
+  expect(toTrainedBody(search, JSON.stringify({ pattern: long }))).toBe(body);
+});
+
 describe("calls of the client that stay calls of a function", () => {
   const exec = find(CLAUDE_CODE, "container.exec");
   test.each([
