@@ -8,6 +8,7 @@ import * as z from "zod";
 import { explainFile } from "../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
+import { readJsonText } from "./edit/json-nodes.ts";
 import { toLineChanges } from "./line-changes.ts";
 import { replaceFile } from "./replace-file.ts";
 import { undoLines } from "./undo-lines.ts";
@@ -131,9 +132,21 @@ function restore({ path, before, after }: UndoneFile, { home }: Client): string 
     return `~/${path}: restored.`;
   }
   const restored = undoLines(before ?? "", after, current);
-  if (restored === undefined) return undefined;
+  if (restored === undefined || !isComplete(path, restored)) return undefined;
   replaceFile(file, restored);
   return `~/${path}: restored, but for what was changed since.`;
+}
+
+/** Lines of JSON depend on others: on a comma, or on a bracket. */
+function isComplete(path: string, text: string): boolean {
+  if (!/\.jsonc?$/.test(path)) return true;
+  try {
+    readJsonText(text);
+    return true;
+  } catch (error) {
+    if (error instanceof EditError) return false;
+    throw error;
+  }
 }
 
 function recordPath({ name }: Client): string {

@@ -227,6 +227,20 @@ test("a file whose lines of ours were changed since stays, and the text of befor
   expect(read(".claude/settings.json")).toBe(mine);
 });
 
+test("lines that would leave no JSON behind are not taken out", () => {
+  // Its last line is also the last one of what is added.
+  put(".claude/settings.json", "{\n  }\n");
+  write("claude-code");
+  const mine = read(".claude/settings.json").replace(
+    /\n {2}\}\n\}\n$/,
+    '\n  },\n  "theme": "dark"\n}\n',
+  );
+  put(".claude/settings.json", mine);
+  expect(JSON.parse(mine)).toMatchObject({ theme: "dark" });
+  expect(undo("claude-code")).toContain("so it stays as it is.");
+  expect(read(".claude/settings.json")).toBe(mine);
+});
+
 test("a link to a file elsewhere stays a link, and the file keeps its mode", () => {
   put("dotfiles/config.toml", 'model = "x"\n');
   mkdirSync(join(home, ".codex"));
