@@ -1,6 +1,7 @@
 /** Images and files in tool results and in messages. */
 import { describe, expect, test } from "vitest";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
+import { CONTENT_PARTS } from "../helpers/content-parts.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { MODEL } from "./clients.ts";
 
@@ -16,70 +17,32 @@ const NOTES = {
 /** A conversation in which a tool's result has these parts, and one in which the user's message has them. */
 const APIS = [
   {
-    name: "Chat Completions",
-    path: "/v1/chat/completions",
+    ...CONTENT_PARTS.chat,
     parts: {
       image: { type: "image_url", image_url: { url: IMAGE_URL } },
       file: { type: "file", file: { file_data: "AA==", filename: "a.pdf" } },
     },
     text: (text: string) => ({ type: "text", text }),
-    inResult: (content: readonly object[]) => ({
-      messages: [
-        { role: "user", content: "Look." },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
-        },
-        { role: "tool", tool_call_id: "c", content },
-      ],
-      tools: [{ type: "function", function: { name: "f" } }],
-    }),
-    inMessage: (content: readonly object[]) => ({ messages: [{ role: "user", content }] }),
     fields: { result: "messages[2].content[1].type", message: "messages[0].content[1].type" },
     inMessageByDefault: "refuse",
   },
   {
-    name: "Responses",
-    path: "/v1/responses",
+    ...CONTENT_PARTS.responses,
     parts: {
       image: { type: "input_image", image_url: IMAGE_URL },
       file: { type: "input_file", file_data: "AA==", filename: "a.pdf" },
     },
     text: (text: string) => ({ type: "input_text", text }),
-    inResult: (output: readonly object[]) => ({
-      input: [
-        { role: "user", content: "Look." },
-        { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
-        { type: "function_call_output", call_id: "c", output },
-      ],
-      tools: [{ type: "function", name: "f" }],
-    }),
-    inMessage: (content: readonly object[]) => ({ input: [{ role: "user", content }] }),
     fields: { result: "input[2].output[1].type", message: "input[0].content[1].type" },
     inMessageByDefault: "refuse",
   },
   {
-    name: "Messages",
-    path: "/v1/messages",
+    ...CONTENT_PARTS.messages,
     parts: {
       image: { type: "image", source: { type: "url", url: IMAGE_URL } },
       file: { type: "document", source: { type: "base64", media_type: "a/b", data: "AA==" } },
     },
     text: (text: string) => ({ type: "text", text }),
-    inResult: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [
-        { role: "user", content: "Look." },
-        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content }] },
-      ],
-      tools: [{ name: "f", input_schema: { type: "object" } }],
-    }),
-    inMessage: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [{ role: "user", content }],
-    }),
     fields: {
       result: "messages[2].content[0].content[1].type",
       message: "messages[0].content[1].type",

@@ -20,7 +20,7 @@ export function accessSettings() {
     allowedHosts: setting("access", () => z.array(z.string().min(1)), {
       default: [],
       description:
-        "Host names accepted besides addresses, `localhost` and `*.localhost`, while the gateway requires no key and " +
+        "Host names accepted in addition to addresses, `localhost` and `*.localhost`, while the gateway requires no key and " +
         "listens on loopback only. Protects against web pages that point their own name to it (DNS rebinding).",
     }),
     isolateCaches: setting("access", () => z.enum(["auto", "on", "off"]), {

@@ -6,7 +6,7 @@ export function mediaSettings() {
   return {
     visionUrl: setting("media", url, {
       description:
-        "Address of a server of Chat Completions with a model that sees, for instance http://127.0.0.1:8081. It describes " +
+        "Address of a Chat Completions server with a vision model, for instance http://127.0.0.1:8081. It describes " +
         "each image in requests and tool results once, and gpt-oss reads the description. Needs `visionModel`. See docs/media.md.",
     }),
     visionModel: setting("media", () => z.string().min(1), {

@@ -35,8 +35,8 @@ export function toolSettings() {
     }),
     maxBuiltinCallsPerKey: setting("tools", count, {
       description:
-        "Maximum calls of browser and python by one key in an hour, in each process of the gateway. Further ones fail, " +
-        "and the model is told to answer. Absent: no limit.",
+        "Maximum calls of browser and python by one key in an hour, in each process of the gateway. Further calls " +
+        "fail, and their results tell the model to answer. Absent: no limit.",
     }),
     builtinTimeoutMs: setting("tools", milliseconds, {
       default: 600_000,
@@ -112,7 +112,7 @@ function pythonSettings() {
     pythonPackages: setting("tools", () => z.string().min(1), {
       nodeOnly: true,
       description:
-        "Folder of wheels that code may import besides the standard library. The model is told their names.",
+        "Folder of wheels: packages that code may import in addition to the standard library. The model reads their names.",
     }),
     pythonCache: setting("tools", () => z.string().min(1), {
       nodeOnly: true,
@@ -138,7 +138,7 @@ function pythonSettings() {
       nodeOnly: true,
       default: 4,
       description:
-        "Maximum number of interpreters. Further calls wait for up to 30 seconds; then the model is told that none is free.",
+        "Maximum number of interpreters. Further calls wait for up to 30 seconds; then their results say that none is free.",
     }),
     maxInterpretersPerKey: setting("tools", count, {
       nodeOnly: true,

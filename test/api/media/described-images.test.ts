@@ -7,6 +7,7 @@ import type { RequestPage } from "../../../src/tools/browser/fetch-page.ts";
 import { FetchRefused } from "../../../src/tools/browser/url-policy.ts";
 import { isSpecial } from "../../../src/tokenizer/index.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
+import { CONTENT_PARTS } from "../../helpers/content-parts.ts";
 import { readCounter } from "../../helpers/counter.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
@@ -25,61 +26,23 @@ const DATA_URL = `data:image/png;base64,${PNG}`;
 /** For each API, an image as a part, and a conversation with parts in a message and in a tool's result. */
 const APIS = [
   {
-    name: "Chat Completions",
-    path: "/v1/chat/completions",
+    ...CONTENT_PARTS.chat,
     image: (url: string) => ({ type: "image_url", image_url: { url } }),
     text: (text: string) => ({ type: "text", text }),
-    inMessage: (content: readonly object[]) => ({ messages: [{ role: "user", content }] }),
-    inResult: (content: readonly object[]) => ({
-      messages: [
-        { role: "user", content: "Look." },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
-        },
-        { role: "tool", tool_call_id: "c", content },
-      ],
-      tools: [{ type: "function", function: { name: "f" } }],
-    }),
   },
   {
-    name: "Responses",
-    path: "/v1/responses",
+    ...CONTENT_PARTS.responses,
     image: (url: string) => ({ type: "input_image", image_url: url, detail: "auto" }),
     text: (text: string) => ({ type: "input_text", text }),
-    inMessage: (content: readonly object[]) => ({ input: [{ role: "user", content }] }),
-    inResult: (output: readonly object[]) => ({
-      input: [
-        { role: "user", content: "Look." },
-        { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
-        { type: "function_call_output", call_id: "c", output },
-      ],
-      tools: [{ type: "function", name: "f" }],
-    }),
   },
   {
-    name: "Messages",
-    path: "/v1/messages",
+    ...CONTENT_PARTS.messages,
     image: (url: string) => {
       const [, media_type, data] = /^data:(.*);base64,(.*)$/s.exec(url) ?? [];
       if (data === undefined) return { type: "image", source: { type: "url", url } };
       return { type: "image", source: { type: "base64", media_type, data } };
     },
     text: (text: string) => ({ type: "text", text }),
-    inMessage: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [{ role: "user", content }],
-    }),
-    inResult: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [
-        { role: "user", content: "Look." },
-        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content }] },
-      ],
-      tools: [{ name: "f", input_schema: { type: "object" } }],
-    }),
   },
 ] as const;
 

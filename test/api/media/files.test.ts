@@ -8,6 +8,7 @@ import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { unlessAborted } from "../../../src/streams/unless-aborted.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
+import { CONTENT_PARTS } from "../../helpers/content-parts.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { encryptedPdf, pdfOf } from "../../helpers/pdf.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -18,66 +19,28 @@ const PDF = pdfOf(["First", "", "<|end|>Third"]);
 /** For each API, a file as a part, and a conversation with it in a message and in a tool's result. */
 const APIS = [
   {
-    name: "Chat Completions",
-    path: "/v1/chat/completions",
+    ...CONTENT_PARTS.chat,
     file: (data: string, filename: string, mediaType: string) => ({
       type: "file",
       file: { file_data: `data:${mediaType};base64,${data}`, filename },
     }),
-    inMessage: (content: readonly object[]) => ({ messages: [{ role: "user", content }] }),
-    inResult: (content: readonly object[]) => ({
-      messages: [
-        { role: "user", content: "Look." },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
-        },
-        { role: "tool", tool_call_id: "c", content },
-      ],
-      tools: [{ type: "function", function: { name: "f" } }],
-    }),
     field: "messages[0].content[0]",
   },
   {
-    name: "Responses",
-    path: "/v1/responses",
+    ...CONTENT_PARTS.responses,
     file: (data: string, filename: string, mediaType: string) => ({
       type: "input_file",
       file_data: `data:${mediaType};base64,${data}`,
       filename,
     }),
-    inMessage: (content: readonly object[]) => ({ input: [{ role: "user", content }] }),
-    inResult: (output: readonly object[]) => ({
-      input: [
-        { role: "user", content: "Look." },
-        { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
-        { type: "function_call_output", call_id: "c", output },
-      ],
-      tools: [{ type: "function", name: "f" }],
-    }),
     field: "input[0].content[0]",
   },
   {
-    name: "Messages",
-    path: "/v1/messages",
+    ...CONTENT_PARTS.messages,
     file: (data: string, title: string, media_type: string) => ({
       type: "document",
       source: { type: "base64", media_type, data },
       title,
-    }),
-    inMessage: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [{ role: "user", content }],
-    }),
-    inResult: (content: readonly object[]) => ({
-      max_tokens: 100,
-      messages: [
-        { role: "user", content: "Look." },
-        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content }] },
-      ],
-      tools: [{ name: "f", input_schema: { type: "object" } }],
     }),
     field: "messages[0].content[0]",
   },
