@@ -8,7 +8,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
-import { answered, openChat, REASONED, send } from "./chat-page.ts";
+import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
 
 let browser: Browser;
 
@@ -49,6 +49,20 @@ describe.skipIf(MISSING !== undefined)(
       expect(await code()).not.toContain(key);
       await page.getByText("with my key").click();
       await expect.poll(code).toContain(key);
+    });
+
+    test("a key that is remembered takes the place of one in this tab", async () => {
+      const settings = { keys: [`alice:${await sha256Hex("right")}`] };
+      const { page } = await openChat(browser, scriptedEngine([]), { settings });
+      await page.getByLabel("Key", { exact: true }).fill("wrong");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.evaluate("sessionStorage.length")).toBe(1);
+      await page.getByRole("dialog").waitFor();
+      await page.getByLabel("Key", { exact: true }).fill("right");
+      await page.getByText("remember on this device").click();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+      expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 1]);
     });
 
     test("hostile Markdown is inert, and shown", async () => {
@@ -95,6 +109,23 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test.each([
+      ["quotations", ">".repeat(5000)],
+      ["lists", "- ".repeat(3000)],
+    ])(
+      "thousands of %s in one another are shown as written, and the chat goes on",
+      async (_, open) => {
+        const engine = scriptedEngine([toFinal(`${open}end`), REASONED]);
+        const { page, problems } = await openChat(browser, engine);
+        await send(page, "Nest.");
+        await page.locator(".answer.done").waitFor();
+        await answered(page, "end");
+        await send(page, "Six times seven?");
+        await page.locator(".answer.done strong").waitFor();
+        expect(problems).toEqual([]);
+      },
+    );
+
+    test.each([
       ["no JSON", "{", "it is not JSON"],
       ["broken percent signs", "%E0%A4%A", "it is not JSON"],
       ["no request", "[1]", "it is not a request"],
@@ -135,12 +166,37 @@ describe.skipIf(MISSING !== undefined)(
       expect(dialogs()).toBe(0);
     });
 
+    test("a link that is opened during an answer stops the answer", async () => {
+      const writing = { write: toFinal("Once upon").replace("<|return|>", ""), hang: true };
+      const engine = scriptedEngine([writing]);
+      const { page } = await openChat(browser, engine);
+      await send(page, "Tell me a story.");
+      await answered(page, "Once upon");
+      const body = { messages: [{ role: "user", content: "Another." }] };
+      const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
+      await expect.poll(() => engine.open).toBe(0);
+      await page.getByRole("button", { name: "Tell me a story.", exact: true }).click();
+      await page.getByText(/· stopped/).waitFor();
+    });
+
+    test("a refusal is shown in the gateway's words, whatever they mention", async () => {
+      const body = { messages: [{ role: "user", content: "Hi" }], tools: [{ type: "web_fetch" }] };
+      const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
+      const { page } = await openChat(browser, scriptedEngine([]), { hash });
+      await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
+      await page.locator("#message").press("Enter");
+      await page.locator(".answer .problem").waitFor();
+      expect(await page.locator(".answer .problem").innerText()).toContain("web_fetch");
+    });
+
     test("files: text becomes a block, an image is refused with a sentence", async () => {
       const { page } = await openChat(browser, scriptedEngine([]));
       const input = page.locator(".attach input");
       const image = { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("PNG") };
       await input.setInputFiles(image);
-      await page.getByText("gpt-oss reads text only. `photo.png` was not attached.").waitFor();
+      await page.getByText("This page attaches text only. `photo.png` was not attached.").waitFor();
       const buffer = Buffer.from("print('```')\n");
       await input.setInputFiles({ name: "a.py", mimeType: "text/x-python", buffer });
       await page.getByText(/`a.py`: about \d+ tokens/).waitFor();

@@ -112,7 +112,7 @@ export async function select(conversation: Conversation): Promise<void> {
   show(conversation);
 }
 
-export function show(current: Conversation): void {
+function show(current: Conversation): void {
   update({ current, draft: "", editing: undefined, exchanges: [], notice: "", isListOpen: false });
   requestAnimationFrame(() => focusOn("#message"));
 }

@@ -96,11 +96,11 @@ watchStatus();
 void loadMarkdown();
 void loadPanes();
 void start();
-addEventListener("hashchange", openAddressed);
+addEventListener("hashchange", () => void openAddressed());
 
 async function start(): Promise<void> {
   const { all, problem } = await loadAll();
   update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
-  openAddressed();
+  await openAddressed();
   focusOn("#message");
 }

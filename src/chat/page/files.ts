@@ -24,7 +24,7 @@ export async function attach(files: Iterable<File> = []): Promise<void> {
 
 async function readText(file: File): Promise<string | { readonly problem: string }> {
   if (/^(image|audio|video)\/|\/pdf$/.test(file.type)) {
-    return { problem: `gpt-oss reads text only. \`${file.name}\` was not attached.` };
+    return { problem: `This page attaches text only. \`${file.name}\` was not attached.` };
   }
   if (file.size > MAX_BYTES) {
     return { problem: `\`${file.name}\` is larger than 200 KB and was not attached.` };

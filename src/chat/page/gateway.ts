@@ -25,8 +25,12 @@ export function getKey(): string {
 export function setKey(next: string, isRemembered: boolean): void {
   key = next;
   read(() => {
-    (isRemembered ? localStorage : sessionStorage).setItem(KEY, next);
-    if (!isRemembered) localStorage.removeItem(KEY);
+    const [kept, other] = isRemembered
+      ? [localStorage, sessionStorage]
+      : [sessionStorage, localStorage];
+    kept.setItem(KEY, next);
+    // A key that was refused must not come back with the next load.
+    other.removeItem(KEY);
     return null;
   });
 }

@@ -14,7 +14,16 @@ const MAX_DEPTH = 24;
 export function toTemplate(text: string): TemplateResult {
   const json = toPrettyJson(text);
   if (json !== undefined) return codeBlock("json", json);
-  return html`${blocks(lexer(text, { gfm: true }), 0)}`;
+  return html`${blocks(toTokens(text), 0)}`;
+}
+
+/** The lexer calls itself for each level of quotations and lists: where the stack is too small for it, the text is shown as written. */
+function toTokens(text: string): readonly Token[] {
+  try {
+    return lexer(text, { gfm: true });
+  } catch {
+    return [{ type: "as-written", raw: text }];
+  }
 }
 
 function blocks(tokens: readonly Token[], depth: number): unknown[] {

@@ -2,14 +2,14 @@
  * A request in the address, `/#request=…`: JSON, percent-encoded. It fills the page and is not sent, since anybody may have
  * written the link.
  */
-import { show } from "./actions.ts";
+import { select } from "./actions.ts";
 import { update } from "./state.ts";
 import { fromRequest } from "./transfer.ts";
 
 const PREFIX = "#request=";
 const MAX_CHARACTERS = 2_000_000;
 
-export function openAddressed(): void {
+export async function openAddressed(): Promise<void> {
   const { hash } = location;
   if (!hash.startsWith(PREFIX)) return;
   // A reload and a bookmark open the page without it.
@@ -18,9 +18,9 @@ export function openAddressed(): void {
     if (hash.length > MAX_CHARACTERS) throw new Error("it is too long");
     const conversation = fromRequest(JSON.parse(decodeURIComponent(hash.slice(PREFIX.length))));
     const last = conversation.messages.at(-1);
-    if (last?.role !== "user") return show(conversation);
+    if (last?.role !== "user") return await select(conversation);
     // The last question waits in the field: the reader sends it, or not.
-    show({ ...conversation, messages: conversation.messages.slice(0, -1) });
+    await select({ ...conversation, messages: conversation.messages.slice(0, -1) });
     update({ draft: last.text, notice: "Opened from a link. Nothing has been sent yet." });
   } catch (error) {
     const isBroken = error instanceof SyntaxError || error instanceof URIError;

@@ -22,7 +22,8 @@ import { store } from "./store-current.ts";
 
 /** Calls answered by themselves in one answer. */
 const MAX_LOOP = 20;
-const MAX_KEPT_EVENTS = 2_000;
+/** Shown at once; more would slow the page down. */
+const MAX_KEPT_EVENTS = 300;
 
 /** Asks after the last message of the path, or in place of `text`'s sibling. */
 export async function ask(text: string, parent: string | null): Promise<void> {
@@ -114,19 +115,15 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
       show({ status: "stopped", totalMs: performance.now() - began });
     } else {
       const problem = error instanceof Error ? error.message : String(error);
-      show({ status: "failed", problem: explain(problem) });
+      show({ status: "failed", problem: error instanceof TypeError ? UNREACHABLE : problem });
       if (error instanceof KeyNeeded) update({ keyProblem: problem });
     }
   }
   return at;
 }
 
-/** Browsers say "Failed to fetch" or "NetworkError" when nothing answers. */
-function explain(problem: string): string {
-  return /fetch|network|load failed/i.test(problem)
-    ? "The connection to the gateway broke. Is it still running?"
-    : problem;
-}
+/** In place of the browser's words: `fetch` and a response that breaks off reject with a `TypeError`. */
+const UNREACHABLE = "The connection to the gateway broke. Is it still running?";
 
 async function post(from: Answer, signal: AbortSignal) {
   const { current } = state;
@@ -159,7 +156,7 @@ async function post(from: Answer, signal: AbortSignal) {
 
 function keep(exchange: Exchange, event: Exchange["events"][number]): void {
   if (exchange.events.length < MAX_KEPT_EVENTS) exchange.events.push(event);
-  else Reflect.set(exchange, "dropped", exchange.dropped + 1);
+  else exchange.dropped += 1;
 }
 
 function parseEvent(data: string) {

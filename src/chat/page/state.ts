@@ -16,7 +16,7 @@ export interface Exchange {
   readonly headers: readonly (readonly [string, string])[];
   readonly events: { readonly ms: number; readonly name: string; readonly data: string }[];
   /** Events that are not kept. */
-  readonly dropped: number;
+  dropped: number;
 }
 
 export interface State {

@@ -1,15 +1,20 @@
 /** Asks for the models and the state of the gateway, now and then. */
 import { KeyNeeded, loadStatus } from "./gateway.ts";
-import { state, update } from "./state.ts";
+import { update } from "./state.ts";
 
 const INTERVAL_MS = 15_000;
+
+/** Only a key changes this: to ask again would open the dialog that the reader has closed. */
+let isRefused = false;
 
 export async function refreshStatus(): Promise<void> {
   try {
     update({ status: await loadStatus(), statusProblem: "", keyProblem: undefined });
+    isRefused = false;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    if (error instanceof KeyNeeded) update({ keyProblem: problem });
+    isRefused = error instanceof KeyNeeded;
+    if (isRefused) update({ keyProblem: problem });
     else update({ statusProblem: problem });
   }
 }
@@ -18,6 +23,6 @@ export async function refreshStatus(): Promise<void> {
 export function watchStatus(): void {
   void refreshStatus();
   setInterval(() => {
-    if (!document.hidden && state.keyProblem === undefined) void refreshStatus();
+    if (!document.hidden && !isRefused) void refreshStatus();
   }, INTERVAL_MS);
 }

@@ -2,7 +2,7 @@
 import { fromBody, toBody } from "../../snippets/bodies.ts";
 import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
-import { show } from "./actions.ts";
+import { select } from "./actions.ts";
 import { toComposed } from "./compose.ts";
 import {
   add,
@@ -71,7 +71,7 @@ export async function importFile(file: File): Promise<void> {
 }
 
 async function open(conversation: Conversation): Promise<void> {
-  show(conversation);
+  await select(conversation);
   await store();
 }
 

@@ -2,8 +2,6 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { type Exchange, state } from "../state.ts";
 
-/** Shown at once; more would slow the page down. */
-const SHOWN = 300;
 const HEADERS = /^(x-|request-id|content-type|retry-after)/;
 
 export function eventsPane(): TemplateResult {
@@ -17,7 +15,6 @@ export function eventsPane(): TemplateResult {
 
 function exchangeView(exchange: Exchange): TemplateResult {
   const { path, body, status, headers, events, notes, dropped } = exchange;
-  const hidden = Math.max(0, events.length - SHOWN) + dropped;
   return html`<section class="exchange">
     <h3><code>POST ${path}</code> <span class="quiet">${status ?? ""}</span></h3>
     ${notes.map((note) => html`<p class="note">${note}</p>`)}
@@ -35,15 +32,13 @@ function exchangeView(exchange: Exchange): TemplateResult {
         )}
     </dl>
     <ol class="events">
-      ${events
-        .slice(0, SHOWN)
-        .map(
-          ({ ms, name, data }) =>
-            html`<li>
-              <span>${Math.round(ms)}</span><code>${name === "" ? "" : `${name} `}${data}</code>
-            </li>`,
-        )}
+      ${events.map(
+        ({ ms, name, data }) =>
+          html`<li>
+            <span>${Math.round(ms)}</span><code>${name === "" ? "" : `${name} `}${data}</code>
+          </li>`,
+      )}
     </ol>
-    ${hidden > 0 ? html`<p class="quiet">and ${hidden} more</p>` : nothing}
+    ${dropped > 0 ? html`<p class="quiet">and ${dropped} more</p>` : nothing}
   </section>`;
 }
