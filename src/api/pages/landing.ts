@@ -1,5 +1,6 @@
 /** The page that browsers get at `/`. */
 import type { Models } from "../../models/models.ts";
+import { quoteShell } from "../../snippets/literals.ts";
 import { escapeHtml, toPage } from "./html.ts";
 
 export interface LandingOptions {
@@ -18,7 +19,7 @@ export function toLandingPage({ origin, models, hasKeys, hasInspector }: Landing
     messages: [{ role: "user", content: "Hello!" }],
   });
   const key = hasKeys ? " -H 'Authorization: Bearer <key>'" : "";
-  const curl = `curl ${base}/chat/completions -H 'Content-Type: application/json'${key} -d '${body.replaceAll("'", String.raw`'\''`)}'`;
+  const curl = `curl ${base}/chat/completions -H 'Content-Type: application/json'${key} -d ${quoteShell(body)}`;
   return toPage(
     "harmony-gateway",
     `<h1>harmony-gateway</h1>

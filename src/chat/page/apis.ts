@@ -30,10 +30,8 @@ export const APIS: Readonly<Record<ApiName, PageApi>> = {
   },
 };
 
-export const API_NAMES: readonly ApiName[] = ["chat", "responses", "messages"];
-
-export function isApiName(value: unknown): value is ApiName {
-  return value === "chat" || value === "responses" || value === "messages";
+export function isApiName(value: string): value is ApiName {
+  return Object.hasOwn(APIS, value);
 }
 
 /** What the API does not say of this conversation, in sentences. */

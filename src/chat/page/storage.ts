@@ -46,15 +46,15 @@ export async function loadAll(): Promise<{ all: Conversation[]; problem: Storage
   }
 }
 
-/** Stores a conversation. The oldest ones beyond the limits are deleted. */
+/** Stores a conversation and deletes others. */
 export async function save(
   conversation: Conversation,
-  all: readonly Conversation[],
+  dropped: Iterable<Conversation>,
 ): Promise<StorageProblem> {
   try {
     const store = (await open()).transaction(STORE, "readwrite").objectStore(STORE);
     await settled(store.put(conversation));
-    for (const { id } of beyondLimits(all)) store.delete(id);
+    for (const { id } of dropped) store.delete(id);
     return undefined;
   } catch (error) {
     return error instanceof DOMException && error.name === "QuotaExceededError" ? FULL : FORBIDDEN;

@@ -8,6 +8,6 @@ export async function store(): Promise<void> {
   const all = [current, ...others].toSorted((a, b) => b.updated - a.updated);
   const dropped = new Set(beyondLimits(all));
   update({ conversations: all.filter((each) => !dropped.has(each)) });
-  const problem = await save(current, all);
+  const problem = await save(current, dropped);
   if (problem !== undefined) update({ notice: problem });
 }

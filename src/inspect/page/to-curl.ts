@@ -1,4 +1,6 @@
 /** A recorded request as a command. The key is read from the environment. */
+import { quoteShell } from "../../snippets/literals.ts";
+import { KEY_VARIABLE } from "../../snippets/snippet.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 
 /** Undefined: the request, or its content, is not kept. */
@@ -12,15 +14,10 @@ export function toCurl(
   const version = request.headers["anthropic-version"];
   if (version !== undefined) headers.push(`anthropic-version: ${version}`);
   const parts = [
-    `curl ${quote(`${origin}${request.path}`)}`,
-    ...headers.map((header) => `-H ${quote(header)}`),
-    ...(hasKeys ? ['-H "authorization: Bearer $HARMONY_GATEWAY_KEY"'] : []),
-    `-d ${quote(request.body)}`,
+    `curl ${quoteShell(`${origin}${request.path}`)}`,
+    ...headers.map((header) => `-H ${quoteShell(header)}`),
+    ...(hasKeys ? [`-H "authorization: Bearer $${KEY_VARIABLE}"`] : []),
+    `-d ${quoteShell(request.body)}`,
   ];
   return parts.join(" \\\n  ");
-}
-
-/** For a POSIX shell, whatever the text is. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,7 +1,8 @@
 /** An answer: reasoning, text and calls in the order in which they were written, and what can be done with it. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { ALL_APIS } from "../../../snippets/snippet.ts";
 import { copy, regenerate } from "../actions.ts";
-import { API_NAMES, APIS } from "../apis.ts";
+import { APIS } from "../apis.ts";
 import type { Answer, AnswerPart } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../icons.ts";
@@ -82,7 +83,7 @@ function sealedNote(value: object): TemplateResult {
 
 function foot(answer: Answer): TemplateResult {
   const text = answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-  const others = API_NAMES.filter((name) => name !== answer.api);
+  const others = ALL_APIS.filter((name) => name !== answer.api);
   return html`<div class="deeds">
       <button
         type="button"

@@ -1,8 +1,9 @@
 /** Where a message is written, with what is sent along. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
+import { ALL_APIS } from "../../../snippets/snippet.ts";
 import { editLast, focusOn, send } from "../actions.ts";
-import { API_NAMES, APIS, isApiName } from "../apis.ts";
+import { APIS, isApiName } from "../apis.ts";
 import { modelOf } from "../compose.ts";
 import { parseTools } from "../parse-fields.ts";
 import { attach } from "../files.ts";
@@ -91,7 +92,7 @@ function optionButtons(): TemplateResult {
   return html`
     ${select(
       "API",
-      API_NAMES.map((name) => [name, APIS[name].label]),
+      ALL_APIS.map((name) => [name, APIS[name].label]),
       current.api,
       (api) => isApiName(api) && change({ api }),
     )}
