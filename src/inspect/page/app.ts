@@ -238,7 +238,6 @@ async function start(first: FirstLoad): Promise<void> {
     const named = overview.turns.findLast(({ id }) => id === turn);
     if (named === undefined) void attempt(() => showNewest(first));
     else select(named.number);
-    followAddress(select);
     void attempt(followEngines);
     await moment;
     await followChanges(merge, (isConnected) => {
@@ -275,6 +274,7 @@ onChange(() => {
 });
 linkParts(root);
 document.addEventListener("keydown", onKey);
+followAddress(select);
 addEventListener("resize", () => update({}));
 if (sharedTurn !== undefined) {
   const turn: LoadedTurn = JSON.parse(sharedTurn);

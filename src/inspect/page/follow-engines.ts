@@ -1,11 +1,11 @@
 /** Requests the state of the engines once a second while the page is visible. */
-import { request } from "./first-load.ts";
+import { request, TokenRefused } from "./first-load.ts";
 import { update } from "./store.ts";
 import type { EngineRow } from "./types.ts";
 
 const EVERY_MS = 1000;
 
-/** Never resolves. After a failed request it tries again a second later. */
+/** Never resolves. After a failed request it tries again a second later; without a valid token it rejects, since nobody has one to try. */
 export async function followEngines(): Promise<never> {
   for (;;) {
     if (document.visibilityState === "visible") await askOnce();
@@ -18,7 +18,10 @@ let shown = "";
 async function askOnce(): Promise<void> {
   const text = await request("engines").then(
     (response) => response.text(),
-    () => "",
+    (error: unknown) => {
+      if (error instanceof TokenRefused) throw error;
+      return "";
+    },
   );
   if (text === "" || text === shown) return;
   shown = text;

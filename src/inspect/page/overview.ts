@@ -1,19 +1,21 @@
 /** Above the turns: the engines' state, totals of what the filter shows, and what went wrong. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { guard } from "lit-html/directives/guard.js";
 import { toCount, toMs } from "./format.ts";
 import { toggle } from "./list.ts";
 import { state, visibleRows } from "./store.ts";
 import { toProblems, toTotals } from "./totals.ts";
-import type { EngineRow } from "./types.ts";
+import type { EngineRow, Row } from "./types.ts";
 
 /** Kinds of problems that are listed. */
 const MAX_PROBLEMS = 5;
 
 export function overviewBar(select: (number: number) => void): TemplateResult {
   const rows = visibleRows();
+  // Totals of thousands of turns take some milliseconds: scrolling does not change them.
   return html`<section class="overview" aria-label="Overview">
     ${state.engines.map((engine) => engineLine(engine))}
-    ${rows.length === 0 ? nothing : totalsLine()} ${problemsList(select)}
+    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows, select)}`)}
   </section>`;
 }
 
@@ -50,8 +52,9 @@ function engineLine({
   </p>`;
 }
 
-function totalsLine(): TemplateResult {
-  const totals = toTotals(visibleRows());
+function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
+  if (rows.length === 0) return nothing;
+  const totals = toTotals(rows);
   const { turns, failed, promptTokens, cachedTokens, completionTokens, firstToken, duration } =
     totals;
   const cached = promptTokens === 0 ? 0 : Math.round((cachedTokens / promptTokens) * 100);
@@ -69,8 +72,11 @@ function totalsLine(): TemplateResult {
   return html`<p class="totals">${parts.filter((part) => part !== "").join(" · ")}</p>`;
 }
 
-function problemsList(select: (number: number) => void): TemplateResult | typeof nothing {
-  const problems = toProblems(visibleRows());
+function problemsList(
+  rows: readonly Row[],
+  select: (number: number) => void,
+): TemplateResult | typeof nothing {
+  const problems = toProblems(rows);
   if (problems.length === 0) return nothing;
   return html`<details class="problems">
     <summary>

@@ -80,12 +80,19 @@ export function drawNow(): void {
   draw();
 }
 
-/** Rows that pass the filter. */
+/** Rows that pass the filter: the same array until the rows or the filter change. */
 export function visibleRows(): readonly Row[] {
-  const filter = parseFilter(state.filter);
+  const { rows, filter: text } = state;
+  if (visible?.rows === rows && visible.text === text) return visible.found;
+  const filter = parseFilter(text);
   const now = Date.now();
-  return state.rows.filter((row) => matches(row, filter, now));
+  const found = rows.filter((row) => matches(row, filter, now));
+  // With `since:`, time changes them too.
+  visible = filter.since === undefined ? { rows, text, found } : undefined;
+  return found;
 }
+
+let visible: { rows: readonly Row[]; text: string; found: readonly Row[] } | undefined;
 
 /** The same in the order of the list. */
 export function listedRows(): readonly Row[] {
