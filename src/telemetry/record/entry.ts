@@ -42,8 +42,10 @@ export class Entry {
   #recording: TurnRecording | undefined;
   #isTurnOver = true;
   #isExchangeOver: boolean;
+  /** Of a complete turn, made once: each page that lists it asks for it, and long conversations take time to hash. */
+  #summary: TurnSummary | undefined;
   /** Made once, if content is not kept. */
-  #redacted: { readonly record: Promise<TurnRecord>; readonly summary: TurnSummary } | undefined;
+  #redacted: Promise<TurnRecord> | undefined;
   /** The parse of a running turn that is being followed, so that each token is parsed once. */
   #parsed: ParsedAgain | undefined;
   /** Serializes readers of a running turn, because they share {@link #parsed}. */
@@ -82,11 +84,13 @@ export class Entry {
   }
 
   summary(): TurnSummary {
-    return this.#redacted?.summary ?? toSummary(this.#input(), this.#options.keepsContent);
+    const summary = this.#summary ?? toSummary(this.#input(), this.#options.keepsContent);
+    if (this.isComplete) this.#summary = summary;
+    return summary;
   }
 
   async record(): Promise<TurnRecord> {
-    if (this.#redacted) return this.#redacted.record;
+    if (this.#redacted) return this.#redacted;
     const parsed = this.#recording && new ParsedAgain(this.#recording);
     const steps = toRecord(this.#input(), parsed, NOTHING_SEEN);
     return this.#toKept(await runSliced(steps, this.#options.pause));
@@ -117,9 +121,10 @@ export class Entry {
     if (!this.isComplete) return;
     this.#parsed = undefined;
     if (this.#options.keepsContent) return;
-    const summary = this.summary();
+    // Before the recording is forgotten.
+    this.summary();
     const record = this.record();
-    this.#redacted = { record, summary };
+    this.#redacted = record;
     const forget = (): void => {
       this.#recording = undefined;
       this.#begun = { ...this.#begun, exchange: undefined };

@@ -65,11 +65,11 @@ function toConversation(
 ): Conversation | null {
   if (turn === undefined) return null;
   const session = SESSION_HEADERS.map((name) => headers[name]).find((each) => each !== undefined);
+  if (session !== undefined) return { id: session.slice(0, MAX_WORDS), by: "session" };
   const beginning = toAffinity(turn);
-  const named = session ?? (turn.affinity === beginning ? undefined : turn.affinity);
-  return named === undefined
+  return turn.affinity === undefined || turn.affinity === beginning
     ? { id: beginning, by: "beginning" }
-    : { id: named.slice(0, MAX_WORDS), by: "session" };
+    : { id: turn.affinity.slice(0, MAX_WORDS), by: "session" };
 }
 
 function problemOf({ exchange, recording }: RecordInput): string | null {

@@ -203,6 +203,15 @@ test.each([
   expect(record).toMatchObject({ api, request: { path }, end: { outcome: "stop" } });
 });
 
+test("the summary of a complete turn is made once, however often it is listed", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  await app.records();
+  const [entry] = app.entries;
+  expect(entry?.summary()).toMatchObject({ outcome: "stop", words: "Hi", status: 200 });
+  expect(entry?.summary()).toBe(entry?.summary());
+});
+
 test("each choice of a request is a record of its own", async () => {
   const engine = scriptedEngine([FINAL, FINAL]);
   const app = createRecordedApp({ engine });
