@@ -9,6 +9,7 @@
  * gateways ignore it.
  */
 import type * as z from "zod";
+import { createPause, createTextPause } from "../streams/slices.ts";
 import { readMany, type Store, storeKey } from "./store.ts";
 
 export interface EntryDeps {
@@ -35,6 +36,7 @@ export function createEntries<S extends z.ZodType>(
   { store, ttlSeconds, onUnreadable }: EntryDeps,
 ): Entries<z.output<S>> {
   const newest = `v${formats.length} `;
+  const pause = createPause();
 
   function read(text: string): z.output<S> | undefined {
     const version = VERSION.exec(text)?.[1];
@@ -56,13 +58,16 @@ export function createEntries<S extends z.ZodType>(
     async getMany(tenant, ids) {
       const keys = await Promise.all(ids.map((id) => storeKey(kind, tenant, id)));
       const texts = await readMany(store, keys);
-      return new Map(
-        ids.flatMap((id, at) => {
-          const text = texts.get(keys[at] ?? "");
-          const value = text === undefined ? undefined : read(text);
-          return value === undefined ? [] : [[id, value] as const];
-        }),
-      );
+      const values = new Map<string, z.output<S>>();
+      const waitBefore = createTextPause(pause);
+      for (const [at, id] of ids.entries()) {
+        const text = texts.get(keys[at] ?? "");
+        if (text === undefined) continue;
+        await waitBefore(text);
+        const value = read(text);
+        if (value !== undefined) values.set(id, value);
+      }
+      return values;
     },
     async set(value, tenant, ...id) {
       const key = await storeKey(kind, tenant, ...id);

@@ -9,6 +9,7 @@
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
 import { consume, createPushStream } from "../streams/push-stream.ts";
+import { createPause, createTextPause } from "../streams/slices.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {
   beforeAllTexts,
@@ -106,6 +107,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
 class CallReasoningStore implements ReasoningStore {
   readonly #deps: ReasoningStoreDeps;
   readonly #kept: Entries<KeptReasoning>;
+  readonly #pause = createPause();
 
   constructor(deps: ReasoningStoreDeps) {
     this.#deps = deps;
@@ -130,10 +132,14 @@ class CallReasoningStore implements ReasoningStore {
     const ids = [...new Set(callIds)].slice(-MAX_LOOKUPS);
     if (ids.length === 0) return NONE_STORED;
     const reasoning = await this.#kept.getMany(tenant, ids);
-    const sampled = [...reasoning].flatMap(([id, { sampled: step }]) =>
-      step === undefined ? [] : [[id, readStep(step, tenant)] as const],
-    );
-    return { reasoning, sampled: new Map(sampled) };
+    const sampled = new Map<string, ReadStep | "damaged">();
+    const waitBefore = createTextPause(this.#pause);
+    for (const [id, { sampled: step }] of reasoning) {
+      if (step === undefined) continue;
+      await waitBefore(step);
+      sampled.set(id, readStep(step, tenant));
+    }
+    return { reasoning, sampled };
   }
 
   async restore(

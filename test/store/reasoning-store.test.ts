@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createEntries } from "../../src/store/entries.ts";
+import { keptReasoning } from "../../src/store/kept-reasoning.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { CallReasoning, LoopStep } from "../../src/store/call-reasoning.ts";
 import {
@@ -405,4 +407,45 @@ test.each<[ReasoningOutcome | undefined, (ReasoningOutcome | undefined)[]]>([
   ["lost", ["sent", "lost", "stored"]],
 ])("the outcome of a request is %s for %j", (worst, outcomes) => {
   expect(worstOutcome(outcomes.map((outcome) => ({ reasoning: [], outcome })))).toBe(worst);
+});
+
+test("what is stored for a long loop is read in slices of a million characters, between which other requests run", async () => {
+  const store = createMemoryStore({ maxEntries: 100, maxBytes: 10_000_000, now: Date.now });
+  const deps = { store, ttlSeconds: 60, onUnreadable: () => undefined };
+  const entries = createEntries("reasoning", [keptReasoning], deps);
+  const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`);
+  for (const [n, id] of ids.entries()) {
+    const sampled = `1${String(n).padStart(40_000, "A")}`;
+    await entries.set({ before: [["x".repeat(20_000)]], after: [], sampled }, "alice", id);
+  }
+
+  let sinceTimer = 0;
+  const [most, all] = [new Map<string, number>(), new Map<string, number>()];
+  const note = (what: string, { length }: string) => {
+    sinceTimer += length;
+    most.set(what, Math.max(most.get(what) ?? 0, sinceTimer));
+    all.set(what, (all.get(what) ?? 0) + length);
+  };
+  const { parse } = JSON;
+  const { atob, setTimeout } = globalThis;
+  vi.spyOn(JSON, "parse").mockImplementation((text, ...more) => {
+    note("parsed", text);
+    return parse(text, ...more);
+  });
+  vi.spyOn(globalThis, "atob").mockImplementation((text) => {
+    note("decoded", text);
+    return atob(text);
+  });
+  vi.spyOn(globalThis, "setTimeout").mockImplementation((callback, delay) => {
+    if (delay === 0) sinceTimer = 0;
+    return setTimeout(callback, delay);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+
+  const { reasoning } = await keeperWith({ store }).reasoningStore.readCalls("alice", ids);
+  expect(reasoning.size).toBe(40);
+  expect(all.get("parsed")).toBeGreaterThan(2_400_000);
+  expect(all.get("decoded")).toBeGreaterThanOrEqual(1_600_000);
+  // The last slice of the entries and the first one of their steps have no pause between them.
+  for (const characters of most.values()) expect(characters).toBeLessThan(2_000_000);
 });
