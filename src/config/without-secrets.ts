@@ -11,11 +11,11 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
   for (const { name, secret } of describedSettings()) {
     const value = settings[name];
     if (value === undefined || isEmpty(value)) continue;
-    shown[name] = secret ? HIDDEN : value;
+    if (secret) shown[name] = HIDDEN;
+    else shown[name] = typeof value === "string" ? hidePassword(value) : value;
   }
   return {
     ...shown,
-    ...(settings.url !== undefined && { url: hidePassword(settings.url) }),
     store: hidePassword(settings.store),
     ...(!isEmpty(settings.mcpServers) && {
       mcpServers: hideServerSecrets(settings.mcpServers),
@@ -64,7 +64,7 @@ function hideServerSecrets(
   );
 }
 
-/** `redis://user:password@host` with the credentials hidden. */
+/** `redis://user:password@host` with the credentials hidden. Other text is unchanged. */
 export function hidePassword(url: string): string {
   return url.replace(/\/\/[^/]*@/, `//${HIDDEN}@`);
 }

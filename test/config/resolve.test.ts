@@ -442,6 +442,10 @@ test("the settings printed at start contain no secrets", () => {
     sealingKeys: ["SECRET-2".padEnd(43, "A")],
     store: "redis://user:SECRET-3@cache:6379",
     url: "http://user:SECRET-6@engine:8000/v1",
+    visionUrl: "http://user:SECRET-12@vision:8000",
+    visionModel: "sees",
+    browserSearchUrl: "http://user:SECRET-13@search:8080",
+    pythonUrl: "http://user:SECRET-14@python:8080",
     keys: [`alice:${HASH}`],
   };
   const shown = withoutSecrets(resolveSettings(given(secrets), { public: false }));
@@ -450,6 +454,7 @@ test("the settings printed at start contain no secrets", () => {
     sealingKeys: "(hidden)",
     store: "redis://(hidden)@cache:6379",
     url: "http://(hidden)@engine:8000/v1",
+    visionUrl: "http://(hidden)@vision:8000",
     keys: ["alice"],
   });
   const backends = [
