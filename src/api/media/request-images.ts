@@ -40,12 +40,12 @@ interface Image {
   readonly part: ImagePart;
 }
 
-interface Read {
+/** An image that only a call can describe. */
+interface NewImage {
   readonly image: Image;
-  readonly key: ImageKey | undefined;
+  readonly key: ImageKey;
+  /** Undefined: it has not been fetched. */
   readonly kind: ImageKind | undefined;
-  /** Undefined: not known yet. */
-  readonly text: string | undefined;
 }
 
 export class RequestImages {
@@ -91,7 +91,7 @@ export class RequestImages {
     const part = { source, isBrief: false };
     const text = await withDeadline(signal, this.#deps.timeoutMs, async (within) => {
       const found = await this.#look({ name: "Image", part });
-      return found.text ?? this.#describe(found, within);
+      return typeof found === "string" ? found : this.#describe(found, within);
     });
     signal.throwIfAborted();
     return text;
@@ -105,24 +105,25 @@ export class RequestImages {
     const found = await Promise.all(
       images.slice(-MAX_LOOKUPS).map(async ([id, image]) => [id, await this.#look(image)] as const),
     );
-    const unknown = found.filter(([, { text }]) => text === undefined);
+    const unknown = found.filter(([, each]) => typeof each !== "string");
     const wanted = new Set(unknown.slice(-this.#deps.maxImages).map(([id]) => id));
     const texts = await Promise.all(
-      found.map(async ([id, read]): Promise<readonly [string, string]> => {
-        if (read.text !== undefined) return [id, read.text];
-        return [id, wanted.has(id) ? await this.#describe(read, within) : leftOut(read.image)];
+      found.map(async ([id, each]): Promise<readonly [string, string]> => {
+        if (typeof each === "string") return [id, each];
+        const { name } = each.image;
+        return [id, wanted.has(id) ? await this.#describe(each, within) : leftOutText(name)];
       }),
     );
-    return new Map([...old.map(([id, image]) => [id, leftOut(image)] as const), ...texts]);
+    return new Map([...old.map(([id, { name }]) => [id, leftOutText(name)] as const), ...texts]);
   }
 
-  /** What can be said without a call: that it cannot be read, or an earlier description. */
-  async #look(image: Image): Promise<Read> {
+  /** A text if there is one without a call: why the image cannot be read, or an earlier description. */
+  async #look(image: Image): Promise<string | NewImage> {
     const { source, isBrief } = image.part;
     const { name } = image;
-    const fail = (why: string): Read => {
+    const fail = (why: string): string => {
       this.#note("failed");
-      return { image, key: undefined, kind: undefined, text: unreadText(name, why) };
+      return unreadText(name, why);
     };
     if (source.type === "unreadable") return fail(source.why);
     const kind = source.type === "data" ? kindOf(source.base64) : undefined;
@@ -134,19 +135,14 @@ export class RequestImages {
       isBrief,
     };
     const known = await this.#deps.descriptions.find(key);
-    if (known !== undefined) this.#note("cached");
-    return {
-      image,
-      key,
-      kind,
-      text: known === undefined ? undefined : describedText(name, kind, known),
-    };
+    if (known === undefined) return { image, key, kind };
+    this.#note("cached");
+    return describedText(name, kind, known);
   }
 
-  async #describe({ image, key, kind }: Read, within: AbortSignal): Promise<string> {
+  async #describe({ image, key, kind }: NewImage, within: AbortSignal): Promise<string> {
     const { descriptions } = this.#deps;
     const { source } = image.part;
-    if (key === undefined) return unreadText(image.name, FAILED);
     try {
       const load = (signal: AbortSignal) => this.#load(source, kind, signal);
       const description = await descriptions.describe(key, load, within);
@@ -185,10 +181,6 @@ export class RequestImages {
 const NOT_FETCHED = "images behind addresses are not fetched here";
 const LATE = "no description came in time";
 const FAILED = "the model that describes images has failed";
-
-function leftOut({ name }: Image): string {
-  return leftOutText(name);
-}
 
 /** Two parts with the same identity are the same image. Undefined: nothing is known of it. */
 function identityOf(source: MediaSource): string | undefined {
