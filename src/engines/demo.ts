@@ -16,7 +16,7 @@
 import { SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
 import { composeTurn } from "./demo/compose.ts";
 import { readPrompt } from "./demo/prompt.ts";
-import { writeScript } from "./demo/script.ts";
+import { Script } from "./demo/script.ts";
 import type {
   Capabilities,
   CompletionRequest,
@@ -87,7 +87,7 @@ export function createDemoEngine({ tokensPerSecond }: DemoEngineOptions = {}): E
 
 function sample(request: CompletionRequest): { ids: TokenId[]; reason: "stop" | "length" } {
   const prompt = readPrompt(request.prompt.ids);
-  const script = writeScript(prompt, request.sampling.seed ?? 0);
+  const script = new Script(prompt, request.sampling.seed ?? 0);
   const turn = composeTurn(prompt, script, request.constraint);
   const stopIds = new Set([...END_OF_GENERATION, ...request.stopIds]);
   const stop = turn.findIndex((id) => stopIds.has(id));

@@ -10,7 +10,7 @@ import type { DemoPrompt } from "./prompt.ts";
 import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tools.ts";
 import { answerText, preambleText, reasoningText } from "./texts.ts";
 
-export interface Script {
+export class Script {
   readonly move: Move;
   /** A call to a tool of training, which comes before the move. */
   readonly trainedCall: TrainedCall | undefined;
@@ -18,26 +18,6 @@ export interface Script {
   /** The plan as the text of a preamble. */
   readonly preamble: string;
   /** Whether to write the preamble unprompted, between the first analysis and the first call. */
-  readonly announcesPlan: boolean;
-  readonly answer: string;
-  readonly answerIsJson: boolean;
-  /** The arguments of a call, whether the engine or the client chose the function. */
-  inputFor(recipient: string): string;
-  /** Completes `functions.` or `functions.get_`. */
-  completeRecipient(begun: string): string;
-  /** A text that satisfies the constraint. */
-  textFor(constraint: Constraint, recipient: string | undefined): string;
-}
-
-export function writeScript(prompt: DemoPrompt, seed: number): Script {
-  return new DemoScript(prompt, seed);
-}
-
-class DemoScript implements Script {
-  readonly move: Move;
-  readonly trainedCall: TrainedCall | undefined;
-  readonly reasoning: string;
-  readonly preamble: string;
   readonly announcesPlan: boolean;
   readonly answer: string;
   readonly answerIsJson: boolean;
@@ -66,6 +46,7 @@ class DemoScript implements Script {
     this.answerIsJson = answerSchema !== undefined;
   }
 
+  /** The arguments of a call, whether the engine or the client chose the function. */
   inputFor(recipient: string): string {
     const { question } = this.#prompt;
     if (this.trainedCall?.recipient === recipient) return this.trainedCall.body;
@@ -75,6 +56,7 @@ class DemoScript implements Script {
     return call === undefined ? "{}" : argumentsOf(call, this.#results);
   }
 
+  /** Completes `functions.` or `functions.get_`. */
   completeRecipient(begun: string): string {
     const { tools } = this.#prompt;
     const planned = this.#planned.map(({ tool }) => tool);
@@ -83,6 +65,7 @@ class DemoScript implements Script {
     return names.find((name) => name.startsWith(begun)) ?? begun;
   }
 
+  /** A text that satisfies the constraint. */
   textFor(constraint: Constraint, recipient: string | undefined): string {
     if (constraint.type === "choice") return this.#choose(constraint.options);
     if (constraint.type === "json-object") {
