@@ -4,7 +4,8 @@ import type { Store } from "../../src/index.ts";
 export function createHttpRedisStore(url: string, token: string): Store {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   async function run(...command: (string | number)[]): Promise<unknown> {
-    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(command) });
+    const request = { method: "POST", headers, signal: AbortSignal.timeout(3000) };
+    const response = await fetch(url, { ...request, body: JSON.stringify(command) });
     if (!response.ok) throw new Error(`Redis answered ${response.status}`);
     return Object(await response.json()).result;
   }
