@@ -1,7 +1,7 @@
 /**
  * Measures the gateway as a Worker: its bundle, start-up, memory with open streams, and CPU.
  *
- *     npm run size                the bundle alone; fails if it is over the limit, or not all ASCII
+ *     npm run size                the bundle alone, and the pages; fails if it is over the limit, or not all ASCII
  *     npm run bench:worker        everything, in workerd, compared with a Worker that does nothing
  *
  * Clocks do not advance inside a Worker while it computes, so workerd is measured from outside: the CPU time of its
