@@ -5,6 +5,11 @@ export function isObject(value: unknown): value is Body {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An object's members, or none. */
+export function members(value: unknown): Body {
+  return isObject(value) ? value : {};
+}
+
 export function objects(value: unknown): Body[] {
   return Array.isArray(value) ? value.filter((each) => isObject(each)) : [];
 }

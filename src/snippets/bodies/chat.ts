@@ -8,25 +8,11 @@ import {
   SCHEMA_NAME,
   toSteps,
 } from "../composed.ts";
-import {
-  contentText,
-  isObject,
-  number,
-  objects,
-  readToolChoice,
-  readTools,
-  strings,
-  text,
-} from "../read.ts";
+import { contentText, isObject, members, number, objects, strings, text } from "../read.ts";
+import { addParts, addResult, readComposed, readParallelCalls, toTools } from "./shared.ts";
 
-export function toChatBody({
-  model,
-  system,
-  messages,
-  tools,
-  hosted = [],
-  options,
-}: Composed): Body {
+export function toChatBody(composed: Composed): Body {
+  const { model, system, messages, tools, options } = composed;
   const { effort, budget, format, toolChoice } = options;
   const functions = tools.map((tool) => ({ type: "function", function: { ...tool } }));
   return compact({
@@ -35,7 +21,7 @@ export function toChatBody({
       ...(system ? [{ role: "system", content: system }] : []),
       ...messages.flatMap((message) => toMessages(message)),
     ],
-    tools: tools.length + hosted.length > 0 ? [...functions, ...hosted] : undefined,
+    tools: toTools(functions, composed),
     tool_choice:
       typeof toolChoice === "object" ? { type: "function", function: toolChoice } : toolChoice,
     parallel_tool_calls: options.parallelCalls,
@@ -110,26 +96,16 @@ export function fromChatBody(body: Body): Composed {
         messages.push({ role: "user", text: content });
     }
   }
-  const reasoning = isObject(body["reasoning"]) ? body["reasoning"] : {};
-  return {
-    model: text(body["model"]) ?? "",
-    ...(system.length > 0 && { system: system.join("\n\n") }),
-    messages,
-    ...readTools(body["tools"]),
-    options: compact({
-      effort: text(body["reasoning_effort"]) ?? text(reasoning["effort"]),
-      budget: number(reasoning["max_tokens"]),
-      temperature: number(body["temperature"]),
-      topP: number(body["top_p"]),
-      maxTokens: number(body["max_completion_tokens"]) ?? number(body["max_tokens"]),
-      stop: strings(body["stop"]),
-      seed: number(body["seed"]),
-      format: readFormat(body["response_format"]),
-      toolChoice: readToolChoice(body["tool_choice"]),
-      parallelCalls:
-        typeof body["parallel_tool_calls"] === "boolean" ? body["parallel_tool_calls"] : undefined,
-    }),
-  };
+  const reasoning = members(body["reasoning"]);
+  return readComposed(body, system, messages, {
+    effort: text(body["reasoning_effort"]) ?? text(reasoning["effort"]),
+    budget: number(reasoning["max_tokens"]),
+    maxTokens: number(body["max_completion_tokens"]) ?? number(body["max_tokens"]),
+    stop: strings(body["stop"]),
+    seed: number(body["seed"]),
+    format: readFormat(body["response_format"]),
+    parallelCalls: readParallelCalls(body),
+  });
 }
 
 /** Of Chat Completions, whose schema is one level deeper, or of Responses. */
@@ -153,7 +129,7 @@ function toParts(message: Body): AssistantPart[] {
     ...(thought === "" ? [] : [{ type: "reasoning", text: thought } as const]),
     ...(content === "" ? [] : [{ type: "text", text: content } as const]),
     ...objects(message["tool_calls"]).map((call) => {
-      const inner = isObject(call["function"]) ? call["function"] : {};
+      const inner = members(call["function"]);
       return {
         type: "call" as const,
         id: text(call["id"]) ?? "",
@@ -162,24 +138,4 @@ function toParts(message: Body): AssistantPart[] {
       };
     }),
   ];
-}
-
-/** Adds to the last message if it is the assistant's: a loop of tool calls is one message. */
-export function addParts(messages: ComposedMessage[], parts: readonly AssistantPart[]): void {
-  const last = messages.at(-1);
-  if (last?.role !== "assistant") messages.push({ role: "assistant", parts });
-  else messages[messages.length - 1] = { ...last, parts: [...last.parts, ...parts] };
-}
-
-export function addResult(
-  messages: ComposedMessage[],
-  id: string | undefined,
-  result: string,
-): void {
-  const last = messages.at(-1);
-  if (last?.role !== "assistant") return;
-  const parts = last.parts.map((part) =>
-    part.type === "call" && part.id === id ? { ...part, result } : part,
-  );
-  messages[messages.length - 1] = { ...last, parts };
 }

@@ -8,23 +8,14 @@ import {
   SCHEMA_NAME,
   toSteps,
 } from "../composed.ts";
-import {
-  contentText,
-  isObject,
-  number,
-  objects,
-  readToolChoice,
-  readTools,
-  strings,
-  text,
-} from "../read.ts";
-import { addParts, addResult } from "./chat.ts";
+import { contentText, isObject, members, number, objects, strings, text } from "../read.ts";
+import { addParts, addResult, readComposed, toTools } from "./shared.ts";
 
 /** The API requires a limit. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
 export function toMessagesBody(composed: Composed): Body {
-  const { model, system, messages, tools, hosted = [], options } = composed;
+  const { model, system, messages, tools, options } = composed;
   const { effort, budget, format } = options;
   const functions = tools.map(({ name, description, parameters, strict }) =>
     compact({
@@ -43,7 +34,7 @@ export function toMessagesBody(composed: Composed): Body {
     max_tokens: options.maxTokens ?? DEFAULT_MAX_TOKENS,
     system: system || undefined,
     messages: messages.flatMap((message) => toMessages(message)),
-    tools: tools.length + hosted.length > 0 ? [...functions, ...hosted] : undefined,
+    tools: toTools(functions, composed),
     tool_choice: toChoice(options),
     // Without it the API shows no reasoning.
     thinking:
@@ -108,31 +99,18 @@ export function fromMessagesBody(body: Body): Composed {
   const messages: ComposedMessage[] = [];
   const system = [contentText(body["system"])];
   for (const message of objects(body["messages"])) addMessage(messages, system, message);
-  const config = isObject(body["output_config"]) ? body["output_config"] : {};
-  const thinking = isObject(body["thinking"]) ? body["thinking"] : {};
-  const format = isObject(config["format"]) ? config["format"] : {};
-  const choice = isObject(body["tool_choice"]) ? body["tool_choice"] : {};
-  const disabled = choice["disable_parallel_tool_use"];
-  const instructions = system.filter((each) => each !== "").join("\n\n");
-  return {
-    model: text(body["model"]) ?? "",
-    ...(instructions !== "" && { system: instructions }),
-    messages,
-    ...readTools(body["tools"]),
-    options: compact({
-      effort: text(config["effort"]),
-      budget: thinking["type"] === "enabled" ? number(thinking["budget_tokens"]) : undefined,
-      temperature: number(body["temperature"]),
-      topP: number(body["top_p"]),
-      maxTokens: number(body["max_tokens"]),
-      stop: strings(body["stop_sequences"]),
-      format: isObject(format["schema"])
-        ? { type: "schema", name: SCHEMA_NAME, schema: format["schema"] }
-        : undefined,
-      toolChoice: readToolChoice(body["tool_choice"]),
-      parallelCalls: typeof disabled === "boolean" ? !disabled : undefined,
-    }),
-  };
+  const config = members(body["output_config"]);
+  const thinking = members(body["thinking"]);
+  const { schema } = members(config["format"]);
+  const disabled = members(body["tool_choice"])["disable_parallel_tool_use"];
+  return readComposed(body, system, messages, {
+    effort: text(config["effort"]),
+    budget: thinking["type"] === "enabled" ? number(thinking["budget_tokens"]) : undefined,
+    maxTokens: number(body["max_tokens"]),
+    stop: strings(body["stop_sequences"]),
+    format: isObject(schema) ? { type: "schema", name: SCHEMA_NAME, schema } : undefined,
+    parallelCalls: typeof disabled === "boolean" ? !disabled : undefined,
+  });
 }
 
 function addMessage(messages: ComposedMessage[], system: string[], message: Body): void {

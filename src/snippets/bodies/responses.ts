@@ -6,26 +6,19 @@ import {
   type Composed,
   type ComposedMessage,
 } from "../composed.ts";
-import {
-  contentText,
-  isObject,
-  number,
-  objects,
-  readToolChoice,
-  readTools,
-  text,
-} from "../read.ts";
-import { addParts, addResult, readFormat } from "./chat.ts";
+import { contentText, members, number, objects, text } from "../read.ts";
+import { readFormat } from "./chat.ts";
+import { addParts, addResult, readComposed, readParallelCalls, toTools } from "./shared.ts";
 
 export function toResponsesBody(composed: Composed): Body {
-  const { model, system, messages, tools, hosted = [], options } = composed;
+  const { model, system, messages, tools, options } = composed;
   const { effort, format, toolChoice } = options;
   const functions = tools.map((tool) => ({ type: "function", ...tool }));
   return compact({
     model,
     instructions: system || undefined,
     input: messages.flatMap((message) => toItems(message)),
-    tools: tools.length + hosted.length > 0 ? [...functions, ...hosted] : undefined,
+    tools: toTools(functions, composed),
     tool_choice: typeof toolChoice === "object" ? { type: "function", ...toolChoice } : toolChoice,
     parallel_tool_calls: options.parallelCalls,
     reasoning: effort === undefined ? undefined : { effort },
@@ -86,25 +79,12 @@ export function fromResponsesBody(body: Body): Composed {
   const { input } = body;
   if (typeof input === "string") messages.push({ role: "user", text: input });
   for (const item of objects(input)) addItem(messages, system, item);
-  const reasoning = isObject(body["reasoning"]) ? body["reasoning"] : {};
-  const format = isObject(body["text"]) ? readFormat(body["text"]["format"]) : undefined;
-  const instructions = system.filter((each) => each !== "").join("\n\n");
-  return {
-    model: text(body["model"]) ?? "",
-    ...(instructions !== "" && { system: instructions }),
-    messages,
-    ...readTools(body["tools"]),
-    options: compact({
-      effort: text(reasoning["effort"]),
-      temperature: number(body["temperature"]),
-      topP: number(body["top_p"]),
-      maxTokens: number(body["max_output_tokens"]),
-      format,
-      toolChoice: readToolChoice(body["tool_choice"]),
-      parallelCalls:
-        typeof body["parallel_tool_calls"] === "boolean" ? body["parallel_tool_calls"] : undefined,
-    }),
-  };
+  return readComposed(body, system, messages, {
+    effort: text(members(body["reasoning"])["effort"]),
+    maxTokens: number(body["max_output_tokens"]),
+    format: readFormat(members(body["text"])["format"]),
+    parallelCalls: readParallelCalls(body),
+  });
 }
 
 function addItem(messages: ComposedMessage[], system: string[], item: Body): void {

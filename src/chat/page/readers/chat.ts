@@ -1,5 +1,5 @@
 /** Reads the chunks of Chat Completions. */
-import { isObject, number, objects, text } from "../../../snippets/read.ts";
+import { isObject, members, number, objects, text } from "../../../snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readChat(draft: Draft): ReadEvent {
@@ -22,7 +22,7 @@ export function readChat(draft: Draft): ReadEvent {
     draft.write("text", text(delta["content"]) ?? "");
     for (const call of objects(delta["tool_calls"])) {
       const index = number(call["index"]) ?? 0;
-      const inner = isObject(call["function"]) ? call["function"] : {};
+      const inner = members(call["function"]);
       const id = text(call["id"]);
       if (id !== undefined && !calls.has(index)) {
         calls.set(index, id);
@@ -34,12 +34,12 @@ export function readChat(draft: Draft): ReadEvent {
 }
 
 function toUsage(usage: Readonly<Record<string, unknown>>) {
-  const prompt = isObject(usage["prompt_tokens_details"]) ? usage["prompt_tokens_details"] : {};
-  const details = usage["completion_tokens_details"];
+  const prompt = members(usage["prompt_tokens_details"]);
+  const details = members(usage["completion_tokens_details"]);
   return {
     input: number(usage["prompt_tokens"]) ?? 0,
     output: number(usage["completion_tokens"]) ?? 0,
     cached: number(prompt["cached_tokens"]) ?? 0,
-    reasoning: (isObject(details) && number(details["reasoning_tokens"])) || 0,
+    reasoning: number(details["reasoning_tokens"]) ?? 0,
   };
 }

@@ -1,17 +1,17 @@
 /** Reads the events of Anthropic's Messages. */
-import { isObject, number, text } from "../../../snippets/read.ts";
+import { isObject, members, number, text } from "../../../snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readMessages(draft: Draft): ReadEvent {
   let call = "";
   return (event) => {
-    const delta = isObject(event["delta"]) ? event["delta"] : {};
+    const delta = members(event["delta"]);
     switch (event["type"]) {
       case "message_start":
         if (isObject(event["message"])) readUsage(draft, event["message"]["usage"]);
         break;
       case "content_block_start": {
-        const block = isObject(event["content_block"]) ? event["content_block"] : {};
+        const block = members(event["content_block"]);
         if (block["type"] === "thinking") draft.write("reasoning", "", true);
         if (block["type"] === "redacted_thinking") {
           draft.write("reasoning", "", true);
@@ -51,12 +51,12 @@ function seal(draft: Draft, signature: string): void {
 
 function readUsage(draft: Draft, usage: unknown): void {
   if (!isObject(usage)) return;
-  const details = usage["output_tokens_details"];
+  const details = members(usage["output_tokens_details"]);
   const cached = number(usage["cache_read_input_tokens"]) ?? 0;
   draft.usage = {
     input: (number(usage["input_tokens"]) ?? 0) + cached,
     output: number(usage["output_tokens"]) ?? 0,
     cached,
-    reasoning: (isObject(details) && number(details["thinking_tokens"])) || 0,
+    reasoning: number(details["thinking_tokens"]) ?? 0,
   };
 }

@@ -1,5 +1,5 @@
 /** Reads the events of Responses. */
-import { isObject, number, text } from "../../../snippets/read.ts";
+import { isObject, members, number, text } from "../../../snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readResponses(draft: Draft): ReadEvent {
@@ -8,7 +8,7 @@ export function readResponses(draft: Draft): ReadEvent {
   return (event) => {
     const type = text(event["type"]) ?? "";
     const delta = text(event["delta"]) ?? "";
-    const item = isObject(event["item"]) ? event["item"] : {};
+    const item = members(event["item"]);
     switch (type) {
       case "response.output_item.added":
         if (item["type"] === "reasoning") draft.write("reasoning", "", true);
@@ -52,8 +52,8 @@ function readEnd(draft: Draft, type: string, response: Readonly<Record<string, u
   const { error, usage } = response;
   if (isObject(error)) draft.problem = text(error["message"]);
   if (!isObject(usage)) return;
-  const input = isObject(usage["input_tokens_details"]) ? usage["input_tokens_details"] : {};
-  const output = isObject(usage["output_tokens_details"]) ? usage["output_tokens_details"] : {};
+  const input = members(usage["input_tokens_details"]);
+  const output = members(usage["output_tokens_details"]);
   draft.usage = {
     input: number(usage["input_tokens"]) ?? 0,
     output: number(usage["output_tokens"]) ?? 0,
