@@ -1,5 +1,5 @@
-/** Five requests that a client must send whole. */
-import type { Composed } from "../../src/snippets/composed.ts";
+/** Requests that a client must send whole. */
+import type { ApiName, Composed } from "../../src/snippets/composed.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const schema = {
@@ -72,3 +72,29 @@ export const REQUESTS: Readonly<Record<string, Composed>> = {
     options: { stop: ["END", "'"], budget: 1024, maxTokens: 4096 },
   },
 };
+
+const SEALED: Readonly<Record<ApiName, object>> = {
+  chat: [{ type: "reasoning.encrypted", data: "sealed" }],
+  responses: { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "sealed" },
+  messages: { type: "redacted_thinking", data: "sealed" },
+};
+
+/** With reasoning that only the gateway can read. */
+export function withSealed(api: ApiName): Composed {
+  return {
+    model: MODEL,
+    messages: [
+      { role: "user", text: "Hi" },
+      {
+        role: "assistant",
+        parts: [
+          { type: "reasoning", text: "", sealed: { api, value: SEALED[api] } },
+          { type: "text", text: "Hello!" },
+        ],
+      },
+      { role: "user", text: "Again" },
+    ],
+    tools: [],
+    options: {},
+  };
+}

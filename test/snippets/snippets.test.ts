@@ -10,7 +10,7 @@ import type { ApiName, Composed } from "../../src/snippets/composed.ts";
 import { CLIENTS, toSnippet } from "../../src/snippets/index.ts";
 import { isObject } from "../../src/snippets/read.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
-import { REQUESTS } from "./requests.ts";
+import { REQUESTS, withSealed } from "./requests.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
@@ -108,8 +108,9 @@ const RUNNABLE = CLIENTS.filter(({ id, isSettings }) => !isSettings && !/python/
   (client) => client.apis.map((api) => [client.id, api] as const),
 );
 
-test.each(RUNNABLE)("%s through %s sends each of five requests whole", async (id, api) => {
-  const bodies = Object.values(REQUESTS).map((composed) => toBody(api, composed));
+test.each(RUNNABLE)("%s through %s sends each request whole", async (id, api) => {
+  const requests = [...Object.values(REQUESTS), withSealed(api)];
+  const bodies = requests.map((composed) => toBody(api, composed));
   const snippets = bodies.map((body) => toSnippet(id, { origin, api, body, key: KEY }));
   const paths = snippets.map(({ file }, index) => join(folder, `${id}-${api}-${index}-${file}`));
   await Promise.all(snippets.map(({ code }, index) => writeFile(paths[index] ?? "", code)));
@@ -193,5 +194,13 @@ test("bodies are read back to the conversation they were made of", () => {
         JSON.parse(JSON.stringify(composed.messages)),
       );
     }
+  }
+});
+
+test("encrypted reasoning is read back, and written as it came", () => {
+  for (const api of ["chat", "responses", "messages"] as const) {
+    const body = toBody(api, withSealed(api));
+    expect(fromBody(api, body).messages).toEqual(withSealed(api).messages);
+    expect(toBody(api, fromBody(api, body))).toEqual(body);
   }
 });

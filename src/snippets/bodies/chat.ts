@@ -118,15 +118,18 @@ export function readFormat(value: unknown): Composed["options"]["format"] {
 }
 
 function toParts(message: Body): AssistantPart[] {
+  const details = objects(message["reasoning_details"]);
+  const isSealed = details.some(({ type }) => type === "reasoning.encrypted");
   const thought =
     text(message["reasoning"]) ??
     text(message["reasoning_content"]) ??
-    objects(message["reasoning_details"])
-      .map((each) => text(each["text"]) ?? "")
-      .join("");
+    details.map((each) => text(each["text"]) ?? "").join("");
   const content = contentText(message["content"]);
   return [
-    ...(thought === "" ? [] : [{ type: "reasoning", text: thought } as const]),
+    ...(isSealed
+      ? [{ type: "reasoning", text: thought, sealed: { api: "chat", value: details } } as const]
+      : []),
+    ...(isSealed || thought === "" ? [] : [{ type: "reasoning", text: thought } as const]),
     ...(content === "" ? [] : [{ type: "text", text: content } as const]),
     ...objects(message["tool_calls"]).map((call) => {
       const inner = members(call["function"]);

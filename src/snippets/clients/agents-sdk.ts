@@ -18,7 +18,9 @@ export const AGENTS_SDK: SnippetClient = {
   apis: ["chat", "responses"],
   make: (input) => {
     const composed = fromBody(input.api, input.body);
-    const note = toNote(composed, input.api === "responses" ? { reasoning: "unsealed" } : {});
+    const note = toNote(composed, {
+      reasoning: input.api === "responses" ? "unsealed" : "sealed",
+    });
     return {
       language: "typescript",
       file: "request.mts",

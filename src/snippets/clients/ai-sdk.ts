@@ -6,6 +6,7 @@ import {
   compact,
   type Composed,
   type ComposedMessage,
+  type SealedThought,
   toSteps,
 } from "../composed.ts";
 import { toTypeScript } from "../literals.ts";
@@ -40,7 +41,7 @@ const PROVIDERS: Readonly<Record<ApiName, Provider>> = {
       reasoning: budget === undefined ? undefined : { max_tokens: budget },
       parallel_tool_calls: parallelCalls,
     }),
-    lacks: {},
+    lacks: { reasoning: "sealed" },
   },
   responses: {
     package: "@ai-sdk/open-responses",
@@ -176,13 +177,8 @@ function toMessages(message: ComposedMessage): object[] {
 function toPart(part: AssistantPart): object {
   switch (part.type) {
     case "reasoning": {
-      const signature =
-        part.sealed?.api === "messages" ? Reflect.get(part.sealed.value, "signature") : "";
-      return {
-        type: "reasoning",
-        text: part.text,
-        ...(signature && { providerOptions: { anthropic: { signature } } }),
-      };
+      const providerOptions = part.sealed && toSealedOptions(part.sealed);
+      return { type: "reasoning", text: part.text, ...(providerOptions && { providerOptions }) };
     }
     case "text":
       return { type: "text", text: part.text };
@@ -196,4 +192,15 @@ function toPart(part: AssistantPart): object {
     default:
       return part satisfies never;
   }
+}
+
+/** Where the provider of the API looks for what goes back unread. That of Chat Completions has no such place. */
+function toSealedOptions({ api, value }: SealedThought): object | undefined {
+  const member = (name: string): unknown => Reflect.get(value, name);
+  if (api === "messages") {
+    return { anthropic: compact({ signature: member("signature"), redactedData: member("data") }) };
+  }
+  if (api === "chat") return undefined;
+  const encrypted = member("encrypted_content");
+  return { gateway: compact({ itemId: member("id"), reasoningEncryptedContent: encrypted }) };
 }

@@ -38,8 +38,8 @@ export interface Lacks {
   readonly options?: readonly (keyof Composed["options"])[];
   /** `strict` of functions. */
   readonly strict?: true;
-  /** Reasoning: none at all, or that without encrypted content. */
-  readonly reasoning?: "all" | "unsealed";
+  /** Reasoning: none at all, or that with or without encrypted content. */
+  readonly reasoning?: "all" | "sealed" | "unsealed";
 }
 
 /** @returns undefined if the client sends everything */
@@ -66,6 +66,8 @@ function losesReasoning({ messages }: Composed, { reasoning }: Lacks): boolean {
   if (reasoning === undefined) return false;
   const parts = messages.flatMap((message) => (message.role === "user" ? [] : message.parts));
   return parts.some(
-    (part) => part.type === "reasoning" && (reasoning === "all" || part.sealed === undefined),
+    (part) =>
+      part.type === "reasoning" &&
+      (reasoning === "all" || (part.sealed === undefined) === (reasoning === "unsealed")),
   );
 }
