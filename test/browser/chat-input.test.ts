@@ -191,6 +191,17 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".answer .problem").innerText()).toContain("web_fetch");
     });
 
+    test("a gateway that has gone is named in a sentence", async () => {
+      const { page, gateway } = await openChat(browser, scriptedEngine([]));
+      await page.getByText("What should gpt-oss do?").waitFor();
+      await gateway.close();
+      await send(page, "Hi");
+      await page.locator(".answer .problem").waitFor();
+      expect(await page.locator(".answer .problem").innerText()).toBe(
+        "The connection to the gateway broke. Is it still running?",
+      );
+    });
+
     test("files: text becomes a block, an image is refused with a sentence", async () => {
       const { page } = await openChat(browser, scriptedEngine([]));
       const input = page.locator(".attach input");

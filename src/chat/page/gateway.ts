@@ -61,6 +61,13 @@ export async function toError(response: Response): Promise<Error> {
   return response.status === 401 ? new KeyNeeded(message) : new Error(message);
 }
 
+/** In place of the browser's words where a connection breaks: `fetch`, or reading a response, then rejects with a `TypeError`. */
+export function problemOf(error: unknown): string {
+  if (error instanceof TypeError)
+    return "The connection to the gateway broke. Is it still running?";
+  return error instanceof Error ? error.message : String(error);
+}
+
 export interface ServedModel {
   readonly id: string;
   readonly contextLength?: number;

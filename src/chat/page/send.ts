@@ -14,7 +14,7 @@ import {
   toPath,
   toTitle,
 } from "./conversation.ts";
-import { KeyNeeded, request, toError } from "./gateway.ts";
+import { KeyNeeded, problemOf, request, toError } from "./gateway.ts";
 import { Draft } from "./readers/draft.ts";
 import { readEvents } from "./server-events.ts";
 import { type Exchange, state, update } from "./state.ts";
@@ -114,16 +114,13 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
     if (signal.aborted) {
       show({ status: "stopped", totalMs: performance.now() - began });
     } else {
-      const problem = error instanceof Error ? error.message : String(error);
-      show({ status: "failed", problem: error instanceof TypeError ? UNREACHABLE : problem });
+      const problem = problemOf(error);
+      show({ status: "failed", problem });
       if (error instanceof KeyNeeded) update({ keyProblem: problem });
     }
   }
   return at;
 }
-
-/** In place of the browser's words: `fetch` and a response that breaks off reject with a `TypeError`. */
-const UNREACHABLE = "The connection to the gateway broke. Is it still running?";
 
 async function post(from: Answer, signal: AbortSignal) {
   const { current } = state;

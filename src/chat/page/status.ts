@@ -1,5 +1,5 @@
 /** Asks for the models and the state of the gateway, now and then. */
-import { KeyNeeded, loadStatus } from "./gateway.ts";
+import { KeyNeeded, loadStatus, problemOf } from "./gateway.ts";
 import { update } from "./state.ts";
 
 const INTERVAL_MS = 15_000;
@@ -12,7 +12,7 @@ export async function refreshStatus(): Promise<void> {
     update({ status: await loadStatus(), statusProblem: "", keyProblem: undefined });
     isRefused = false;
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = problemOf(error);
     isRefused = error instanceof KeyNeeded;
     if (isRefused) update({ keyProblem: problem });
     else update({ statusProblem: problem });

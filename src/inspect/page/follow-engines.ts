@@ -5,7 +5,7 @@ import type { EngineRow } from "./types.ts";
 
 const EVERY_MS = 1000;
 
-/** Never resolves. After a failed request it tries again a second later; without a valid token it rejects, since nobody has one to try. */
+/** Never resolves. After a failed request it tries again a second later. It rejects if the token is refused: the page then asks for another. */
 export async function followEngines(): Promise<never> {
   for (;;) {
     if (document.visibilityState === "visible") await askOnce();

@@ -126,10 +126,15 @@ function toParts(message: Body): AssistantPart[] {
     details.map((each) => text(each["text"]) ?? "").join("");
   const content = contentText(message["content"]);
   return [
-    ...(isSealed
-      ? [{ type: "reasoning", text: thought, sealed: { api: "chat", value: details } } as const]
-      : []),
-    ...(isSealed || thought === "" ? [] : [{ type: "reasoning", text: thought } as const]),
+    ...(thought === "" && !isSealed
+      ? []
+      : [
+          {
+            type: "reasoning" as const,
+            text: thought,
+            ...(isSealed && { sealed: { api: "chat" as const, value: details } }),
+          },
+        ]),
     ...(content === "" ? [] : [{ type: "text", text: content } as const]),
     ...objects(message["tool_calls"]).map((call) => {
       const inner = members(call["function"]);
