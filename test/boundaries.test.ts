@@ -43,7 +43,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   snippets: [],
   pages: ["api"],
   chat: ["api", "pages", "snippets"],
-  inspect: ["api", "config", "models", "pages", "telemetry", "tokenizer"],
+  inspect: ["api", "config", "models", "pages", "snippets", "telemetry", "tokenizer"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */

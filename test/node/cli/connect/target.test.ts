@@ -79,7 +79,7 @@ describe("a gateway", () => {
   ])("whose model is called %j is refused: clients would not read it as a name", async (id) => {
     const list = JSON.stringify({ data: [{ id: "openai/gpt-oss-20b" }, { id }] });
     await expect(askTarget(origin, undefined, answer(200, list))).rejects.toThrow(
-      `The gateway at ${origin} names a model ${JSON.stringify(id)}: clients could read`,
+      `The gateway at ${origin} names a model ${JSON.stringify(id)}: clients could read a part of the name as a variable or a file. Serve it under another name: servedName.`,
     );
   });
 
