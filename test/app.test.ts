@@ -240,7 +240,7 @@ describe("the body limit", () => {
 test.each([
   [{ maxMessages: 1 }, { messages: [...HELLO.messages, ...HELLO.messages] }, "messages"],
   [{ maxTools: 1 }, { tools: [{}, {}] }, "tools"],
-  [{ maxDepth: 3 }, { metadata: { a: { b: {} } } }, "metadata"],
+  [{}, JSON.parse(`{"metadata":${"[".repeat(64)}${"]".repeat(64)}}`), "metadata"],
 ])("the limit %j is kept", async (settings, extra, param) => {
   const response = await gateway({ settings }).post({ ...HELLO, ...extra });
   expect(response.status).toBe(400);

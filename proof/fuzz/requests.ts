@@ -135,7 +135,7 @@ const CONFIGURATIONS: readonly Readonly<Record<string, unknown>>[] = [
   { keys: KEYS, reasoningPolicy: "sealed", sealingKeys: ["A".repeat(43)] },
   {},
   { keys: KEYS, unsupportedTools: "refuse", mediaInput: "placeholder", maxBodyBytes: 20_000 },
-  { open: true, reasoningPolicy: "none", reasoningContentMirror: true, maxDepth: 8 },
+  { open: true, reasoningPolicy: "none", reasoningContentMirror: true },
 ];
 
 async function createTarget(epoch: number): Promise<Target> {

@@ -10,6 +10,8 @@ const REMOVED: Readonly<Record<string, string>> = {
   breakerFailures: "three failures to reach an inference server in a row take it out",
   inspectMaxRecords: "inspectMaxBytes bounds recorded turns, and 1,000 are kept at most",
   maxParts: "messages may have twice as many parts as maxMessages allows messages",
+  maxValues: "a request may have 250,000 JSON values",
+  maxDepth: "JSON in a request may be nested 64 levels deep",
 };
 
 /** The warning for a flag, a variable or a key of the config file. Undefined if it was never a setting. */

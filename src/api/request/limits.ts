@@ -5,11 +5,13 @@ export interface RequestLimits {
   /** Most messages, or input items. */
   readonly maxMessages: number;
   readonly maxTools: number;
-  /** Most JSON values in total. */
-  readonly maxValues: number;
-  /** Deepest nesting of objects and arrays. The body is level 1. */
-  readonly maxDepth: number;
 }
+
+/** Most JSON values of any kind. */
+export const MAX_VALUES = 250_000;
+
+/** Deepest nesting of objects and arrays, schemas included. The body is level 1. */
+export const MAX_DEPTH = 64;
 
 /** The top-level members of a request whose lists are counted. */
 export interface CountedLists {
@@ -32,8 +34,8 @@ export function checkLimits(body: object, limits: RequestLimits & CountedLists):
   for (const [name, value] of Object.entries(body)) {
     const isMessages = messageLists.includes(name) && Array.isArray(value);
     const count = countValues(value, {
-      maxDepth: limits.maxDepth - 1,
-      maxValues: limits.maxValues - values,
+      maxDepth: MAX_DEPTH - 1,
+      maxValues: MAX_VALUES - values,
       maxEntries: isMessages ? maxParts(limits) + value.length : Number.POSITIVE_INFINITY,
     });
     if (typeof count === "number") values += count;
@@ -50,8 +52,8 @@ type Excess = "depth" | "values" | "entries";
 
 function refusal(param: string, excess: Excess, limits: RequestLimits): RequestError {
   const problems: Record<Excess, string> = {
-    depth: `is nested deeper than ${limits.maxDepth} levels`,
-    values: `takes the request over the ${limits.maxValues} JSON values allowed`,
+    depth: `is nested deeper than ${MAX_DEPTH} levels`,
+    values: `takes the request over the ${MAX_VALUES} JSON values allowed`,
     entries: `has more than the ${maxParts(limits)} parts allowed in all of its entries together`,
   };
   return new RequestError(`${param}: ${problems[excess]}.`, { param });

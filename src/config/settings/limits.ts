@@ -1,6 +1,5 @@
 /** The settings of the group `limits`: sizes of requests, queues, and timeouts. */
 import * as z from "zod";
-import { MAX_JSON_DEPTH } from "../../harmony/json.ts";
 import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 /** Long, because it is data: one entry for each setting, in the order of `docs/settings.md`. */
@@ -18,17 +17,9 @@ export function limitSettings() {
         "Maximum messages or input items in a request. They may have twice as many content parts, tool calls and other list " +
         "entries together.",
     }),
-    maxValues: setting("limits", count, {
-      default: 250_000,
-      description: "Maximum JSON values of any kind in a request.",
-    }),
     maxTools: setting("limits", count, {
       default: 512,
       description: "Maximum tools in a request, including those in namespaces.",
-    }),
-    maxDepth: setting("limits", () => z.int().min(1).max(MAX_JSON_DEPTH), {
-      default: 64,
-      description: "Maximum nesting depth of JSON in a request, including schemas.",
     }),
     maxQueued: setting("limits", () => z.int().min(0), {
       default: 256,

@@ -1,15 +1,23 @@
 import { expect, test } from "vitest";
 import { RequestError } from "../../../src/api/errors.ts";
-import { checkLimits } from "../../../src/api/request/limits.ts";
+import { checkLimits, MAX_DEPTH, MAX_VALUES } from "../../../src/api/request/limits.ts";
 
 const LIMITS = {
   messageLists: ["messages", "input"],
   toolLists: ["tools", "functions"],
   maxMessages: 3,
   maxTools: 2,
-  maxValues: 14,
-  maxDepth: 4,
 };
+
+/** A value of so many levels. */
+function nested(levels: number): unknown {
+  return levels === 0 ? 1 : [nested(levels - 1)];
+}
+
+/** A list of so many values, itself included. */
+function listOf(values: number): number[] {
+  return Array(values - 1).fill(0);
+}
 
 function refusal(body: object): { message: string; param: string | null } | undefined {
   try {
@@ -25,10 +33,9 @@ test.each<[string, object]>([
   ["as many messages as allowed", { messages: [1, 2, 3] }],
   ["an input that is text", { input: "a long text is no list" }],
   ["lists that are not counted", { stop: [1, 2, 3, 4, 5] }],
-  ["nesting to the last level allowed", { a: [[["text"]]] }],
-  ["an empty container at the last level", { a: [[{}]] }],
+  ["nesting to the last level allowed", { a: nested(MAX_DEPTH - 1) }],
   ["as many parts as allowed", { messages: [{ content: [1, 2, 3] }, { content: [4, 5, 6] }, 0] }],
-  ["as many values as allowed", { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5 } }],
+  ["as many values as allowed", { a: listOf(MAX_VALUES - 3), b: { c: [1] } }],
 ])("%s may pass", (_, body) => {
   expect(refusal(body)).toBeUndefined();
 });
@@ -38,23 +45,30 @@ test.each<[object, string, string]>([
   [{ input: [1, 2, 3, 4] }, "input", "input: has 4 entries, more than the 3 allowed."],
   [{ tools: [1, 2, 3] }, "tools", "tools: has 3 entries, more than the 2 allowed."],
   [{ functions: [1, 2, 3] }, "functions", "functions: has 3 entries, more than the 2 allowed."],
-  [{ a: [[[{}]]] }, "a", "a: is nested deeper than 4 levels."],
   [
     { messages: [{ content: [1, 2, 3] }, { content: [4, 5, 6, 7] }] },
     "messages",
     "messages: has more than the 6 parts allowed in all of its entries together.",
   ],
-  [
-    { a: [1, 2, 3, 4, 5], b: { c: [1, 2], d: 3, e: 4, f: 5, g: 6, h: 7 } },
-    "b",
-    "b: takes the request over the 14 JSON values allowed.",
-  ],
-  [
-    { a: 1, strays: Array(14).fill(0) },
-    "strays",
-    "strays: takes the request over the 14 JSON values allowed.",
-  ],
 ])("%j is refused by name", (body, param, message) => {
+  expect(refusal(body)).toEqual({ message, param });
+});
+
+test.each<[string, object, string, string]>([
+  ["nesting", { a: nested(MAX_DEPTH) }, "a", "a: is nested deeper than 64 levels."],
+  [
+    "values of several members",
+    { a: listOf(MAX_VALUES - 3), b: { c: [1, 2] } },
+    "b",
+    "b: takes the request over the 250000 JSON values allowed.",
+  ],
+  [
+    "values of one list",
+    { a: 1, strays: listOf(MAX_VALUES) },
+    "strays",
+    "strays: takes the request over the 250000 JSON values allowed.",
+  ],
+])("%s beyond the limit is refused by name", (_, body, param, message) => {
   expect(refusal(body)).toEqual({ message, param });
 });
 

@@ -39,7 +39,7 @@ describe("where a setting comes from", () => {
       port: 1,
       host: "127.0.0.2",
       maxTools: 3,
-      maxDepth: 64,
+      maxMessages: 10_000,
     });
   });
 
