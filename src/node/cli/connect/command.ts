@@ -64,8 +64,33 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
   const target = await askTarget(toOrigin(values.gateway), key);
   const settings = client.settings(target);
   if (end >= 0) return startClient(client.title, settings, args.slice(end + 1), io);
+  if (values.write) refuseMovedFolders(client.title, settings, io.environment);
   io.print(values.write ? writeFiles(settings.files, changed) : toText(settings));
   return 0;
+}
+
+/** Variables that move a folder of clients away from the home folder. */
+const MOVED_BY = new Map([
+  [".claude", "CLAUDE_CONFIG_DIR"],
+  [".codex", "CODEX_HOME"],
+  [".config", "XDG_CONFIG_HOME"],
+]);
+
+/** The client would not read the files that are written. */
+function refuseMovedFolders(
+  title: string,
+  { files = [] }: ClientSettings,
+  environment: ConnectIo["environment"],
+): void {
+  for (const { path } of files) {
+    const folder = path.slice(0, path.indexOf("/"));
+    const variable = MOVED_BY.get(folder);
+    const moved = variable && environment[variable];
+    if (!moved) continue;
+    throw new TypeError(
+      `${title} reads ${moved} in place of ~/${folder}, because ${variable} is set. Nothing was written. Leave out --write, and copy what is printed.`,
+    );
+  }
 }
 
 const ALIASES = new Map([["claude", "claude-code"]]);

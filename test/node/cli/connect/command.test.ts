@@ -39,6 +39,18 @@ test.each(Object.keys(CLIENTS))(
   },
 );
 
+test.each([
+  ["codex", "CODEX_HOME", "~/.codex"],
+  ["claude-code", "CLAUDE_CONFIG_DIR", "~/.claude"],
+  ["opencode", "XDG_CONFIG_HOME", "~/.config"],
+])("%s is not written to where %s moves its folder", async (name, variable, folder) => {
+  const moved = { [variable]: "/elsewhere" };
+  await expect(connect(`${name} --write`, moved)).rejects.toThrow(
+    `reads /elsewhere in place of ${folder}, because ${variable} is set. Nothing was written.`,
+  );
+  expect((await connect(name, moved)).code).toBe(0);
+});
+
 test("the SDK's lines for TypeScript run as they are printed", async () => {
   const { printed } = await connect("typescript");
   const file = join(import.meta.dirname, `connected-${process.pid}.mts`);
