@@ -194,7 +194,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     if (hasDisconnected(error, c.req.raw.signal))
       return new Response(null, { status: CLIENT_LEFT });
     if (describeError(error).status === 500) {
-      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, settings) });
+      const logContent = settings.logContent && !c.get("client")?.isPrivate;
+      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, { logContent }) });
     }
     return toErrorResponse(error, c);
   });

@@ -399,6 +399,21 @@ describe("log records", () => {
     });
   });
 
+  test("content is not logged of a request that wants no record of it", async () => {
+    const { send, lines } = gateway({ settings: { logContent: true } });
+    const response = await send("/v1/chat/completions", {
+      method: "POST",
+      headers: { "x-harmony-record": "off" },
+      body: JSON.stringify({ ...HELLO, messages: [{ role: "user", content: SECRET }] }),
+    });
+    expect(response.status).toBe(200);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { event: "turn", tenant: "anonymous", finish: "stop" },
+      { event: "request", status: 200 },
+    ]);
+    expect(lines.join()).not.toContain(SECRET);
+  });
+
   test("broken JSON is not quoted", async () => {
     const { post, lines } = gateway();
     expect((await post(`{"messages": ${SECRET}`)).status).toBe(400);

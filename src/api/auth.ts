@@ -7,6 +7,7 @@ import { onlyAllowed } from "../models/allowed-models.ts";
 import type { Models } from "../models/models.ts";
 import type { Authentication } from "./api.ts";
 import type { Client, KeyExpiry } from "./request/client.ts";
+import { toPrivate } from "./request/private-client.ts";
 import { RequestError } from "./errors.ts";
 import { sha256Hex } from "./sha256.ts";
 
@@ -18,6 +19,8 @@ export interface ClientKey {
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
   /** Names of models and presets. Absent: all. */
   readonly models?: readonly string[] | undefined;
+  /** False: its content is kept out of records, traces and logs. Default: true. */
+  readonly record?: boolean | undefined;
   /** ISO 8601: a date, whose end in UTC is meant, or a time. Absent: never. */
   readonly expires?: string | undefined;
 }
@@ -41,15 +44,15 @@ export function createAuthenticate(
 ): Authenticate {
   const anonymous: Client = { tenant: "anonymous", reasoningPolicy, models };
   if (keys.length === 0) return () => anonymous;
-  const clients = keys.map((key) => ({
-    sha256: key.sha256,
-    client: {
+  const clients = keys.map((key) => {
+    const client: Client = {
       tenant: key.name,
       reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy,
       models: key.models ? onlyAllowed(models, key.models) : models,
       ...(key.expires !== undefined && { expiry: toExpiry(key.expires) }),
-    },
-  }));
+    };
+    return { sha256: key.sha256, client: key.record === false ? toPrivate(client) : client };
+  });
 
   return async (request, { presentedKeys, instruction }) => {
     const presented = presentedKeys(request);

@@ -7,6 +7,7 @@ import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
 import { type ErrorReader, noSuchPath, RequestError } from "./errors.ts";
 import { unsupportedPaths } from "./unsupported-paths.ts";
+import { obeyRecordHeader, RECORD_HEADER } from "./request/private-client.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
 
@@ -65,7 +66,8 @@ export function mountApis(
       const api = findApi(apis, c.req);
       const client = authenticate(c.req, api.authentication);
       // `await` costs a microtask even for a plain value.
-      c.set("client", client instanceof Promise ? await client : client);
+      const known = client instanceof Promise ? await client : client;
+      c.set("client", obeyRecordHeader(known, c.req.header(RECORD_HEADER)));
       return bodyLimits.get(api)?.(c, next);
     });
   }

@@ -42,6 +42,7 @@ export const clientKey = lazy(() =>
         storeMaxEntriesPerKey: count().optional(),
         trainedTools: trainedTools().optional(),
         maxBuiltinCallsPerKey: count().optional(),
+        record: z.boolean().optional(),
       },
       "expected name:hash, as `harmony-gateway key` prints",
     ),

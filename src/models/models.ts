@@ -128,7 +128,7 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
 }
 
 /** The status and the capabilities of a model change, so they are read from it each time. */
-function hookTurns(model: Model, hook: TurnHook): Model {
+export function hookTurns(model: Model, hook: TurnHook): Model {
   return {
     id: model.id,
     get provider() {

@@ -39,6 +39,7 @@ class TurnObserver {
   #firstTokenSeconds: number | undefined;
   /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
+  readonly #logsContent: boolean;
   /** Names of the tools that were called. */
   readonly #calls = new Set<string>();
   #isOver = false;
@@ -50,6 +51,7 @@ class TurnObserver {
     this.#turn = turn;
     this.#deps = deps;
     this.#startedAt = deps.now();
+    this.#logsContent = deps.logContent && !turn.isPrivate;
   }
 
   watch(
@@ -62,7 +64,7 @@ class TurnObserver {
       const demand = consumer(event);
       // Counted and logged once it has been passed on: the client does not wait for that.
       this.#see(event);
-      if (this.#deps.logContent) this.#keep(event);
+      if (this.#logsContent) this.#keep(event);
       return demand;
     };
     const ended = consume(events, take);
@@ -71,7 +73,11 @@ class TurnObserver {
       () => this.#end("cancelled", {}),
       (error) => {
         if (signal.aborted) this.#end("cancelled", {});
-        else this.#end("failed", describeForLog(error, this.#deps), { level: "warn", error });
+        else
+          this.#end("failed", describeForLog(error, { logContent: this.#logsContent }), {
+            level: "warn",
+            error,
+          });
         throw error;
       },
     );
@@ -139,7 +145,7 @@ class TurnObserver {
     if (this.#isOver) return;
     this.#isOver = true;
     const { level = "info", usage, error } = ended;
-    const { log, logContent, meters } = this.#deps;
+    const { log, meters } = this.#deps;
     const seconds = this.#seconds();
     meters.turnsInFlight.add(-1);
     const { preset } = this.#turn;
@@ -162,7 +168,7 @@ class TurnObserver {
       firstTokenSeconds: this.#firstTokenSeconds,
       ...(this.#calls.size > 0 && { calls: [...this.#calls] }),
       ...fields,
-      ...(logContent && { messages: this.#turn.messages, written: this.#written }),
+      ...(this.#logsContent && { messages: this.#turn.messages, written: this.#written }),
     });
   }
 

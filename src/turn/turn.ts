@@ -61,6 +61,8 @@ export interface Turn {
   readonly unwrittenCalls?: ReadonlySet<string>;
   /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
   readonly engineHeaders?: () => Readonly<Record<string, string>>;
+  /** Its sender, or the operator for its key, wants no record, trace or log to keep its content. */
+  readonly isPrivate?: boolean;
 }
 
 export interface OfferedTool {

@@ -27,6 +27,7 @@ function rowOf(own: Partial<Row>): Row {
     model: "openai/gpt-oss-20b",
     backend: "vllm-1",
     words: "Weather in Paris?",
+    hasContent: true,
     outcome: "stop",
     status: 200,
     problem: null,

@@ -65,3 +65,31 @@ test("turns of a WebSocket are recorded with the message and the events", async 
     expect(listed.turns[1]).toMatchObject({ isComplete: true, outcome: "refused", status: 400 });
   });
 });
+
+test("a WebSocket that is opened with x-harmony-record: off has no content in its records", async () => {
+  const gateway = await startTestGateway({
+    engine: scriptedEngine(() => FINAL),
+    settings: { inspect: true, inspectKey: TOKEN },
+  });
+  onTestFinished(() => gateway.close());
+  const inspect = async (path: string): Promise<string> => {
+    const headers = { "x-inspect-token": TOKEN };
+    return (await fetch(`${gateway.origin}/inspect/api/${path}`, { headers })).text();
+  };
+  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
+    headers: { "x-harmony-record": "off" },
+  });
+  onTestFinished(() => socket.close());
+  await once(socket, "open");
+  const message = { type: "response.create", model: "openai/gpt-oss-20b" };
+  for (const input of ["My plover", [{ type: "plover" }]]) {
+    socket.send(JSON.stringify({ ...message, input }));
+  }
+  await eventually(async () => {
+    const listed = turns.parse(JSON.parse(await inspect("turns")));
+    expect(listed.turns.map(({ isComplete }) => isComplete)).toEqual([true, true]);
+  });
+  for (const path of ["turns", "turns/1", "turns/2", "turns/1/file", "turns/1/file?as=json"]) {
+    expect(await inspect(path)).not.toMatch(/plover|Hello!/);
+  }
+});

@@ -376,4 +376,12 @@ describe("a turn", () => {
       },
     ]);
   });
+
+  test("that is private has no prompt and answer in its span even then", async () => {
+    const turn = { ...turnWith(), isPrivate: true };
+    await inTrace(() => collectTurn(traced(scriptedEngine([ANSWER]), true).run(turn, never)));
+    const { attributes } = find(await spansOf(2), "chat m");
+    expect(attributes).not.toHaveProperty(["gen_ai.input.messages"]);
+    expect(attributes).not.toHaveProperty(["gen_ai.output.messages"]);
+  });
 });

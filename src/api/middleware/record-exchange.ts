@@ -15,12 +15,13 @@ export function recordExchange(
     if (api === undefined) return next();
     // Hono keeps the text for the route.
     const body = await c.req.text();
-    const { tenant, reasoningPolicy } = c.get("client");
+    const { tenant, reasoningPolicy, isPrivate } = c.get("client");
     const exchange = recorder.begin({
       id: c.get("requestId"),
       api: api.name,
       tenant,
       reasoningPolicy,
+      isPrivate,
       method: c.req.method,
       path: c.req.path,
       headers: c.req.raw.headers,

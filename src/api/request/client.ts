@@ -25,8 +25,10 @@ export interface Client {
   readonly reasoningPolicy: ReasoningPolicy;
   /** When its key stops working. Absent: never. */
   readonly expiry?: KeyExpiry;
-  /** The models that it may use. */
+  /** The models that it may use. Their turns are private if the client is. */
   readonly models: Models;
+  /** Records, traces and logs leave out what it sends and gets. */
+  readonly isPrivate?: boolean;
 }
 
 /** How a response ended. */

@@ -51,6 +51,7 @@ function addConversations(app: Hono<ApiEnv>, context: ResponsesContext): void {
       createdAt: Math.floor(context.now() / 1000),
       metadata: metadata ?? {},
       items: toNewItems(items ?? [], context),
+      ...(c.get("client").isPrivate && { isPrivate: true }),
     };
     await context.conversations.put(c.get("client").tenant, conversation);
     return c.json(toConversation(conversation));
@@ -82,7 +83,12 @@ function addItems(app: Hono<ApiEnv>, context: ResponsesContext): void {
     const stages = createStages(text.length, context.pause);
     const { items } = await readRequest(text, newItems, context.limits, stages);
     const added = toNewItems(items, context);
-    await change(c, context, (found) => ({ ...found, items: [...found.items, ...added] }));
+    const isPrivate = c.get("client").isPrivate;
+    await change(c, context, (found) => ({
+      ...found,
+      items: [...found.items, ...added],
+      isPrivate: isPrivate || found.isPrivate,
+    }));
     const shown = added.map((item) => showItem(item, c.get("client")));
     return c.json(toList(shown, false));
   });

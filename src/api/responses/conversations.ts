@@ -22,6 +22,8 @@ export interface StoredConversation {
   readonly createdAt: number;
   readonly metadata: Readonly<Record<string, string>>;
   readonly items: readonly WireItem[];
+  /** What continues it is private too. */
+  readonly isPrivate?: boolean | undefined;
 }
 
 /** Rejects with a `StoreError` when the store fails. */
@@ -44,6 +46,7 @@ const storedConversation = z.lazy(() =>
     createdAt: z.number(),
     metadata: z.record(z.string(), z.string()),
     items: z.array(z.looseObject({ type: z.string() })),
+    isPrivate: z.boolean().optional(),
   }),
 );
 

@@ -33,6 +33,8 @@ export interface RequestContext {
   /** By tool name: the state that the gateway's tools have saved in the running loop. */
   readonly toolStates: ReadonlyMap<string, string>;
   readonly sampled: SampledSteps;
+  /** It continues or references what was private. */
+  readonly isPrivate: boolean;
   /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;
   readonly referencedSize: number;
@@ -47,7 +49,8 @@ export async function loadContext(
 ): Promise<RequestContext> {
   const { responses, client } = caller;
   const budget = createBudget(deps.maxBodyBytes);
-  const { earlier, ancestors, conversation } = await loadEarlier(request, caller, deps, budget);
+  const loaded = await loadEarlier(request, caller, deps, budget);
+  const { earlier, ancestors, conversation } = loaded;
   const earlierSize = budget.size();
   const sent = toInputItems(request.input);
   const reads = createItemReads(responses, client.tenant, wantedIds(sent));
@@ -84,6 +87,7 @@ export async function loadContext(
     outcome,
     toolStates,
     sampled,
+    isPrivate: loaded.isPrivate || reads.arePrivate,
     earlierSize,
     referencedSize: budget.size() - earlierSize,
   };
@@ -111,7 +115,7 @@ async function loadEarlier(
   { responses, client: { tenant } }: Caller,
   deps: ResponsesContext,
   budget: HistoryBudget,
-): Promise<Pick<RequestContext, "earlier" | "ancestors" | "conversation">> {
+): Promise<Pick<RequestContext, "earlier" | "ancestors" | "conversation" | "isPrivate">> {
   const { previous_response_id: previous, conversation: named } = request;
   if (previous && named) {
     throw new RequestError(
@@ -137,14 +141,16 @@ async function loadEarlier(
       earlier: chain.flatMap(({ items }) => items),
       ancestors: chain.map((each) => each.id),
       conversation: undefined,
+      isPrivate: chain.some(({ isPrivate }) => isPrivate),
     };
   }
-  if (!named) return { earlier: [], ancestors: [], conversation: undefined };
+  if (!named) return { earlier: [], ancestors: [], conversation: undefined, isPrivate: false };
   const id = typeof named === "string" ? named : named.id;
   const conversation = await deps.conversations.get(tenant, id);
   if (conversation === undefined) throw unknownConversation(id);
   budget.add(sizeOf(conversation.items), "conversation");
-  return { earlier: conversation.items, ancestors: [], conversation: id };
+  const { items, isPrivate = false } = conversation;
+  return { earlier: items, ancestors: [], conversation: id, isPrivate };
 }
 
 function unknownPrevious(id: string): RequestError {

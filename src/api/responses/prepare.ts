@@ -1,6 +1,7 @@
 /** Prepares a response: reads the request, loads its conversation and makes its turn. */
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { Model, Models } from "../../models/models.ts";
+import { toPrivateModel } from "../../models/private-turns.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal, RequestError } from "../errors.ts";
 import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
@@ -64,11 +65,12 @@ export async function prepareResponse(
   const stages = createStages(body.length, deps.pause);
   const received = await readRequest(body.value, responsesRequest, deps.limits, stages);
   refuseUnsupported(received);
-  const requested = requireModel(caller.client.models, received);
-  const request = withPreset(received, requested.preset);
+  const found = requireModel(caller.client.models, received);
+  const request = withPreset(received, found.preset);
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
-  const loaded = await loadKeepable(request, requested.model, { id, body, caller }, deps);
+  const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
+  const requested = loaded.isPrivate ? { ...found, model: toPrivateModel(found.model) } : found;
   await stages.next();
   const media = deps.openMedia(caller.client.tenant);
   const reading = { media, rules: deps.unsupported.media };

@@ -1,5 +1,6 @@
 /** Routes about a prompt: counting its tokens, and compacting it. */
 import { type Context, Hono } from "hono";
+import { toPrivateModel } from "../../models/private-turns.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
@@ -70,8 +71,9 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const history = [...described, SUMMARY_REQUEST];
   const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
   const { turnOf } = await stages.run(maker);
+  const runner = loaded.isPrivate ? toPrivateModel(model) : model;
   const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
-  const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
+  const { parts, end } = await collectTurn(runner.run(turn, c.req.raw.signal));
   const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
   if (end.finish !== "stop" || summary.trim() === "") {
     const failure = describeTurnFailure(UNFINISHED_SUMMARY);

@@ -20,6 +20,8 @@ export interface StoredResponse {
   readonly ancestors: readonly string[];
   /** Milliseconds since 1970. */
   readonly storedAt: number;
+  /** What continues it is private too: its prompt has the content of this response. */
+  readonly isPrivate?: boolean | undefined;
   /** For a background response that has ended: the number of events before its last one. They were stored before it. */
   readonly events?: number | undefined;
 }
@@ -62,6 +64,7 @@ const storedResponse = z.lazy(() =>
     input: z.array(wireItem()),
     ancestors: z.array(z.string()),
     storedAt: z.number(),
+    isPrivate: z.boolean().optional(),
     events: z.number().optional(),
   }),
 );

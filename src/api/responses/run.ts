@@ -68,6 +68,7 @@ export async function keepResponse(
 ): Promise<void> {
   const { request, context, caller, builder } = prepared;
   const { tenant } = caller.client;
+  const isPrivate = caller.client.isPrivate || context.isPrivate;
   const response = builder.response();
   const output = builder.output.map((item) => ({ ...item }));
   const hasEnded = response.status === "completed" || response.status === "incomplete";
@@ -77,7 +78,12 @@ export async function keepResponse(
       const { items } = conversation;
       // A background response writes its end again if the store did not take all of it.
       const isThere = items.some(({ id }) => id === added.at(-1)?.id);
-      return isThere ? conversation : { ...conversation, items: [...items, ...added] };
+      if (isThere) return conversation;
+      return {
+        ...conversation,
+        items: [...items, ...added],
+        isPrivate: isPrivate || conversation.isPrivate,
+      };
     });
   }
   await caller.responses.put(
@@ -87,6 +93,7 @@ export async function keepResponse(
       input: context.input,
       ancestors: context.ancestors,
       storedAt: deps.now(),
+      ...(isPrivate && { isPrivate }),
       events,
     },
     { store: request.store ?? true, earlier: context.earlier },

@@ -247,12 +247,13 @@ export class SocketSession {
   }
 
   #record(message: string, id: string): OpenExchange | undefined {
-    const { tenant, reasoningPolicy } = this.#caller.client;
+    const { tenant, reasoningPolicy, isPrivate } = this.#caller.client;
     return this.#context.recorder?.begin({
       id,
       api: "responses",
       tenant,
       reasoningPolicy,
+      isPrivate,
       method: "WEBSOCKET",
       path: PATH,
       headers: NO_HEADERS,

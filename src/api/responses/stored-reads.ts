@@ -23,6 +23,7 @@ export interface ChainLink {
   readonly id: string;
   readonly status: string;
   readonly items: readonly WireItem[];
+  readonly isPrivate: boolean;
 }
 
 /** Adds up the size of a request's history. Throws a `RequestError` above the limit. */
@@ -72,16 +73,18 @@ export async function readChain(
   }
   return [...links, toLink(last)];
 
-  function toLink({ response, input }: StoredResponse): ChainLink {
+  function toLink({ response, input, isPrivate = false }: StoredResponse): ChainLink {
     const items = [...input, ...response.output];
     options.budget.add(sizeOf(items), "previous_response_id");
-    return { id: response.id, status: response.status, items };
+    return { id: response.id, status: response.status, items, isPrivate };
   }
 }
 
 export interface ItemReads {
   /** An input or output item by its id. Also undefined when it was not among `wanted`. */
   find(itemId: string): Promise<WireItem | undefined>;
+  /** One of the responses that have been read is private. */
+  readonly arePrivate: boolean;
 }
 
 /** `wanted`: the ids that may be requested. Only these are kept of a response that was read. */
@@ -91,12 +94,14 @@ export function createItemReads(
   wanted: ReadonlySet<string>,
 ): ItemReads {
   const slices = createSlices();
+  let arePrivate = false;
   const read = new Map<string, Promise<ReadonlyMap<string, WireItem>>>();
 
   async function readItems(id: string): Promise<ReadonlyMap<string, WireItem>> {
     const found = new Map<string, WireItem>();
     const entry = await responses.get(tenant, id);
     if (entry === undefined) return found;
+    arePrivate ||= entry.isPrivate ?? false;
     for (const item of [...entry.input, ...entry.response.output]) {
       const itemId = item["id"];
       if (typeof itemId === "string" && wanted.has(itemId)) found.set(itemId, item);
@@ -106,6 +111,9 @@ export function createItemReads(
   }
 
   return {
+    get arePrivate() {
+      return arePrivate;
+    },
     async find(itemId) {
       const own = responses.ownItem(itemId);
       if (own !== undefined) return own;

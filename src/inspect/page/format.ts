@@ -123,8 +123,9 @@ export interface Chip {
   readonly meaning: string;
 }
 
-export function chipsOf(row: Pick<Row, "steered" | "repairs" | "reasoningFrom">): Chip[] {
-  const { steered, repairs, reasoningFrom } = row;
+type ChipRow = Pick<Row, "steered" | "repairs" | "reasoningFrom" | "hasContent">;
+
+export function chipsOf({ steered, repairs, reasoningFrom, hasContent }: ChipRow): Chip[] {
   const has = (names: readonly string[]): boolean => steered.some((each) => names.includes(each));
   const malformed = repairs.filter((name) => !STEERING_REPAIRS.has(name));
   const chips: (Chip | false)[] = [
@@ -152,6 +153,11 @@ export function chipsOf(row: Pick<Row, "steered" | "repairs" | "reasoningFrom">)
       name: "missing",
       label: "reasoning missing",
       meaning: "The client did not send the reasoning back, and no store had it.",
+    },
+    !hasContent && {
+      name: "private",
+      label: "content left out",
+      meaning: "The request, its key or the gateway's settings want no text to be recorded.",
     },
   ];
   return chips.filter((chip) => chip !== false);

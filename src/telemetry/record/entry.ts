@@ -32,6 +32,8 @@ export interface Begun {
   readonly tenant: string;
   readonly budget: RecordBudget;
   readonly exchange: Exchange | undefined;
+  /** Its content is not kept. */
+  readonly isPrivate: boolean;
 }
 
 export class Entry {
@@ -40,6 +42,7 @@ export class Entry {
   readonly #options: EntryOptions;
   #model: string | undefined;
   #recording: TurnRecording | undefined;
+  #keepsContent: boolean;
   #isTurnOver = true;
   #isExchangeOver: boolean;
   /** Of a complete turn, made once: each page that lists it asks for it, and long conversations take time to hash. */
@@ -55,6 +58,7 @@ export class Entry {
     this.number = number;
     this.#begun = begun;
     this.#options = options;
+    this.#keepsContent = options.keepsContent && !begun.isPrivate;
     this.#isExchangeOver = begun.exchange === undefined;
   }
 
@@ -79,12 +83,20 @@ export class Entry {
     this.#settle();
   }
 
+  /** Its content is not kept, though this was unknown when it began. */
+  makePrivate(): void {
+    if (!this.#keepsContent) return;
+    this.#keepsContent = false;
+    this.#summary = undefined;
+    this.#settle();
+  }
+
   release(): void {
     this.#begun.budget.release();
   }
 
   summary(): TurnSummary {
-    const summary = this.#summary ?? toSummary(this.#input(), this.#options.keepsContent);
+    const summary = this.#summary ?? toSummary(this.#input(), this.#keepsContent);
     if (this.isComplete) this.#summary = summary;
     return summary;
   }
@@ -114,13 +126,13 @@ export class Entry {
   }
 
   #toKept(record: TurnRecord): TurnRecord {
-    return this.#options.keepsContent ? record : redactRecord(record);
+    return this.#keepsContent ? record : redactRecord(record);
   }
 
   #settle(): void {
     if (!this.isComplete) return;
     this.#parsed = undefined;
-    if (this.#options.keepsContent) return;
+    if (this.#keepsContent) return;
     // Before the recording is forgotten.
     this.summary();
     const record = this.record();

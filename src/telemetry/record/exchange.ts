@@ -13,6 +13,8 @@ export interface ExchangeRequest {
   readonly api: RecordedApi;
   readonly tenant: string;
   readonly reasoningPolicy: string;
+  /** Its content is not kept. */
+  readonly isPrivate?: boolean | undefined;
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;

@@ -117,8 +117,15 @@ export class Recorder {
       tenant: request.tenant,
       budget,
       exchange,
+      isPrivate: request.isPrivate ?? false,
     });
-    const running: Running = { exchange, elapsed, turns: 0, entries: [first] };
+    const running: Running = {
+      exchange,
+      elapsed,
+      turns: 0,
+      entries: [first],
+      isPrivate: request.isPrivate ?? false,
+    };
     // A client may send an id again before its first request has ended: its turns then belong to the first one.
     const isFirst = !this.#open.has(key);
     if (isFirst) this.#open.set(key, running);
@@ -169,6 +176,11 @@ export class Recorder {
     const running = this.#open.get(keyOf(turn.tenant, turn.id));
     const { now, clock } = this.#options;
     const elapsed = running?.elapsed ?? startElapsed(clock);
+    if (turn.isPrivate && running?.isPrivate === false) {
+      // It continues what is private, or belongs to another request with the same id.
+      running.isPrivate = true;
+      for (const entry of running.entries) entry.makePrivate();
+    }
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -179,6 +191,7 @@ export class Recorder {
         tenant: turn.tenant,
         budget: this.#createBudget(),
         exchange: running?.exchange,
+        isPrivate: running?.isPrivate ?? turn.isPrivate ?? false,
       });
     if (running && !isFirst) running.entries.push(entry);
     const recording = entry.beginTurn(model, elapsed);
@@ -215,6 +228,7 @@ interface Running {
   readonly exchange: Exchange;
   readonly elapsed: Elapsed;
   turns: number;
+  isPrivate: boolean;
   /** One for each turn; the first also if there is none. */
   readonly entries: Entry[];
 }

@@ -26,8 +26,9 @@ export function redactRecord(record: TurnRecord): TurnRecord {
       ...(problem !== undefined && { problem: textLength(problem) }),
     })),
     calls: record.calls.map((call) => redactCall(call)),
-    parts: record.parts.map(({ shown, ...part }) => ({
+    parts: record.parts.map(({ shown, trained, ...part }) => ({
       ...part,
+      ...(trained && { trained: { ...trained, notes: trained.notes.map(textLength) } }),
       text: textLength(part.text),
       ...(shown !== undefined && { shown: textLength(shown) }),
     })),

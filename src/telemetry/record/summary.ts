@@ -37,6 +37,7 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
     model: input.model ?? "",
     backend: recording?.calls.at(-1)?.backend ?? null,
     words: keepsContent ? firstWords(recording?.rendered?.turn.messages ?? []) : "",
+    hasContent: keepsContent,
     outcome: outcomeOf(input),
     status: exchange?.status ?? null,
     problem: keepsContent ? problemOf(input) : null,

@@ -13,6 +13,8 @@ export interface TurnSummary {
   readonly backend: string | null;
   /** The beginning of the last user message; empty if content is not kept. */
   readonly words: string;
+  /** False: texts and ids are left out of its record. */
+  readonly hasContent: boolean;
   /** As in the record's `end`; `running` before it. */
   readonly outcome: string;
   /** The HTTP status of the answer. */

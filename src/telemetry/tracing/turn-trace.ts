@@ -38,7 +38,7 @@ export class TurnTrace {
     const { span, own, turn, model, capturesContent } = options;
     this.#headers = toTraceHeaders(own);
     span.setAttributes(toTurnAttributes(turn, model));
-    if (capturesContent) this.#content = new CapturedContent(turn.messages);
+    if (capturesContent && !turn.isPrivate) this.#content = new CapturedContent(turn.messages);
   }
 
   readonly headers = (): Readonly<Record<string, string>> => this.#headers;
