@@ -7,7 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/bundle.ts scripts/bundle-pages.ts scripts/command-bundle.ts scripts/
+COPY scripts/bundle.ts scripts/bundle-pages.ts scripts/command-bundle.ts scripts/static-assets.ts scripts/
 COPY src src
 RUN npm run build
 

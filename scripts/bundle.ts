@@ -1,7 +1,8 @@
 /**
  * Bundles the command with what it depends on, into `dist/command`: a start from 500 files takes twice the CPU. The tokenizer's
  * own modules become one: alone, reading each of them is a third of the time until it is ready. The other modules of the
- * package's exports stay as the compiler wrote them. The pages are bundled by `bundle-pages.ts`. Part of `npm run build`.
+ * package's exports stay as the compiler wrote them. The pages are bundled by `bundle-pages.ts`; `dist/static` has the chat once more, for
+ * Workers. Part of `npm run build`.
  *
  * Bun and Deno run the modules: Bun replaces some packages with its own, which are no longer there in a bundle.
  *
@@ -13,6 +14,7 @@ import { build, type Plugin } from "esbuild";
 import * as z from "zod";
 import { bundlePages } from "./bundle-pages.ts";
 import { COMMAND_BUNDLE } from "./command-bundle.ts";
+import { writeStaticAssets } from "./static-assets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
@@ -80,6 +82,7 @@ for (const input of Object.keys(tokenizer.metafile.inputs)) {
 }
 
 const pages = await bundlePages(join(ROOT, "dist"));
+await writeStaticAssets(join(ROOT, "dist"), join(ROOT, "dist/static"));
 
 const inputs = [...Object.keys(metafile.inputs), ...pages];
 const packages = new Set(
@@ -90,7 +93,7 @@ const packages = new Set(
 const notices = Array.from(packages, toNotice).toSorted();
 writeFileSync(
   join(ROOT, "dist/THIRD-PARTY-NOTICES"),
-  `The command of harmony-gateway, in ${FOLDER}/, and its pages, in chat/page/ and inspect/page/, contain these packages.\n\n${notices.join("\n")}`,
+  `The command of harmony-gateway, in ${FOLDER}/, and its pages, in chat/page/, inspect/page/ and static/, contain these packages.\n\n${notices.join("\n")}`,
 );
 
 const command = join(ROOT, "dist/node.js");

@@ -45,7 +45,7 @@ import type { Recorder } from "./telemetry/record/recorder.ts";
 import { observeModels } from "./telemetry/observe-models.ts";
 import { describeForLog } from "./telemetry/describe-for-log.ts";
 import { createMeters, withoutOtherKeys } from "./telemetry/meters.ts";
-import type { PageAssets } from "./pages/assets.ts";
+import type { ServedPages } from "./pages/assets.ts";
 import { assetRoutes } from "./pages/routes.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
@@ -102,7 +102,7 @@ export interface AppDeps {
   /** Serves the public pages, `/` and `/api`. Default: true. */
   readonly pages?: boolean;
   /** The files of pages that run in browsers. Absent: this runtime has none, and `/` is a page of links. */
-  readonly assets?: PageAssets | undefined;
+  readonly assets?: ServedPages | undefined;
   /** Routes of the inspector's page. Absent: there is none. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
@@ -174,7 +174,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     }
     app.route("/", pageRoutes(pages));
   }
-  if (deps.assets) app.route("/", assetRoutes(deps.assets));
+  if (deps.assets?.file) app.route("/", assetRoutes(deps.assets.file));
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       const client = settings.metrics === "key" ? await authenticate(c.req, BEARER) : undefined;

@@ -16,6 +16,7 @@ import { resolveSettings, SettingsError } from "./config/resolve.ts";
 import { fromText } from "./config/from-text.ts";
 import type { SettingInput } from "./config/setting-input.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
+import { createStaticAssets, isAssetFetcher } from "./pages/static-assets.ts";
 import { createLog } from "./telemetry/log.ts";
 import { reportStatus } from "./telemetry/report-status.ts";
 import { openBinding } from "./store/open-binding.ts";
@@ -83,6 +84,8 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     toolbox: openToolbox(settings),
     requestPage: requestByFetch,
     webSockets: { upgrade: upgradeWebSocket },
+    // A project of its own may have none: its `/` is a page of links.
+    assets: isAssetFetcher(env["ASSETS"]) ? createStaticAssets(env["ASSETS"]) : undefined,
     log,
   });
   const probe = createProbing(models, {

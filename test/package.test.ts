@@ -17,6 +17,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { CHAT_PAGE } from "../src/chat/page-description.ts";
 
 // What npm would publish, unpacked where nothing can be found but what it declares.
 
@@ -86,7 +87,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
   const others = files.filter(
     (path) =>
-      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(chat|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$/.test(
+      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(chat|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$|^dist\/static\//.test(
         path,
       ),
   );
@@ -101,10 +102,8 @@ test("it holds what runs and its types, and nothing they were made with", async 
   ]);
   expect(files).toContain("dist/inspect/page/app.js");
   expect(files).toContain("dist/chat/page/app.js");
-  expect(files.filter((path) => path.endsWith(".css")).toSorted()).toEqual([
-    "dist/chat/page/style.css",
-    "dist/inspect/page/style.css",
-  ]);
+  const styles = files.filter((path) => /^dist\/(?!static\/).*\.css$/.test(path));
+  expect(styles.toSorted()).toEqual(["dist/chat/page/style.css", "dist/inspect/page/style.css"]);
   const targets = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );
@@ -247,6 +246,15 @@ test("its command starts without undici", async () => {
   const code = [...loaded.values()].join("\n");
   expect(code).toContain("node_modules/zod/");
   expect(code).not.toContain("node_modules/undici/");
+});
+
+test("its static assets are the files that its command serves", async () => {
+  const { createAssets } = await import(join(installed, "dist/node/pages/assets.js"));
+  const html: string = await createAssets().html(CHAT_PAGE);
+  const named = Array.from(html.matchAll(/(?:src|href)="(app\/[^"]+)"/g), ([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(3);
+  const files = await readdir(join(installed, "dist/static"), { recursive: true });
+  expect(files).toEqual(expect.arrayContaining(["_headers", "app/pages.json", ...named]));
 });
 
 test("its command serves", async () => {

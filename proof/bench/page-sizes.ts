@@ -69,7 +69,7 @@ async function staticImports(
 
 function htmlSize([entry = "", ...modules]: readonly string[]): number {
   const files = { base: `app/chat-${"0".repeat(16)}/`, style: "style.css", icon: "icon.svg" };
-  const html = toPageHtml(CHAT_PAGE, { ...files, entry, early: undefined, modules, facts: {} });
+  const html = toPageHtml(CHAT_PAGE, { ...files, entry, modules });
   return gzipSync(html).length;
 }
 

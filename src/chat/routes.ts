@@ -2,12 +2,12 @@
 import { Hono } from "hono";
 import { isForBrowser } from "../api/pages/html.ts";
 import type { ApiEnv } from "../api/request/client.ts";
-import type { PageAssets } from "../pages/assets.ts";
+import type { ServedPages } from "../pages/assets.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
 import { CHAT_PAGE } from "./page-description.ts";
 
 export interface ChatOptions {
-  readonly assets: PageAssets;
+  readonly assets: ServedPages;
   /** The inspector is on: the page links to it. */
   readonly hasInspector: boolean;
   /** Where clients reach the gateway, for the code. Undefined: where the page was requested. */

@@ -22,14 +22,20 @@ export interface Asset {
   readonly encoded: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
-export interface PageAssets {
+export interface ServedPages {
   /** The HTML of a page, which names the files with their version. The facts become attributes of its body, `data-NAME`. */
   html(page: PageDescription, facts?: Readonly<Record<string, string>>): Promise<string>;
   /**
    * A file of a page. The version is the page's name with a hash of all its files: under one, each stays as it is. Undefined: there is no
    * such file, or not in this version.
+   *
+   * Absent: the platform serves the files before the gateway gets the request.
    */
-  file(version: string, path: string): Promise<Asset | undefined>;
+  readonly file?: (version: string, path: string) => Promise<Asset | undefined>;
+}
+
+export interface PageAssets extends ServedPages {
+  readonly file: (version: string, path: string) => Promise<Asset | undefined>;
   /** The style sheet, and every script by its path, the entry first, for a page that opens without a server. */
   sources(page: PageDescription): Promise<PageSources>;
 }

@@ -12,3 +12,9 @@ export const PAGE_HEADERS = {
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };
+
+/** The headers of a page's files. Their addresses have a version, under which they never change. */
+export const FILE_HEADERS = {
+  ...PAGE_HEADERS,
+  "cache-control": "public, max-age=31536000, immutable",
+};

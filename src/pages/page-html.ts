@@ -12,15 +12,17 @@ export interface PageFiles {
   readonly icon: string;
   readonly entry: string;
   /** Asks for the first data. It imports little, and runs before the others are there. */
-  readonly early: string | undefined;
+  readonly early?: string | undefined;
   /** Every other module that these import, directly or not. */
   readonly modules: readonly string[];
-  /** Attributes of the body, without `data-`. */
-  readonly facts: Readonly<Record<string, string>>;
 }
 
-export function toPageHtml({ title, frame }: PageDescription, files: PageFiles): string {
-  const { base, style, icon, early, entry, modules, facts } = files;
+/** @param facts attributes of the body, without `data-`. */
+export function toPageHtml(
+  { title, frame }: PageDescription,
+  { base, style, icon, early, entry, modules }: PageFiles,
+  facts: Readonly<Record<string, string>> = {},
+): string {
   // Lower than what the first of them asks for, which would wait for a connection until all others are there.
   const preloads = modules.map(
     (name) => `<link rel="modulepreload" fetchpriority="low" href="${base}${name}">`,

@@ -2,20 +2,19 @@
 import { Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { PageAssets } from "./assets.ts";
-import { PAGE_HEADERS } from "./headers.ts";
+import { FILE_HEADERS } from "./headers.ts";
 
-export function assetRoutes(assets: PageAssets): Hono<ApiEnv> {
+export function assetRoutes(fileOf: PageAssets["file"]): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/app/:version/:path{.+}", async (c) => {
-    const file = await assets.file(c.req.param("version"), c.req.param("path"));
+    const file = await fileOf(c.req.param("version"), c.req.param("path"));
     if (file === undefined) return c.notFound();
     const accepted = acceptedEncodings(c.req.header("accept-encoding"));
     const encoding = [...file.encoded.keys()].find((name) => accepted.has(name));
     const body = encoding === undefined ? undefined : file.encoded.get(encoding);
     return c.body(body ?? file.plain, 200, {
-      ...PAGE_HEADERS,
+      ...FILE_HEADERS,
       "content-type": file.type,
-      "cache-control": "public, max-age=31536000, immutable",
       vary: "accept-encoding",
       ...(encoding !== undefined && { "content-encoding": encoding }),
     });

@@ -28,7 +28,7 @@ function createInspected(
     newCallId: () => "call_1",
   });
   const assets = createAssets();
-  const app = new Hono().route("/", assetRoutes(assets)).route(
+  const app = new Hono().route("/", assetRoutes(assets.file)).route(
     "/",
     inspectorRoutes({
       recorder: recorded.recorder,

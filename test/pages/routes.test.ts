@@ -32,7 +32,9 @@ test.each([
   ["", "plain", null],
 ])("a browser that accepts %j gets the smallest of them", async (accepted, text, encoding) => {
   const headers = { "accept-encoding": accepted };
-  const response = await assetRoutes(ASSETS).request("/app/chat-1/chat/page/app.js", { headers });
+  const response = await assetRoutes(ASSETS.file).request("/app/chat-1/chat/page/app.js", {
+    headers,
+  });
   expect(await response.text()).toBe(text);
   expect(response.headers.get("content-encoding")).toBe(encoding);
   expect(response.headers.get("vary")).toBe("accept-encoding");
@@ -40,7 +42,7 @@ test.each([
 
 test("another version or path is a 404", async () => {
   for (const path of ["chat-2/chat/page/app.js", "chat-1/app.js", "chat-1/..%2fchat/page/app.js"]) {
-    expect((await assetRoutes(ASSETS).request(`/app/${path}`)).status).toBe(404);
+    expect((await assetRoutes(ASSETS.file).request(`/app/${path}`)).status).toBe(404);
   }
 });
 
@@ -48,7 +50,7 @@ test("facts become attributes, whatever is in them", () => {
   const page = { name: "chat", title: "T", entry: "a", styles: [], frame: "" };
   const names = { base: "app/1/", style: "s.css", icon: "i.svg", entry: "a.js", early: undefined };
   const facts = { origin: `https://host/"><script>` };
-  const html = toPageHtml(page, { ...names, modules: [], facts });
+  const html = toPageHtml(page, { ...names, modules: [] }, facts);
   expect(html).toContain('<body data-origin="https://host/&#34;&#62;&#60;script&#62;">');
 });
 

@@ -1,11 +1,15 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
+import { FILE_HEADERS, PAGE_HEADERS } from "../../src/pages/headers.ts";
+import { answered, send } from "../browser/chat-page.ts";
+import { launchBrowser, MISSING } from "../browser/driver.ts";
+import { openPage } from "../browser/open.ts";
 import { CLIENTS } from "../clients/loops.ts";
 import { type EngineServer, startEngineServer } from "../helpers/engine-server.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
@@ -35,7 +39,68 @@ describe("with the committed wrangler.toml", () => {
     const events = () => worker.lines.map((line) => LogLine.parse(JSON.parse(line)).event);
     await expect.poll(events).toEqual(expect.arrayContaining(["request", "turn"]));
   });
+
+  const HTML = { headers: { accept: "text/html" } };
+  const filesOf = (html: string) =>
+    Array.from(html.matchAll(/(?:src|href)="(app\/[^"]+)"/g), ([, path = ""]) => path);
+
+  test("a browser gets the chat, whose files the platform serves with the headers they have on Node", async () => {
+    const page = await fetch(`${worker.origin}/`, HTML);
+    expect(page.status).toBe(200);
+    expect(Object.fromEntries(page.headers)).toMatchObject(PAGE_HEADERS);
+    const files = filesOf(await page.text());
+    expect(files.filter((path) => path.endsWith(".js")).length).toBeGreaterThan(1);
+    for (const path of files) {
+      const file = await fetch(`${worker.origin}/${path}`);
+      expect([path, file.status]).toEqual([path, 200]);
+      // No Worker has run: it would have named the request.
+      expect(file.headers.has("x-request-id")).toBe(false);
+      expect(Object.fromEntries(file.headers)).toMatchObject({
+        ...FILE_HEADERS,
+        "content-type": expect.stringMatching(TYPES[extname(path)] ?? /^$/),
+      });
+    }
+  });
+
+  test("everything else is the gateway's: programs at /, /api, and files that are not there", async () => {
+    const statusOf = async (path: string, init?: RequestInit) => {
+      const response = await fetch(worker.origin + path, init);
+      return response.headers.has("x-request-id") ? response.status : "not the gateway";
+    };
+    expect(await statusOf("/")).toBe(404);
+    expect(await statusOf("/", { ...HTML, method: "HEAD" })).toBe(200);
+    expect(await statusOf("/api", HTML)).toBe(200);
+    expect(await statusOf("/openapi.json")).toBe(200);
+    expect(await statusOf("/app/chat-0123456789abcdef/style.css")).toBe(404);
+    expect(await statusOf("/_headers")).toBe(404);
+    expect(await statusOf("/index.html", HTML)).toBe(404);
+    expect(await statusOf("/inspect", HTML)).toBe(404);
+  });
+
+  describe.skipIf(MISSING !== undefined)(
+    `in a browser (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
+    () => {
+      test("the chat answers through all APIs, and nothing is refused by the content security policy", async () => {
+        const browser = await launchBrowser();
+        onTestFinished(() => browser.close());
+        const { page, problems, requested } = await openPage(browser, `${worker.origin}/`);
+        for (const api of ["chat", "responses", "messages"]) {
+          await page.getByLabel("API", { exact: true }).selectOption(api);
+          await send(page, `Hello by ${api}!`);
+          await answered(page, `Hello by ${api}!`);
+        }
+        expect(requested.filter((url) => !url.startsWith(worker.origin))).toEqual([]);
+        expect(problems).toEqual([]);
+      });
+    },
+  );
 });
+
+const TYPES: Readonly<Record<string, RegExp>> = {
+  ".js": /^text\/javascript/,
+  ".css": /^text\/css/,
+  ".svg": /^image\/svg\+xml/,
+};
 
 /** How requests reach one of two Workers. */
 type Send = (path: string, body: object) => Promise<Response>;

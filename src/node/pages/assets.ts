@@ -6,12 +6,20 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path/posix";
 import type { Asset, PageAssets, PageDescription } from "../../pages/assets.ts";
-import { toPageHtml } from "../../pages/page-html.ts";
+import { type PageFiles, toPageHtml } from "../../pages/page-html.ts";
 
-/** `src/` in a clone, `dist/` in the package. */
-const ROOT = new URL("../../", import.meta.url);
-/** `.ts` in a clone, `.js` in the package. */
-const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+/** Where modules and style sheets are read. */
+interface Source {
+  /** `src/` in a clone, `dist/` in the package. */
+  readonly root: URL;
+  /** Each page has been bundled, and has compressed copies. Otherwise its modules are TypeScript. */
+  readonly isBundled: boolean;
+}
+
+const OWN: Source = {
+  root: new URL("../../", import.meta.url),
+  isBundled: import.meta.url.endsWith(".js"),
+};
 /** Packages that pages import, served below `lib/`: the folder of the build for browsers, and the file of the package's own name. */
 const LIBRARIES: Readonly<Record<string, { readonly folder: () => URL; readonly main: string }>> = {
   // The name alone resolves to a folder for servers.
@@ -29,22 +37,21 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const ENCODINGS = { br: ".br", gzip: ".gz" } as const;
 
-/** The files of one page by their paths. */
-interface Files {
+/** The files of one page. */
+interface Page {
   readonly version: string;
+  /** By their paths below the version. */
   readonly all: ReadonlyMap<string, Asset>;
-  /** The paths of its modules, those of the first load before all others. */
-  readonly modules: readonly string[];
-  /** Modules that are only imported when they are needed, and what they import. */
-  readonly later: readonly string[];
+  /** Those that its HTML names. */
+  readonly named: PageFiles;
 }
 
 export function createAssets(): PageAssets {
-  const pages = new Map<string, Promise<Files>>();
-  const open = (page: PageDescription): Promise<Files> => {
+  const pages = new Map<string, Promise<Page>>();
+  const open = (page: PageDescription): Promise<Page> => {
     const known = pages.get(page.name);
     if (known !== undefined) return known;
-    const reading = readFiles(page).catch((error: unknown) => {
+    const reading = readPage(page, OWN).catch((error: unknown) => {
       // The next request reads them again.
       pages.delete(page.name);
       throw error;
@@ -53,44 +60,31 @@ export function createAssets(): PageAssets {
     return reading;
   };
   return {
-    async html(page, facts = {}) {
-      const { version, modules } = await open(page);
-      const [entry, early] = [nameOf(page.entry), page.early && nameOf(page.early)];
-      return toPageHtml(page, {
-        base: `app/${version}/`,
-        style: STYLE,
-        icon: ICON,
-        entry,
-        early,
-        facts,
-        modules: modules.filter((path) => path !== entry && path !== early),
-      });
-    },
+    html: async (page, facts) => toPageHtml(page, (await open(page)).named, facts),
     async file(version, path) {
-      const files = await pages.get(version.slice(0, version.lastIndexOf("-")));
-      return files?.version === version ? files.all.get(path) : undefined;
+      const page = await pages.get(version.slice(0, version.lastIndexOf("-")));
+      return page?.version === version ? page.all.get(path) : undefined;
     },
     async sources(page) {
-      const { all, modules, later } = await open(page);
+      const { all, named } = await open(page);
       const textOf = (path: string) => new TextDecoder().decode(all.get(path)?.plain);
-      const paths = new Set([nameOf(page.entry), ...modules, ...later]);
+      const paths = new Set([named.entry, ...all.keys()]);
+      paths.delete(STYLE);
+      paths.delete(ICON);
       const scripts = new Map(Array.from(paths, (path) => [path, textOf(path)] as const));
       return { style: textOf(STYLE), scripts };
     },
   };
 }
 
-function nameOf(module: string): string {
-  return `${module}${EXTENSION}`;
-}
-
-async function readFiles(page: PageDescription): Promise<Files> {
+export async function readPage(page: PageDescription, source: Source): Promise<Page> {
+  const ending = source.isBundled ? ".js" : ".ts";
+  const entry = page.entry + ending;
+  const early = page.early && page.early + ending;
   const [style, icon, scripts] = await Promise.all([
-    readStyle(page),
-    readFile(new URL("pages/style/icon.svg", ROOT)),
-    readScripts(
-      [page.early, page.entry].flatMap((name) => (name === undefined ? [] : [nameOf(name)])),
-    ),
+    readStyle(page, source),
+    readFile(new URL("pages/style/icon.svg", source.root)),
+    readScripts(early === undefined ? [entry] : [early, entry], source),
   ]);
   const all = new Map<string, Asset>([
     [STYLE, style],
@@ -99,25 +93,23 @@ async function readFiles(page: PageDescription): Promise<Files> {
   ]);
   const hash = createHash("sha256");
   for (const [path, { plain }] of all) hash.update(path).update(plain);
-  return {
-    version: `${page.name}-${hash.digest("base64url").replaceAll(/[^\w]/g, "").slice(0, 16)}`,
-    all,
-    modules: scripts.modules,
-    later: [...scripts.all.keys()].filter((path) => !scripts.modules.includes(path)),
-  };
+  const version = `${page.name}-${hash.digest("base64url").replaceAll(/[^\w]/g, "").slice(0, 16)}`;
+  const modules = scripts.modules.filter((path) => path !== entry && path !== early);
+  const named = { base: `app/${version}/`, style: STYLE, icon: ICON, entry, early, modules };
+  return { version, all, named };
 }
 
 /** Modules, found by their imports from the given ones on. */
-async function readScripts(starts: readonly string[]) {
+async function readScripts(starts: readonly string[], source: Source) {
   const all = new Map<string, Asset>();
   const dynamic = new Set<string>();
   const visit = async (start: string): Promise<void> => {
     let level = [start];
     while (level.length > 0) {
-      const texts = await Promise.all(level.map((path) => readScript(path)));
+      const texts = await Promise.all(level.map((path) => readScript(path, source)));
       const imported = new Set<string>();
       for (const [index, path] of level.entries()) {
-        const { asset, text } = texts[index] ?? (await readScript(path));
+        const { asset, text } = texts[index] ?? (await readScript(path, source));
         all.set(path, asset);
         for (const each of importsOf(path, text, STATIC)) imported.add(each);
         for (const each of importsOf(path, text, DYNAMIC)) dynamic.add(each);
@@ -138,33 +130,38 @@ function importsOf(path: string, text: string, pattern: RegExp): string[] {
   return Array.from(text.matchAll(pattern), ([, to = ""]) => join(path, "..", to));
 }
 
-async function readScript(path: string): Promise<{ readonly asset: Asset; readonly text: string }> {
+async function readScript(
+  path: string,
+  source: Source,
+): Promise<{ readonly asset: Asset; readonly text: string }> {
   const [, library = "", file = ""] = /^lib\/([\w-]+)\/(.+)$/.exec(path) ?? [];
-  const url = new URL(file || path, library === "" ? ROOT : LIBRARIES[library]?.folder());
+  const url = new URL(file || path, library === "" ? source.root : LIBRARIES[library]?.folder());
   const given = await readFile(url, "utf8");
   const text = await toScript(path, given);
-  const encoded = text === given ? await readEncoded(url) : new Map();
+  const encoded = source.isBundled ? await readEncoded(url) : new Map();
   const plain = new TextEncoder().encode(text);
   return { text, asset: { type: "text/javascript; charset=utf-8", plain, encoded } };
 }
 
-/** Copies that the build made beside a file. A clone has none. */
+/** Copies that the build made beside a file. */
 async function readEncoded(url: URL): Promise<Asset["encoded"]> {
   const found = new Map<string, Uint8Array<ArrayBuffer>>();
-  if (EXTENSION === ".ts") return found;
   for (const [name, ending] of Object.entries(ENCODINGS)) {
     found.set(name, new Uint8Array(await readFile(new URL(`${url.href}${ending}`))));
   }
   return found;
 }
 
-async function readStyle({ entry, styles }: PageDescription): Promise<Asset> {
-  if (EXTENSION === ".js") {
-    const url = new URL(join(entry, "..", STYLE), ROOT);
+async function readStyle(
+  { entry, styles }: PageDescription,
+  { root, isBundled }: Source,
+): Promise<Asset> {
+  if (isBundled) {
+    const url = new URL(join(entry, "..", STYLE), root);
     const encoded = await readEncoded(url);
     return { ...toAsset(STYLE, new Uint8Array(await readFile(url))), encoded };
   }
-  const urls = styles.map((style) => new URL(`${style}.css`, ROOT));
+  const urls = styles.map((style) => new URL(`${style}.css`, root));
   const texts = await Promise.all(urls.map((url) => readFile(url, "utf8")));
   return toAsset(STYLE, new TextEncoder().encode(texts.join("\n")));
 }
