@@ -6,12 +6,19 @@ const MAX_PAGES = 16;
 /** Milliseconds for which changes are collected, so that a busy gateway does not send an event per turn and page. */
 const GATHER_MS = 150;
 const KEEP_ALIVE_MS = 15_000;
+/** Changes that wait for a page which does not read. Beyond these, the page loads the list again. */
+const MAX_WAITING = 2000;
 
-const open = new WeakMap<Recorder, number>();
+type Listened = Pick<Recorder, "listen" | "find">;
 
-/** Undefined: too many pages already listen. A page that stops reading gets the latest state when it reads again. */
+const open = new WeakMap<Listened, number>();
+
+/**
+ * Undefined: too many pages already listen. A page that stops reading gets the latest state when it reads again, and keeps no
+ * turn in memory meanwhile.
+ */
 export function streamChanges(
-  recorder: Recorder,
+  recorder: Listened,
   toRow: (entry: RecordEntry) => object,
   signals: readonly AbortSignal[],
 ): ReadableStream<Uint8Array> | undefined {
@@ -19,7 +26,8 @@ export function streamChanges(
   if (pages >= MAX_PAGES) return undefined;
   open.set(recorder, pages + 1);
   const encoder = new TextEncoder();
-  const changed = new Set<RecordEntry>();
+  const changed = new Set<number>();
+  let isBehind = false;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let keepAlive: ReturnType<typeof setInterval> | undefined;
   let stop: (() => void) | undefined;
@@ -49,12 +57,17 @@ export function streamChanges(
           gathering = setTimeout(flush, GATHER_MS);
           return;
         }
-        const rows = Array.from(changed, (entry) => toRow(entry));
+        const news = isBehind ? { isBehind } : toNews(changed, recorder, toRow);
         changed.clear();
-        send(`data: ${JSON.stringify(rows)}\n\n`);
+        isBehind = false;
+        send(`data: ${JSON.stringify(news)}\n\n`);
       };
-      stop = recorder.listen((entry) => {
-        changed.add(entry);
+      stop = recorder.listen(({ number }) => {
+        changed.add(number);
+        if (changed.size > MAX_WAITING) {
+          changed.clear();
+          isBehind = true;
+        }
         gathering ??= setTimeout(flush, GATHER_MS);
       });
       keepAlive = setInterval(() => {
@@ -70,4 +83,20 @@ export function streamChanges(
       end();
     },
   });
+}
+
+/** The turns that have changed, and the numbers of those that are no longer kept. */
+function toNews(
+  changed: ReadonlySet<number>,
+  recorder: Listened,
+  toRow: (entry: RecordEntry) => object,
+) {
+  const rows: object[] = [];
+  const dropped: number[] = [];
+  for (const number of changed) {
+    const entry = recorder.find(number);
+    if (entry === undefined) dropped.push(number);
+    else rows.push(toRow(entry));
+  }
+  return { rows, dropped };
 }

@@ -5,7 +5,8 @@
 import { type Context, Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { Models } from "../models/models.ts";
-import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import { MAX_PINNED } from "../telemetry/record/limits.ts";
+import type { PinProblem, RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
@@ -18,9 +19,17 @@ import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
 import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
 
+export interface Keeps {
+  readonly turns: number;
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
   readonly assets: PageAssets;
+  /** What bounds the turns that are kept, for the page to say. */
+  readonly keeps: Keeps;
   /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
   readonly capture?: (entry: RecordEntry) => Promise<string>;
   readonly models: () => Models;
@@ -50,6 +59,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
         version: options.version,
         hasKeys: options.hasKeys,
         hasCapture: options.capture !== undefined,
+        keeps: options.keeps,
         models: options.models().all.map(({ id }) => id),
         turns: recorder.entries.map((entry) => toRow(entry)),
       },
@@ -74,7 +84,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     const newest = recorder.entries.at(-1);
     if (number === "newest" && newest === undefined) return c.body(null, 204, PAGE_HEADERS);
     const entry = number === "newest" ? newest : recorder.find(Number(number));
-    if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
+    if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
     // Before the record: a turn that ends meanwhile is then asked for once more.
     const row = toRow(entry);
     const { record, seen } = await entry.changes(toSeen(c.req.query("since")));
@@ -82,19 +92,28 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   });
   app.get("/inspect/api/turns/:number/file", async (c) => {
     const entry = recorder.find(Number(c.req.param("number")));
-    if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
+    if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
     const record = await entry.record();
     if (c.req.query("as") === "json") return json(c, record);
     const turn = { row: toRow(entry), record, tokens: await tokensOf(record) };
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
     return send(c, "application/octet-stream", toSharedPage(assets, stringifyInChunks(turn)));
   });
+  app.post("/inspect/api/turns/:number/pin", (c) => {
+    const problem = recorder.pin(Number(c.req.param("number")));
+    if (problem === undefined) return c.json({}, 200, PAGE_HEADERS);
+    return c.json({ error: PIN_PROBLEMS[problem] }, problem === "missing" ? 404 : 409);
+  });
+  app.delete("/inspect/api/turns/:number/pin", (c) => {
+    recorder.unpin(Number(c.req.param("number")));
+    return c.json({}, 200, PAGE_HEADERS);
+  });
   app.post("/inspect/api/turns/:number/capture", async (c) => {
     const { capture } = options;
     if (capture === undefined) return c.json({ error: "No folder for captures is set." }, 404);
     const entry = recorder.find(Number(c.req.param("number")));
-    if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
-    if (!entry.isComplete) return c.json({ error: "The turn has not ended yet." }, 409);
+    if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
+    if (!entry.isComplete) return c.json({ error: NOT_ENDED }, 409);
     try {
       return c.json({ path: await capture(entry) }, 200, PAGE_HEADERS);
     } catch (error) {
@@ -104,6 +123,15 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   });
   return app;
 }
+
+const NOT_KEPT = "This turn is no longer kept.";
+const NOT_ENDED = "The turn has not ended yet.";
+
+const PIN_PROBLEMS: Record<PinProblem, string> = {
+  missing: NOT_KEPT,
+  running: NOT_ENDED,
+  full: `${MAX_PINNED} turns are pinned, or pinned turns take half of the memory. Unpin one first.`,
+};
 
 function json(c: Context<ApiEnv>, body: object): Response {
   return send(c, "application/json", stringifyInChunks(body));
@@ -131,5 +159,6 @@ function tokensOf(record: TurnRecord): Promise<RecordTexts> {
 }
 
 function toRow(entry: RecordEntry) {
-  return { number: entry.number, isComplete: entry.isComplete, ...entry.summary() };
+  const { number, isComplete, isPinned } = entry;
+  return { number, isComplete, isPinned, ...entry.summary() };
 }

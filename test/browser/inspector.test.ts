@@ -330,6 +330,23 @@ describe.skipIf(MISSING !== undefined)(
       expect(readRecord(readFileSync(file, "utf8"))?.end?.outcome).toBe("stop");
     });
 
+    test("a pinned turn stays when the list is cleared, and goes when it is unpinned", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      for (let turn = 0; turn < 2; turn++) await post(gateway, HELLO);
+      const { page, problems } = await show();
+      await expect.poll(() => page.locator(".row").count()).toBe(2);
+      await page.locator(".row").last().click();
+      await page.getByRole("button", { name: "Pin", exact: true }).click();
+      await page.locator(".row:has-text('pinned')").waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await expect.poll(() => page.locator(".row").count()).toBe(1);
+      await page.getByRole("button", { name: "Pinned", exact: true }).click();
+      await page.getByRole("button", { name: "Pin", exact: true }).waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await page.getByText("No turns yet").waitFor();
+      expect(problems).toEqual([]);
+    });
+
     test("what users, tools and models write is shown as text, in every view", async () => {
       const evil =
         '<img src=x onerror="alert(1)"><script>alert(2)</script>"><svg onload=alert(3)>javascript:alert(4)';

@@ -18,6 +18,7 @@ function rowOf(own: Partial<Row>): Row {
   return {
     number: count,
     isComplete: true,
+    isPinned: false,
     at: "2026-11-25T11:59:00Z",
     id: `req_${count}`,
     api: "chat",

@@ -34,6 +34,7 @@ function createInspected(
       recorder: recorded.recorder,
       ...(capture && { capture }),
       assets,
+      keeps: { turns: 100, bytes: 16_000_000, seconds: 60 },
       models: () => models,
       hasKeys: false,
       hasChat: true,
@@ -265,6 +266,43 @@ test("open pages are notified of changes, up to a maximum number of pages", asyn
   for (const stream of streams.slice(1, 16)) await stream.body?.cancel();
   await reader?.cancel();
   expect((await get("/inspect/api/changes")).status).toBe(200);
+});
+
+/** The events of the stream of changes until one passes. */
+async function nextNews(
+  reader: ReadableStreamDefaultReader<string> | undefined,
+  passes: (news: string) => boolean,
+): Promise<string> {
+  let text = "";
+  for (;;) {
+    text += (await reader?.read())?.value ?? "";
+    const found = text.split("\n\n").find((event) => event.startsWith("data: ") && passes(event));
+    if (found !== undefined) return found;
+  }
+}
+
+test("open pages learn of turns that are pinned, unpinned and dropped", async () => {
+  const { recorded, app, get } = createInspected();
+  for (let turn = 0; turn < 2; turn++) {
+    await (await recorded.post("/v1/chat/completions", HELLO)).text();
+  }
+  const send = (method: string, path: string) =>
+    app.request(`http://127.0.0.1:8787/inspect/api/${path}`, { method, headers: OWN });
+  const changes = await get("/inspect/api/changes");
+  const reader = changes.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await send("POST", "turns/1/pin")).status).toBe(200);
+  expect(await nextNews(reader, (news) => news.includes('"isPinned":true'))).toContain(
+    '"number":1',
+  );
+  expect((await send("DELETE", "turns")).status).toBe(200);
+  expect(await nextNews(reader, (news) => news.includes('"dropped":[2]'))).toContain('"rows":[]');
+  expect((await send("DELETE", "turns/1/pin")).status).toBe(200);
+  await send("DELETE", "turns");
+  expect(await nextNews(reader, (news) => news.includes('"dropped":[1]'))).toContain('"rows":[]');
+  const missing = await send("POST", "turns/1/pin");
+  expect(missing.status).toBe(404);
+  expect(await missing.json()).toEqual({ error: "This turn is no longer kept." });
+  await reader?.cancel();
 });
 
 test("a shutdown does not wait for open pages", async () => {

@@ -44,7 +44,8 @@ async function lookAt(every: number, settings: object = {}) {
 }
 
 function toRow(entry: RecordEntry): Row {
-  return { number: entry.number, isComplete: entry.isComplete, ...entry.summary() };
+  const { number, isComplete, isPinned } = entry;
+  return { number, isComplete, isPinned, ...entry.summary() };
 }
 
 test.each([1, 2, 7])("looks after every %i tokens add up to the record", async (every) => {

@@ -1,6 +1,6 @@
 /** The settings of the group `inspect`: who may see turns, and what is kept of them. */
 import * as z from "zod";
-import { bytes, setting } from "../setting.ts";
+import { bytes, count, setting } from "../setting.ts";
 
 export function inspectSettings() {
   return {
@@ -24,6 +24,12 @@ export function inspectSettings() {
       description:
         "Maximum bytes of recorded turns in memory, as an estimate; the oldest are dropped first, and beyond 1,000 turns too. " +
         "One turn may use a quarter; the rest of it is left out.",
+    }),
+    inspectMaxAgeSeconds: setting("inspect", count, {
+      nodeOnly: true,
+      default: 86_400,
+      description:
+        "Seconds after which a recorded turn is dropped from memory, unless it is pinned. Files of `capture` stay.",
     }),
     recordContent: setting("inspect", z.boolean, {
       nodeOnly: true,

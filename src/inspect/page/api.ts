@@ -1,7 +1,7 @@
 /** Requests to the gateway. */
 import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./merge-news.ts";
-import type { LoadedTurn, Row } from "./types.ts";
+import type { LoadedTurn, News, Row } from "./types.ts";
 
 /** @param known of a running turn: only what is new is sent, and added to what is known. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
@@ -33,16 +33,20 @@ export async function captureTurn({ number }: Row): Promise<string> {
   return path;
 }
 
-/** Calls back for every turn that begins, changes or ends. Reconnects when the gateway is back. */
+export async function pinTurn({ number, isPinned }: Row): Promise<void> {
+  await request(`turns/${number}/pin`, { method: isPinned ? "DELETE" : "POST" });
+}
+
+/** Calls back for turns that begin, change, end or are dropped. Reconnects when the gateway is back. */
 export async function followChanges(
-  onRows: (rows: readonly Row[]) => void,
+  onNews: (news: News) => void,
   onState: (isConnected: boolean) => void,
 ): Promise<never> {
   for (;;) {
     try {
       const response = await request("changes");
       onState(true);
-      await readEvents(response, onRows);
+      await readEvents(response, onNews);
     } catch (error) {
       if (error instanceof TokenRefused) throw error;
     }
@@ -51,10 +55,7 @@ export async function followChanges(
   }
 }
 
-async function readEvents(
-  response: Response,
-  onRows: (rows: readonly Row[]) => void,
-): Promise<void> {
+async function readEvents(response: Response, onNews: (news: News) => void): Promise<void> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -65,7 +66,7 @@ async function readEvents(
     const events = text.split("\n\n");
     text = events.pop() ?? "";
     for (const event of events) {
-      if (event.startsWith("data: ")) onRows(JSON.parse(event.slice("data: ".length)));
+      if (event.startsWith("data: ")) onNews(JSON.parse(event.slice("data: ".length)));
     }
   }
 }

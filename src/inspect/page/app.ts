@@ -1,18 +1,12 @@
 /** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
+import { attempt } from "./attempt.ts";
 import { answerPane, linkParts } from "./answer.ts";
-import { captureTurn, followChanges, saveTurn } from "./api.ts";
+import { captureTurn, followChanges, pinTurn, saveTurn } from "./api.ts";
 import { cameBand } from "./request-band.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
-import {
-  type FirstLoad,
-  firstLoad,
-  loadOverview,
-  loadWith,
-  sharedTurn,
-  toGatewayUrl,
-} from "./first-load.ts";
+import { type FirstLoad, firstLoad, loadWith, sharedTurn, toGatewayUrl } from "./first-load.ts";
 import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { help, onKey } from "./keys.ts";
 import { followAddress, readAddress } from "./address.ts";
@@ -20,7 +14,7 @@ import { followEngines } from "./follow-engines.ts";
 import { listPane, toggle, whoOf } from "./list.ts";
 import { overviewBar } from "./overview.ts";
 import { outputBand } from "./output.ts";
-import { attempt, merge, pickOther, select, show } from "./selection.ts";
+import { loadRows, merge, pickOther, select, show } from "./selection.ts";
 import { drawNow, onChange, type Pane, state, update } from "./store.ts";
 import { toCurl } from "./to-curl.ts";
 import type { LoadedTurn, Row } from "./types.ts";
@@ -145,6 +139,16 @@ function turnView(turn: LoadedTurn): TemplateResult {
               <button type="button" class="plain" @click=${() => attempt(() => copyCurl(turn))}>
                 Copy as cURL
               </button>
+              <button
+                type="button"
+                class="plain"
+                aria-pressed=${row.isPinned}
+                ?disabled=${!row.isComplete}
+                title="A pinned turn is kept, also when others are dropped or cleared"
+                @click=${() => attempt(() => pinTurn(row))}
+              >
+                ${row.isPinned ? "Pinned" : "Pin"}
+              </button>
               <span role="status">${state.notice}</span>
             </p>`
       }
@@ -242,7 +246,7 @@ async function start(first: FirstLoad): Promise<void> {
     await moment;
     await followChanges(merge, (isConnected) => {
       update({ isConnected });
-      if (isConnected) void attempt(async () => merge((await loadOverview()).turns));
+      if (isConnected) void attempt(loadRows);
     });
   });
 }

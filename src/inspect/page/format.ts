@@ -123,9 +123,15 @@ export interface Chip {
   readonly meaning: string;
 }
 
-type ChipRow = Pick<Row, "steered" | "repairs" | "reasoningFrom" | "hasContent">;
+type ChipRow = Pick<Row, "steered" | "repairs" | "reasoningFrom" | "hasContent" | "isPinned">;
 
-export function chipsOf({ steered, repairs, reasoningFrom, hasContent }: ChipRow): Chip[] {
+export function chipsOf({
+  steered,
+  repairs,
+  reasoningFrom,
+  hasContent,
+  isPinned,
+}: ChipRow): Chip[] {
   const has = (names: readonly string[]): boolean => steered.some((each) => names.includes(each));
   const malformed = repairs.filter((name) => !STEERING_REPAIRS.has(name));
   const chips: (Chip | false)[] = [
@@ -153,6 +159,11 @@ export function chipsOf({ steered, repairs, reasoningFrom, hasContent }: ChipRow
       name: "missing",
       label: "reasoning missing",
       meaning: "The client did not send the reasoning back, and no store had it.",
+    },
+    isPinned && {
+      name: "pinned",
+      label: "pinned",
+      meaning: "It is kept until it is unpinned.",
     },
     !hasContent && {
       name: "private",

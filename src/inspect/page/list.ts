@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { writeAddress } from "./address.ts";
 import { clearTurns } from "./api.ts";
-import { loadOverview } from "./first-load.ts";
+import { attempt } from "./attempt.ts";
 import { type Field, toggleField } from "./filter.ts";
 import { chipsOf, toCount, toMs, toOutcome, toTime } from "./format.ts";
 import { state, update, visibleRows } from "./store.ts";
@@ -76,7 +76,14 @@ export function listPane(select: (number: number) => void): TemplateResult {
       <button type="button" class="plain" aria-pressed=${state.isPaused} @click=${pause}>
         ${state.isPaused ? "Resume" : "Pause"}
       </button>
-      <button type="button" class="plain" @click=${clear}>Clear</button>
+      <button
+        type="button"
+        class="plain"
+        title="Forget all turns but pinned ones"
+        @click=${() => attempt(clear)}
+      >
+        Clear
+      </button>
     </footer>
   </nav>`;
 }
@@ -106,8 +113,9 @@ function pause(): void {
 
 async function clear(): Promise<void> {
   await clearTurns();
-  const overview = await loadOverview();
-  update({ rows: overview.turns.toReversed(), turn: undefined, selected: undefined });
+  const rows = state.rows.filter(({ isPinned, isComplete }) => isPinned || !isComplete);
+  const isShown = rows.some(({ number }) => number === state.selected);
+  update({ rows, ...(!isShown && { turn: undefined, selected: undefined }) });
 }
 
 /** A row, and its place in its conversation: 0 is the newest of `size` turns. */

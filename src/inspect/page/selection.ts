@@ -1,20 +1,11 @@
 /** The selected turn: which one it is, loading it while it runs, and what is new in the list. */
 import { loadTurn } from "./api.ts";
-import { TokenRefused } from "./first-load.ts";
+import { loadOverview } from "./first-load.ts";
+import { attempt } from "./attempt.ts";
 import { ROW_HEIGHT } from "./list.ts";
 import { listedRows, state, update } from "./store.ts";
-import type { LoadedTurn, Row } from "./types.ts";
+import type { LoadedTurn, News, Row } from "./types.ts";
 import { revealRow } from "./windowed.ts";
-
-/** Shows what went wrong instead of failing. */
-export async function attempt(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof TokenRefused) update({ isRefused: true });
-    else update({ problem: error instanceof Error ? error.message : String(error) });
-  }
-}
 
 export function select(number: number): void {
   update({
@@ -53,19 +44,35 @@ export function pickOther(number: number): void {
   void attempt(async () => update({ other: await loadTurn(number) }));
 }
 
-/** New rows come first; known ones are replaced. */
-export function merge(changed: readonly Row[]): void {
+/** New rows come first; known ones are replaced, and dropped ones go. */
+export function merge(news: News): void {
+  if ("isBehind" in news) return void attempt(loadRows);
   const rows = new Map(
     (state.isPaused ? state.waiting : state.rows).map((row) => [row.number, row]),
   );
-  for (const row of changed) rows.set(row.number, row);
-  const merged = [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS);
-  update(state.isPaused ? { waiting: merged } : { rows: merged });
-  const own = changed.find(({ number }) => number === state.selected);
-  if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
+  for (const row of news.rows) rows.set(row.number, row);
+  for (const number of news.dropped) rows.delete(number);
+  put([...rows.values()].toSorted((a, b) => b.number - a.number));
+  seeOwn(news.rows);
 }
 
-const MAX_ROWS = 5000;
+/** The whole list anew: after a time without connection nobody knows what has been dropped. */
+export async function loadRows(): Promise<void> {
+  const { turns } = await loadOverview();
+  put(turns.toReversed());
+  seeOwn(turns);
+}
+
+function put(rows: readonly Row[]): void {
+  update(state.isPaused ? { waiting: rows } : { rows });
+}
+
+function seeOwn(changed: readonly Row[]): void {
+  const own = changed.find(({ number }) => number === state.selected);
+  if (own === undefined || state.turn?.row.number !== own.number) return;
+  if (own.isComplete && !state.turn.row.isComplete) select(own.number);
+  else if (own.isComplete) update({ turn: { ...state.turn, row: own } });
+}
 
 export function move(by: number): void {
   const rows = listedRows();

@@ -7,6 +7,8 @@ import type { TurnSummary } from "../../telemetry/record/turn-summary.ts";
 export interface Row extends TurnSummary {
   readonly number: number;
   readonly isComplete: boolean;
+  /** Kept until it is unpinned. */
+  readonly isPinned: boolean;
 }
 
 /** Text of a token by its id, or bytes that are only part of a character. */
@@ -25,8 +27,16 @@ export interface Overview {
   readonly hasKeys: boolean;
   /** Turns can be written into a folder of the gateway. */
   readonly hasCapture: boolean;
+  /** What bounds the turns that the gateway keeps. */
+  readonly keeps: { readonly turns: number; readonly bytes: number; readonly seconds: number };
   readonly models: readonly string[];
   readonly turns: readonly Row[];
 }
+
+/** What has changed in the list. */
+export type News =
+  | { readonly rows: readonly Row[]; readonly dropped: readonly number[] }
+  /** So much that the list is to be loaded again. */
+  | { readonly isBehind: true };
 
 export type EngineRow = ReturnType<typeof toEngineRows>[number];

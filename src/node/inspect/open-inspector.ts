@@ -15,6 +15,9 @@ export interface Inspector {
   routes(models: Models, settings: Settings, closing: AbortSignal): Hono<ApiEnv>;
 }
 
+/** More recorded turns are more than a list can show. The memory for them has a setting. */
+export const MAX_RECORDS = 1000;
+
 /** @param capture writes a turn into the folder for captures; undefined: there is none */
 export function openInspector(
   settings: Settings,
@@ -22,7 +25,7 @@ export function openInspector(
   assets: PageAssets,
   capture?: (entry: RecordEntry) => Promise<string>,
 ): Inspector {
-  const { inspectKey } = settings;
+  const { inspectKey, inspectMaxBytes, inspectMaxAgeSeconds } = settings;
   const token = inspectKey ?? randomId();
   const version = readVersion();
   return {
@@ -32,6 +35,7 @@ export function openInspector(
       inspectorRoutes({
         closing,
         recorder,
+        keeps: { turns: MAX_RECORDS, bytes: inspectMaxBytes, seconds: inspectMaxAgeSeconds },
         ...(capture && { capture }),
         assets,
         models: () => models,

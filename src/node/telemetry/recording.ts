@@ -8,7 +8,7 @@ import { Recorder } from "../../telemetry/record/recorder.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { PageAssets } from "../../pages/assets.ts";
 import { startCapture } from "./capture.ts";
-import { type Inspector, openInspector } from "../inspect/open-inspector.ts";
+import { type Inspector, MAX_RECORDS, openInspector } from "../inspect/open-inspector.ts";
 import { readVersion } from "../version.ts";
 
 export interface Recording {
@@ -19,11 +19,10 @@ export interface Recording {
   close(): Promise<void>;
 }
 
-/** More recorded turns are more than a list can show. The memory for them has a setting. */
-export const MAX_RECORDS = 1000;
-
 /** One turn may take this share of the memory for all. */
 const RECORD_SHARE = 4;
+
+const EXPIRY_CHECK_MS = 60_000;
 
 /** How the process was started. */
 export interface RecordingOptions {
@@ -55,7 +54,7 @@ export async function startRecording(
   assets: PageAssets,
   options: RecordingOptions = {},
 ): Promise<Recording> {
-  const { capture: folder, captureMaxBytes, inspectMaxBytes } = settings;
+  const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxAgeSeconds } = settings;
   const inspected = isInspected(settings, options);
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
@@ -66,6 +65,7 @@ export async function startRecording(
       maxTotalBytes: inspectMaxBytes,
       // Where nobody looks at them, complete records are only written.
       maxRecords: inspected ? MAX_RECORDS : 1,
+      maxAgeMs: inspectMaxAgeSeconds * 1000,
     },
     keepsContent: settings.recordContent,
     gateway: readVersion(),
@@ -78,8 +78,19 @@ export async function startRecording(
       ? undefined
       : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
+  const expiry = setInterval(
+    () => recorder.dropExpired(),
+    Math.min(EXPIRY_CHECK_MS, inspectMaxAgeSeconds * 1000),
+  ).unref();
   const inspector = inspected
     ? openInspector(settings, recorder, assets, capture?.save)
     : undefined;
-  return { recorder, inspector, close: async () => capture?.close() };
+  return {
+    recorder,
+    inspector,
+    async close() {
+      clearInterval(expiry);
+      await capture?.close();
+    },
+  };
 }

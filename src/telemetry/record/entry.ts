@@ -38,6 +38,10 @@ export interface Begun {
 
 export class Entry {
   readonly number: number;
+  /** Kept until it is unpinned, whatever the limits are. */
+  isPinned = false;
+  /** False: it has been dropped. */
+  isKept = true;
   #begun: Begun;
   readonly #options: EntryOptions;
   #model: string | undefined;
@@ -60,6 +64,16 @@ export class Entry {
     this.#options = options;
     this.#keepsContent = options.keepsContent && !begun.isPrivate;
     this.#isExchangeOver = begun.exchange === undefined;
+  }
+
+  /** When its request was accepted, in milliseconds since 1970. */
+  get at(): number {
+    return this.#begun.at.getTime();
+  }
+
+  /** Estimated size in memory. */
+  get bytes(): number {
+    return this.#begun.budget.used;
   }
 
   get isComplete(): boolean {
@@ -92,6 +106,7 @@ export class Entry {
   }
 
   release(): void {
+    this.isKept = false;
     this.#begun.budget.release();
   }
 

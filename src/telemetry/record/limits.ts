@@ -6,7 +6,12 @@ export interface RecordLimits {
   /** Limit for all records, running turns included. The oldest complete ones are dropped. */
   readonly maxTotalBytes: number;
   readonly maxRecords: number;
+  /** Complete records that began longer ago are dropped, in milliseconds. Absent: age is no reason. */
+  readonly maxAgeMs?: number;
 }
+
+/** Most pinned records. Together they may take half of the memory, so that new turns find room. */
+export const MAX_PINNED = 20;
 
 /** The memory of all records together. */
 export class RecordMemory {

@@ -9,7 +9,7 @@ import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { type Elapsed, startElapsed } from "./elapsed.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
-import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
+import { MAX_PINNED, RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
 import { type Begun, Entry, type EntryOptions } from "./entry.ts";
 import type { RecordChanges } from "./changes.ts";
 import type { SeenRecord } from "./seen-record.ts";
@@ -23,12 +23,18 @@ export interface RecordEntry {
   /** Counts from 1; unique in this process, unlike ids, which clients choose. */
   readonly number: number;
   readonly isComplete: boolean;
+  readonly isPinned: boolean;
+  /** False: it has been dropped. */
+  readonly isKept: boolean;
   summary(): TurnSummary;
   /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
   record(): Promise<TurnRecord>;
   /** What is new of a running turn. Of one that has ended it is the whole record. */
   changes(since: SeenRecord): Promise<RecordChanges>;
 }
+
+/** Why a record cannot be pinned. */
+export type PinProblem = "missing" | "running" | "full";
 
 /** The exchange of a request that is being answered. */
 export interface OpenExchange {
@@ -61,7 +67,8 @@ export class Recorder {
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
   readonly #entryOptions: EntryOptions;
-  #kept: Entry[] = [];
+  /** By number, oldest first. */
+  readonly #kept = new Map<number, Entry>();
   #count = 0;
 
   constructor(options: RecorderOptions) {
@@ -78,7 +85,7 @@ export class Recorder {
 
   /** The records that are kept, oldest first. */
   get entries(): readonly RecordEntry[] {
-    return this.#kept;
+    return [...this.#kept.values()];
   }
 
   /** Told where reasoning was found. */
@@ -86,7 +93,7 @@ export class Recorder {
     if (this.isListening) this.#sources.note(tenant, text, source);
   };
 
-  /** Called when a record begins, changes or is complete. Returns a function that ends this. */
+  /** Called when a record begins, changes, is complete, or has been dropped. Returns a function that ends this. */
   listen(listener: RecordListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -94,13 +101,50 @@ export class Recorder {
 
   /** By its number. */
   find(number: number): RecordEntry | undefined {
-    return this.#kept.find((entry) => entry.number === number);
+    return this.#kept.get(number);
   }
 
-  /** Forgets all records that are complete. */
+  /** Forgets all records that are complete, but those that are pinned. */
   clear(): void {
-    for (const entry of this.#kept) if (entry.isComplete) entry.release();
-    this.#kept = this.#kept.filter((entry) => !entry.isComplete);
+    for (const entry of this.#kept.values()) if (isDroppable(entry)) this.#drop(entry);
+  }
+
+  /** Forgets those that have become too old. To be called from time to time. */
+  dropExpired(): void {
+    const { limits, now } = this.#options;
+    if (limits.maxAgeMs === undefined) return;
+    const oldest = now().getTime() - limits.maxAgeMs;
+    for (const entry of this.#kept.values()) {
+      if (entry.at < oldest && isDroppable(entry)) this.#drop(entry);
+    }
+  }
+
+  /** Keeps a record until it is unpinned. Returns why it cannot be pinned. */
+  pin(number: number): PinProblem | undefined {
+    const entry = this.#kept.get(number);
+    if (entry === undefined) return "missing";
+    // What a running one will take is unknown.
+    if (!entry.isComplete) return "running";
+    if (entry.isPinned) return undefined;
+    const pinned = this.#pinned();
+    const bytes = pinned.reduce((sum, each) => sum + each.bytes, entry.bytes);
+    if (pinned.length >= MAX_PINNED || bytes > this.#options.limits.maxTotalBytes / 2) {
+      return "full";
+    }
+    entry.isPinned = true;
+    this.#tell(entry);
+    return undefined;
+  }
+
+  unpin(number: number): void {
+    const entry = this.#kept.get(number);
+    if (entry === undefined || !entry.isPinned) return;
+    entry.isPinned = false;
+    this.#tell(entry);
+  }
+
+  #pinned(): Entry[] {
+    return [...this.#kept.values()].filter(({ isPinned }) => isPinned);
   }
 
   /** Undefined: nobody listens. */
@@ -205,18 +249,24 @@ export class Recorder {
 
   #add(begun: Begun): Entry {
     const entry = new Entry(++this.#count, begun, this.#entryOptions);
-    this.#kept.push(entry);
-    if (this.#kept.length > this.#options.limits.maxRecords) this.#dropOldest();
+    this.#kept.set(entry.number, entry);
+    if (this.#kept.size > this.#options.limits.maxRecords) this.#dropOldest();
     return entry;
   }
 
   #dropOldest(): boolean {
-    const index = this.#kept.findIndex((entry) => entry.isComplete);
-    if (index < 0) return false;
-    // `splice` would move all others.
-    const dropped = index === 0 ? this.#kept.shift() : this.#kept.splice(index, 1)[0];
-    dropped?.release();
-    return true;
+    for (const entry of this.#kept.values()) {
+      if (!isDroppable(entry)) continue;
+      this.#drop(entry);
+      return true;
+    }
+    return false;
+  }
+
+  #drop(entry: Entry): void {
+    this.#kept.delete(entry.number);
+    entry.release();
+    this.#tell(entry);
   }
 
   #tell(entry: Entry): void {
@@ -231,6 +281,10 @@ interface Running {
   isPrivate: boolean;
   /** One for each turn; the first also if there is none. */
   readonly entries: Entry[];
+}
+
+function isDroppable({ isComplete, isPinned }: Entry): boolean {
+  return isComplete && !isPinned;
 }
 
 function keyOf(tenant: string, id: string): string {
