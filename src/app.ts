@@ -144,7 +144,7 @@ export interface AppDeps {
  * ```
  */
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
-  const { settings, log, registry = createRegistry() } = deps;
+  const { settings, registry = createRegistry() } = deps;
   const cacheBytes = settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES;
   TEXT_BUDGET.resize(0.75 * cacheBytes);
   BODY_BUDGET.resize(0.25 * cacheBytes);
@@ -193,10 +193,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.onError((error, c) => {
     if (hasDisconnected(error, c.req.raw.signal))
       return new Response(null, { status: CLIENT_LEFT });
-    if (describeError(error).status === 500) {
-      const logContent = settings.logContent && !c.get("client")?.isPrivate;
-      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, { logContent }) });
-    }
+    services.onFailure(c, error);
     return toErrorResponse(error, c);
   });
   return app;
@@ -252,6 +249,11 @@ function createServices(
     now,
     clock,
     randomId: deps.randomId,
+    onFailure(c, error) {
+      if (describeError(error).status !== 500) return;
+      const logContent = settings.logContent && !c.get("client")?.isPrivate;
+      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, { logContent }) });
+    },
   };
 }
 

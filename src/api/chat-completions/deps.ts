@@ -4,13 +4,14 @@ import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
+import type { StreamDeps } from "../reply/stream-reply.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
 import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
 import type { TurnContext } from "./to-turn.ts";
 
-export interface ChatCompletionsDeps {
+export interface ChatCompletionsDeps extends StreamDeps {
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
@@ -30,9 +31,6 @@ export interface ChatCompletionsDeps {
   readonly onSkipped: (id: string, names: readonly string[]) => void;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
-  readonly keepAliveMs: number;
-  /** How long a client may leave sent data unread. */
-  readonly clientIdleTimeoutMs: number;
   readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;

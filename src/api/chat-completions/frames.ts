@@ -32,14 +32,24 @@ export function toFrames(
       // Stops the other choices, which may still be queued or running.
       abort.abort(error);
       if (hints.isLast) return;
-      const description = describeError(error);
-      let frames = "";
-      for (const [index, writer] of writers.entries()) {
-        if (!ended.has(index)) frames += writer.fail(description);
-      }
-      await consumer(frames + plainErrorFrame(description, options));
+      const running = writers.filter((_, index) => !ended.has(index));
+      await consumer(failureFrames(describeError(error), running, options));
     }
   });
+}
+
+/** The only frames of a completion that cannot be run. */
+export function toFailureFrames(error: ErrorDescription, options: ReplyOptions): string {
+  return failureFrames(error, [new ChunkWriter(options, 0)], options);
+}
+
+function failureFrames(
+  error: ErrorDescription,
+  running: readonly ChunkWriter[],
+  options: ReplyOptions,
+): string {
+  const chunks = running.map((writer) => writer.fail(error)).join("");
+  return chunks + plainErrorFrame(error, options);
 }
 
 /** The AI SDK's OpenAI provider reads errors only from events that are not chunks; OpenRouter's SDK refuses such events. */

@@ -1,4 +1,4 @@
-/** Prepares a completion: reads the request, restores its reasoning and makes its turn. */
+/** Reads a completion's request, restores its reasoning and makes its turn. */
 import type { Context } from "hono";
 import type { Model, Models } from "../../models/models.ts";
 import { worstOutcome } from "../../store/reasoning-store.ts";
@@ -8,13 +8,14 @@ import { errorCodesAt } from "../error-codes.ts";
 import { RequestError } from "../errors.ts";
 import { type WantedSummary, wantedSummary } from "../reply/reasoning-summary.ts";
 import { mediaHeader } from "../media/media-counts.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
-import { readBody } from "../request/body-memory.ts";
+import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client, ReasoningPolicy } from "../request/client.ts";
 import { readRequest } from "../request/parse-request.ts";
-import { usedEffort } from "../request/reasoning-options.ts";
+import { type ReasoningOptions, usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
-import { createStages } from "../request/stages.ts";
+import { createStages, type Stages } from "../request/stages.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 import { CODE_TOOL } from "../tools/client-builtins.ts";
 import { skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
@@ -27,6 +28,22 @@ import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { withPreset } from "./with-preset.ts";
 import { chatReasoning, toTurnInSteps, type TurnContext } from "./to-turn.ts";
+
+/** What is known of a request before anything is awaited for it. */
+interface ReadCompletion {
+  readonly body: ReadBody;
+  readonly stages: Stages;
+  readonly request: ChatRequest;
+  readonly client: Client;
+  readonly requestId: string;
+  readonly sessionId: string | undefined;
+  readonly requested: RequestedModel;
+  readonly reasoning: ReasoningOptions;
+  readonly media: RequestMedia;
+  readonly now: number;
+  readonly options: ReplyOptions;
+  readonly headers: ResponseHeaders;
+}
 
 /** A request that is ready to run. */
 export interface PreparedCompletion {
@@ -41,30 +58,64 @@ export interface PreparedCompletion {
   readonly headers: ResponseHeaders;
 }
 
-/** Everything before the engine call. Rejects with a {@link RequestError}. */
-export async function prepareCompletion(
+/** Rejects with a {@link RequestError}. */
+export async function readCompletion(
   c: Context<ApiEnv>,
   deps: ChatCompletionsDeps,
-): Promise<PreparedCompletion> {
+): Promise<ReadCompletion> {
   const client = c.get("client");
-  const { tenant } = client;
   const body = await readBody(c, deps.limits.messageLists);
   const stages = createStages(body.length, deps.pause);
   const sent = await readRequest(body.value, chatRequest, deps.limits, stages);
   const requested = requireModel(client.models, sent);
-  const { model, effort: namedEffort, preset } = requested;
-  const media = deps.openMedia(tenant);
+  const request = withPreset(sent, requested.preset);
+  const media = deps.openMedia(client.tenant);
   c.set("media", media.counts);
-  const reading = { media, rules: deps.media };
-  const request = await withMediaTexts(withPreset(sent, preset), reading, c.req.raw.signal);
+  const reasoning = chatReasoning(request, requested.effort);
   const now = deps.now();
-  const system = deps.system(now);
-  const reasoning = chatReasoning(request, namedEffort);
+  const created = Math.floor(now / 1000);
+  const id = `gen-${created}-${deps.randomId()}`;
+  return {
+    body,
+    stages,
+    request,
+    client,
+    requestId: c.get("requestId"),
+    sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
+    requested,
+    reasoning,
+    media,
+    now,
+    options: {
+      ...requestedReply(request),
+      id,
+      created,
+      model: requested.name,
+      provider: requested.model.provider,
+      reasoning: reasoning.exclude ? "hidden" : SHOWN[client.reasoningPolicy],
+      mirrorReasoning: deps.mirrorReasoning(client.tenant),
+      errorCodes: errorCodesAt(c.req.path),
+    },
+    headers: { "x-generation-id": id, "x-harmony-reasoning-effort": usedEffort(reasoning) },
+  };
+}
+
+/** Everything else before the engine call. Rejects with a {@link RequestError}. */
+export async function prepareCompletion(
+  read: ReadCompletion,
+  deps: ChatCompletionsDeps,
+  signal: AbortSignal,
+): Promise<PreparedCompletion> {
+  const { body, client, requestId, requested, reasoning, media, options } = read;
+  const { model, effort: namedEffort, preset } = requested;
+  const { tenant } = client;
+  const request = await withMediaTexts(read.request, { media, rules: deps.media }, signal);
+  const system = deps.system(read.now);
   const { restored, sampled, outcome } = await restoreReasoning(request, tenant, deps);
   const { hosted, toolNamespaces: style } = deps;
   const servers = await openChatServers(request, { tenant, hosted, style, media });
   const steps = toTurnInSteps(request, {
-    turnId: c.get("requestId"),
+    turnId: requestId,
     tenant,
     system,
     bodyText: body.outline,
@@ -77,13 +128,11 @@ export async function prepareCompletion(
     restored,
     sampled,
     trainedTools: deps.trainedTools(tenant, preset),
-    sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
+    sessionId: read.sessionId,
   });
-  const turn = await stages.run(steps);
+  const turn = await read.stages.run(steps);
   const skipped = skippedTools(request, requested, turn);
-  if (skipped.length > 0) deps.onSkipped(c.get("requestId"), skipped);
-  const created = Math.floor(now / 1000);
-  const id = `gen-${created}-${deps.randomId()}`;
+  if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {
     request,
     client,
@@ -93,20 +142,10 @@ export async function prepareCompletion(
     summary: reasoning.exclude
       ? undefined
       : wantedSummary(request.reasoning?.summary, client.reasoningPolicy, deps.summaries),
-    options: {
-      ...requestedReply(request),
-      id,
-      created,
-      model: requested.name,
-      provider: model.provider,
-      reasoning: reasoning.exclude ? "hidden" : SHOWN[client.reasoningPolicy],
-      mirrorReasoning: deps.mirrorReasoning(tenant),
-      errorCodes: errorCodesAt(c.req.path),
-    },
+    options,
     headers: {
-      "x-generation-id": id,
+      ...read.headers,
       ...(outcome && { "x-harmony-cot": outcome }),
-      "x-harmony-reasoning-effort": usedEffort(reasoning),
       ...mediaHeader(media.counts),
       ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
       ...trainedHeader(turn),

@@ -4,6 +4,7 @@ import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
+import type { StreamDeps } from "../reply/stream-reply.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
@@ -11,7 +12,7 @@ import type { FindModel } from "./find-model.ts";
 import type { TurnContext } from "./to-turn.ts";
 import type { ServerTools } from "./tools.ts";
 
-export interface MessagesDeps {
+export interface MessagesDeps extends StreamDeps {
   readonly findModel: FindModel;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
@@ -26,11 +27,8 @@ export interface MessagesDeps {
   readonly containerIdleMs: number;
   readonly media: MediaRules;
   readonly openMedia: OpenMedia;
-  readonly keepAliveMs: number;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
-  /** How long a client may leave sent data unread. */
-  readonly clientIdleTimeoutMs: number;
   readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;

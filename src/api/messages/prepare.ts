@@ -1,16 +1,18 @@
-/** Prepares a message: reads the request, restores its thinking and makes its turn. */
+/** Reads a message's request, restores its thinking and makes its turn. */
 import type { Context } from "hono";
+import type { NamedEffort } from "../../models/model-name.ts";
 import type { Model } from "../../models/models.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { mediaHeader } from "../media/media-counts.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import { type Parser, readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
-import { namedModel, requestedModel } from "../request/requested-model.ts";
+import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
@@ -60,16 +62,40 @@ export interface PreparedMessage extends PreparedTurn {
   readonly options: ReplyOptions;
 }
 
-/** Everything before the engine call. Rejects with a {@link RequestError}. */
-export async function prepareMessage(
+/** What is known of a request before anything is awaited for it. */
+interface ReadTurn<R extends CountRequest> {
+  readonly body: ReadBody;
+  readonly stages: Stages;
+  readonly request: R;
+  /** The request with its preset, or as one for a summary. */
+  readonly asked: CountRequest & Partial<MessagesRequest>;
+  readonly isSummary: boolean;
+  readonly namedEffort: NamedEffort | undefined;
+  readonly client: Client;
+  readonly requestId: string;
+  readonly affinity: string | undefined;
+  readonly found: RequestedModel;
+  readonly media: RequestMedia;
+  readonly headers: ResponseHeaders;
+}
+
+/** Rejects with a {@link RequestError}. */
+export function readMessage(
   c: Context<ApiEnv>,
   deps: MessagesDeps,
+): Promise<ReadTurn<MessagesRequest>> {
+  return readTurn(c, messagesRequest, deps, ({ compaction }) => compaction != null);
+}
+
+/** Everything else before the engine call. Rejects with a {@link RequestError}. */
+export async function prepareMessage(
+  read: ReadTurn<MessagesRequest>,
+  deps: MessagesDeps,
+  signal: AbortSignal,
 ): Promise<PreparedMessage> {
-  const client = c.get("client");
-  const { request, ...sent } = await read(c, messagesRequest, deps);
-  const isSummary = request.compaction != null;
-  const prepared = await prepareTurn(c, request, { ...sent, isSummary }, deps);
-  const compaction = await toCompaction(request, prepared, c.req.raw.signal);
+  const { request, isSummary, client, requestId } = read;
+  const prepared = await prepareTurn(read, deps, signal);
+  const compaction = await toCompaction(request, prepared, signal);
   return {
     ...prepared,
     compaction,
@@ -79,7 +105,7 @@ export async function prepareMessage(
     options: {
       id: `msg_${deps.randomId()}`,
       model: prepared.name,
-      requestId: c.get("requestId"),
+      requestId,
       thinking: toShownThinking(request, client.reasoningPolicy),
       contextManagement: prepared.applied,
       compaction,
@@ -91,39 +117,58 @@ export async function prepareMessage(
 
 /** The turn of a request whose tokens are only counted. Rejects with a {@link RequestError}. */
 export async function prepareCount(c: Context<ApiEnv>, deps: MessagesDeps): Promise<PreparedTurn> {
-  const { request, ...sent } = await read(c, countRequest, deps);
-  return prepareTurn(c, request, { ...sent, isSummary: false }, deps);
+  const read = await readTurn(c, countRequest, deps, () => false);
+  return prepareTurn(read, deps, c.req.raw.signal);
 }
 
-async function read<T>(c: Context<ApiEnv>, schema: Parser<T>, { limits, pause }: MessagesDeps) {
-  const body = await readBody(c, limits.messageLists);
-  const stages = createStages(body.length, pause);
-  return { body, stages, request: await readRequest(body.value, schema, limits, stages) };
-}
-
-interface SentParts {
-  readonly body: ReadBody;
-  readonly stages: Stages;
-  readonly isSummary: boolean;
+async function readTurn<R extends CountRequest>(
+  c: Context<ApiEnv>,
+  schema: Parser<R>,
+  deps: MessagesDeps,
+  asksForSummary: (request: R) => boolean,
+): Promise<ReadTurn<R>> {
+  const body = await readBody(c, deps.limits.messageLists);
+  const stages = createStages(body.length, deps.pause);
+  const request = await readRequest(body.value, schema, deps.limits, stages);
+  const client = c.get("client");
+  const requestId = c.get("requestId");
+  refuseThread(request);
+  const { models, tenant } = client;
+  const found = requestedModel(request, models, (name) => deps.findModel(models, name));
+  if (found === undefined) throw unknownModel(namedModel(request), models);
+  const isSummary = asksForSummary(request);
+  const asked = isSummary ? toSummaryRequest(request) : withPreset(request, found.preset);
+  const namedEffort = isSummary ? undefined : found.effort;
+  const media = deps.openMedia(tenant);
+  c.set("media", media.counts);
+  return {
+    body,
+    stages,
+    request,
+    asked,
+    isSummary,
+    namedEffort,
+    client,
+    requestId,
+    affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
+    found,
+    media,
+    headers: {
+      "request-id": requestId,
+      "x-harmony-reasoning-effort": usedEffort(requestedReasoning(asked, namedEffort)),
+    },
+  };
 }
 
 async function prepareTurn(
-  c: Context<ApiEnv>,
-  sent: CountRequest & Partial<MessagesRequest>,
-  { body, stages, isSummary }: SentParts,
+  read: ReadTurn<CountRequest & Partial<MessagesRequest>>,
   deps: MessagesDeps,
+  signal: AbortSignal,
 ): Promise<PreparedTurn> {
-  const { tenant, models } = c.get("client");
-  refuseThread(sent);
-  const found = requestedModel(sent, models, (name) => deps.findModel(models, name));
-  if (found === undefined) throw unknownModel(namedModel(sent), models);
+  const { request: sent, isSummary, namedEffort, body, stages, found, media, requestId } = read;
+  const { tenant } = read.client;
   const { model, name, preset } = found;
-  const asked = isSummary ? toSummaryRequest(sent) : withPreset(sent, preset);
-  const media = deps.openMedia(tenant);
-  c.set("media", media.counts);
-  const request = await withMediaTexts(asked, { media, rules: deps.media }, c.req.raw.signal);
-  const namedEffort = isSummary ? undefined : found.effort;
-  const requestId = c.get("requestId");
+  const request = await withMediaTexts(read.asked, { media, rules: deps.media }, signal);
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
   const { serverTools, hosted } = deps;
   const { references } = history;
@@ -150,13 +195,12 @@ async function prepareTurn(
     hosted,
     shieldsNames: deps.shieldsNames(tenant, preset),
     trainedTools: deps.trainedTools(tenant, preset),
-    affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
+    affinity: read.affinity,
   };
   const turnOf = (edited: readonly HistoryEntry[], emptied: ReadonlySet<string> = new Set()) => {
     const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
     return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
   };
-  const { signal } = c.req.raw;
   const edited = await toEditedTurn(restored.entries, request, { model, turnOf, signal });
   const { turn, applied, clearedTokens } = edited;
   refuseUnknownEdits(sent, name);
@@ -171,8 +215,7 @@ async function prepareTurn(
     clearedTokens,
     compactionPlan: toCompactionPlan(edited, request, turnOf),
     headers: {
-      "request-id": requestId,
-      "x-harmony-reasoning-effort": usedEffort(requestedReasoning(request, namedEffort)),
+      ...read.headers,
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
       ...mediaHeader(media.counts),

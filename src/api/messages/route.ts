@@ -1,30 +1,43 @@
-/** `POST /v1/messages`: prepares a message, runs it and replies. `/v1/messages/count_tokens` only prepares it. */
+/** `POST /v1/messages`: reads and prepares a message, runs it and replies. `/v1/messages/count_tokens` only prepares it. */
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
-import { describeTurnFailure } from "../errors.ts";
-import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
+import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { ApiEnv } from "../request/client.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { toFrames } from "./frames.ts";
-import { prepareCount, type PreparedMessage, prepareMessage } from "./prepare.ts";
+import { prepareCount, type PreparedMessage, prepareMessage, readMessage } from "./prepare.ts";
 import { runMessage } from "./run.ts";
 import { summaryFailure, toSummaryFrames, toSummaryMessage } from "./summary.ts";
-import { PING } from "./to-events.ts";
+import { errorFrame, PING } from "./to-events.ts";
 import { toMessage } from "./to-message.ts";
 
 export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/messages", async (c) => {
-    const prepared = await prepareMessage(c, deps);
+    const read = await readMessage(c, deps);
     const abort = createAbort(c.req.raw.signal);
-    const events = runMessage(prepared, deps, abort.signal);
-    return reply(c, prepared, events, abort, deps);
+    const preparing = prepareMessage(read, deps, abort.signal);
+    if (!read.request.stream) {
+      const prepared = await preparing;
+      return replyWhole(c, prepared, runMessage(prepared, deps, abort.signal));
+    }
+    const { requestId, headers } = read;
+    const plan = {
+      preparing,
+      open: (prepared: PreparedMessage, opening: Opening) => open(prepared, opening, deps),
+      toFailure: (error: ErrorDescription) => errorFrame(error, { requestId }),
+      keepAlive: PING,
+      headers,
+      abort,
+    };
+    return streamReply(c, plan, deps);
   });
 
   app.post("/messages/count_tokens", async (c) => {
@@ -39,27 +52,20 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   return app;
 }
 
-async function reply(
-  c: Context<ApiEnv>,
+async function open(
   prepared: PreparedMessage,
-  events: AsyncIterable<TurnEvent>,
-  abort: AbortController,
-  { keepAliveMs, clientIdleTimeoutMs }: MessagesDeps,
-): Promise<Response> {
-  const { request, isSummary, options, headers, turn } = prepared;
-  if (!request.stream) return replyWhole(c, prepared, events);
+  { hints, ...waiting }: Opening,
+  deps: MessagesDeps,
+): Promise<OpenedStream> {
+  const { isSummary, options, headers, turn } = prepared;
+  const events = runMessage(prepared, deps, waiting.signal);
   // Until the engine has accepted the request, an error can still be an HTTP status.
-  const begun = await untilBegun(events, { patienceMs: keepAliveMs, signal: abort.signal });
-  const hints: FrameHints = { isLast: false };
-  const frames = isSummary ? toSummaryFrames(begun, options) : toFrames(begun, options, hints);
-  return sseResponse(c, frames, {
-    hints,
+  const begun = await untilBegun(events, waiting);
+  return {
+    frames: isSummary ? toSummaryFrames(begun, options) : toFrames(begun, options, hints),
     keepAlive: PING,
-    keepAliveMs,
-    clientIdleTimeoutMs,
     headers: { ...headers, ...exactHeader(turn) },
-    onCancel: (reason) => abort.abort(reason),
-  });
+  };
 }
 
 async function replyWhole(

@@ -19,7 +19,10 @@ import { ToolInput } from "./tool-input.ts";
 type Delta = Extract<TurnEvent, { type: "part-delta" }>;
 
 /** The frame that ends a stream after a failure. */
-export function errorFrame(error: ErrorDescription, { requestId }: ReplyOptions): string {
+export function errorFrame(
+  error: ErrorDescription,
+  { requestId }: Pick<ReplyOptions, "requestId">,
+): string {
   const members = { error: toMessagesError(error), request_id: requestId };
   return frame("error", JSON.stringify(members).slice(1, -1));
 }

@@ -42,15 +42,18 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
       ms: now() - started,
       tenant: c.get("client")?.tenant,
       client: toClientName(c.req.header("user-agent")),
-      // Other failures are logged with their turn or on their own.
-      reason: c.error instanceof RequestError ? c.error.reason : undefined,
     };
     const level = isMinor(c, route) ? "debug" : "info";
     const audited = endAudit && !POLLED.has(route) ? toAudited(c, fields) : undefined;
     const write = (sent?: SentResponse) => {
-      endAudit?.(audited && { ...audited, ms: now() - started });
+      // Of a stream, it may come after the head.
+      const { error } = c;
+      const errorType = error ? describeError(error).errorType : null;
+      endAudit?.(audited && { ...audited, error: errorType, ms: now() - started });
       log[level]("request", {
         ...fields,
+        // Other failures are logged with their turn or on their own.
+        reason: error instanceof RequestError ? error.reason : undefined,
         ...(sent && { sentMs: now() - started, bytes: sent.bytes }),
         ...(sent?.isComplete === false && { clientLeft: true }),
       });
@@ -70,7 +73,7 @@ function toAudited(
     readonly tenant: string | undefined;
     readonly client: string | undefined;
   },
-): AuditedRequest {
+): Omit<AuditedRequest, "error"> {
   const { method, route, status, ms, tenant, client } = fields;
   return {
     key: tenant ?? null,
@@ -78,7 +81,6 @@ function toAudited(
     method,
     route,
     status,
-    error: c.error ? describeError(c.error).errorType : null,
     effort: c.res.headers.get("x-harmony-reasoning-effort"),
     reasoning: c.res.headers.get("x-harmony-cot"),
     // Still grows while the response is sent.

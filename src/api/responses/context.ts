@@ -10,6 +10,7 @@ import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../request/client.ts";
 import type { OpenMedia } from "../media/open-media.ts";
+import type { StreamDeps } from "../reply/stream-reply.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { UploadBudget } from "../request/upload-budget.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
@@ -20,7 +21,7 @@ import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-export interface ResponsesDeps extends EntryDeps {
+export interface ResponsesDeps extends EntryDeps, StreamDeps {
   readonly reasoning: ReasoningStore;
   readonly cipher: ReasoningCipher;
   /** Rejects when it fails, because clients rely on what is stored here. */
@@ -39,9 +40,6 @@ export interface ResponsesDeps extends EntryDeps {
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
-  readonly keepAliveMs: number;
-  /** A client that reads nothing for so long is disconnected. */
-  readonly clientIdleTimeoutMs: number;
   /** Most concurrent background responses, of one tenant and of all. */
   readonly maxBackgroundOf: (tenant: string) => number;
   readonly maxBackground: number;
@@ -54,8 +52,6 @@ export interface ResponsesDeps extends EntryDeps {
   readonly recorder?: Recorder | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
   /** Called with the type of a WebSocket message that was ignored. */

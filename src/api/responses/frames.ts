@@ -1,6 +1,6 @@
 /** Events as server-sent events. */
 import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
-import { describeError } from "../errors.ts";
+import { describeError, type ErrorDescription } from "../errors.ts";
 import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { ResponseEvent } from "./to-events.ts";
@@ -22,11 +22,20 @@ export function toFrames(
       });
     } catch (error) {
       if (hints.isLast) return;
-      const members = toErrorMembers(toResponsesError(describeError(error)));
-      await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
+      await consumer(errorFrame(describeError(error)));
     }
     if (!hints.isLast) await consumer(DONE);
   });
+}
+
+/** The only frames of a response that cannot be run. */
+export function toFailureFrames(error: ErrorDescription): string {
+  return errorFrame(error) + DONE;
+}
+
+function errorFrame(error: ErrorDescription): string {
+  const members = toErrorMembers(toResponsesError(error));
+  return sseFrame(JSON.stringify({ type: "error", ...members }), "error");
 }
 
 const DONE = sseFrame("[DONE]");

@@ -1,5 +1,6 @@
-/** Prepares a response: reads the request, loads its conversation and makes its turn. */
+/** Reads a response's request, loads its conversation and makes its turn. */
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
+import type { NamedEffort } from "../../models/model-name.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -56,23 +57,43 @@ export interface PreparedResponse {
 
 type Purpose = "answer" | "compaction" | "prewarm";
 
-/** Everything before the engine call. Rejects with a {@link RequestError}. */
-export async function prepareResponse(
+/** What is known of a request before anything is awaited for it. */
+interface ReadResponse {
+  readonly body: ReadBody;
+  readonly stages: Stages;
+  readonly request: ResponsesRequest;
+  readonly found: RequestedModel;
+  readonly effort: NamedEffort;
+  readonly media: RequestMedia;
+}
+
+/** Rejects with a {@link RequestError}. */
+export async function readResponse(
   body: ReadBody,
-  caller: Caller,
+  { client }: Pick<Caller, "client">,
   deps: ResponsesContext,
-): Promise<PreparedResponse> {
+): Promise<ReadResponse> {
   const stages = createStages(body.length, deps.pause);
   const received = await readRequest(body.value, responsesRequest, deps.limits, stages);
   refuseUnsupported(received);
-  const found = requireModel(caller.client.models, received);
+  const found = requireModel(client.models, received);
   const request = withPreset(received, found.preset);
+  const effort = usedEffort(requestedReasoning(request, found.effort));
+  return { body, stages, request, found, effort, media: deps.openMedia(client.tenant) };
+}
+
+/** Everything else before the engine call. Rejects with a {@link RequestError}. */
+export async function prepareResponse(
+  read: ReadResponse,
+  caller: Caller,
+  deps: ResponsesContext,
+): Promise<PreparedResponse> {
+  const { body, stages, request, found, effort, media } = read;
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
   const requested = loaded.isPrivate ? { ...found, model: toPrivateModel(found.model) } : found;
   await stages.next();
-  const media = deps.openMedia(caller.client.tenant);
   const reading = { media, rules: deps.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
@@ -88,7 +109,7 @@ export async function prepareResponse(
         id,
         createdAt: toSeconds(now),
         model: requested.name,
-        effort: usedEffort(requestedReasoning(request, requested.effort)),
+        effort,
         parallelToolCalls: turn.parallelToolCalls,
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },

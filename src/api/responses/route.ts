@@ -6,21 +6,21 @@ import { mediaHeader } from "../media/media-counts.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../request/client.ts";
-import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
+import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { Background } from "./background.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
-import { toFrames } from "./frames.ts";
+import { toFailureFrames, toFrames } from "./frames.ts";
 import { keepAliveFrames } from "./keep-alive.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 import { omissionHeaders } from "./omissions.ts";
-import { type PreparedResponse, prepareResponse } from "./prepare.ts";
+import { type PreparedResponse, prepareResponse, readResponse } from "./prepare.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import type { ResponseStore } from "./response-store.ts";
-import { collectResponse, type ResponseTurnEvent, runResponse } from "./run.ts";
+import { collectResponse, runResponse } from "./run.ts";
 import { socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
@@ -35,12 +35,29 @@ export function responses(
 
   app.post("/responses", async (c) => {
     const body = await readBody(c, context.limits.messageLists);
-    const prepared = await prepareResponse(body, toCaller(c, context.responses), context);
-    c.set("media", prepared.media.counts);
-    if (prepared.request.background) return replyLater(c, prepared, context, background);
     const abort = createAbort(c.req.raw.signal);
-    const events = runResponse(prepared, context, abort.signal);
-    return reply(c, prepared, events, abort, context);
+    const caller = toCaller(c, context.responses, abort.signal);
+    const read = await readResponse(body, caller, context);
+    c.set("media", read.media.counts);
+    const preparing = prepareResponse(read, caller, context);
+    const { request } = read;
+    if (!request.stream) {
+      const prepared = await preparing;
+      return request.background
+        ? replyLater(c, prepared, background)
+        : replyWhole(c, prepared, abort.signal, context);
+    }
+    const plan = {
+      preparing,
+      open: (prepared: PreparedResponse, opening: Opening) =>
+        request.background
+          ? openLater(c, prepared, opening, background)
+          : openStream(prepared, opening, context),
+      toFailure: toFailureFrames,
+      headers: { "x-harmony-reasoning-effort": read.effort },
+      abort,
+    };
+    return streamReply(c, plan, context);
   });
   if (webSockets) app.route("/", socketRoute(context, webSockets));
   app.route("/", promptRoutes(context));
@@ -49,69 +66,70 @@ export function responses(
   return app;
 }
 
-function toCaller(c: Context<ApiEnv>, store: ResponseStore): Caller {
+function toCaller(c: Context<ApiEnv>, store: ResponseStore, signal: AbortSignal): Caller {
   return {
     client: c.get("client"),
     requestId: c.get("requestId"),
-    signal: c.req.raw.signal,
+    signal,
     isCodex: isCodex((name) => c.req.header(name)),
     responses: store,
   };
 }
 
-async function reply(
+async function replyWhole(
   c: Context<ApiEnv>,
   prepared: PreparedResponse,
-  events: AsyncIterable<ResponseTurnEvent>,
-  abort: AbortController,
+  signal: AbortSignal,
   context: ResponsesContext,
 ): Promise<Response> {
-  if (!prepared.request.stream) {
-    const response = await collectResponse(prepared, events, context);
-    return c.json(response, 200, toHeaders(prepared));
-  }
-  const { keepAliveMs, clientIdleTimeoutMs } = context;
-  const { signal } = abort;
-  const streamed = withEvents(prepared, context);
-  // Until the engine has accepted the request, an error can still be an HTTP status.
-  const begun = await untilBegun(streamResponse(streamed, events, context), {
-    patienceMs: keepAliveMs,
-    signal,
-  });
-  const hints: FrameHints = { isLast: false };
-  return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), hints), {
-    hints,
-    keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, keepAliveMs),
-    keepAliveMs,
-    clientIdleTimeoutMs,
-    headers: toHeaders(prepared),
-    onCancel: (reason) => abort.abort(reason),
-  });
+  const events = runResponse(prepared, context, signal);
+  const response = await collectResponse(prepared, events, context);
+  return c.json(response, 200, toHeaders(prepared));
 }
 
-/** Replies with the queued response, or with its events. The response is completed even if the client disconnects. */
+/** Replies with the queued response, which is completed even if the client disconnects. */
 async function replyLater(
   c: Context<ApiEnv>,
   prepared: PreparedResponse,
-  { keepAliveMs, clientIdleTimeoutMs }: ResponsesContext,
   background: Background,
 ): Promise<Response> {
-  const { id, caller, builder, request } = prepared;
   const headers = toHeaders(prepared);
-  const queued = builder.response();
+  const queued = prepared.builder.response();
   const { ended } = await background.start(prepared);
   waitUntil(c, ended);
-  if (!request.stream) return c.json(queued, 200, headers);
-  const abort = createAbort(c.req.raw.signal);
-  const events = background.follow(caller.client, id, -1, abort.signal);
-  const hints: FrameHints = { isLast: false };
-  return sseResponse(c, toFrames(events, hints), {
-    hints,
-    keepAliveMs,
-    clientIdleTimeoutMs,
-    headers,
-    onCancel: (reason) => abort.abort(reason),
-  });
+  return c.json(queued, 200, headers);
+}
+
+async function openStream(
+  prepared: PreparedResponse,
+  { hints, ...waiting }: Opening,
+  context: ResponsesContext,
+): Promise<OpenedStream> {
+  const { signal } = waiting;
+  const events = runResponse(prepared, context, signal);
+  const streamed = withEvents(prepared, context);
+  // Until the engine has accepted the request, an error can still be an HTTP status.
+  const begun = await untilBegun(streamResponse(streamed, events, context), waiting);
+  return {
+    frames: toFrames(withFailure(begun, streamed, context, signal), hints),
+    keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, context.keepAliveMs),
+    headers: toHeaders(prepared),
+  };
+}
+
+/** The events of a response that runs in the background. It is completed even if the client disconnects. */
+async function openLater(
+  c: Context<ApiEnv>,
+  prepared: PreparedResponse,
+  { hints, signal }: Opening,
+  background: Background,
+): Promise<OpenedStream> {
+  const { id, caller } = prepared;
+  const headers = toHeaders(prepared);
+  const { ended } = await background.start(prepared);
+  waitUntil(c, ended);
+  const events = background.follow(caller.client, id, -1, signal);
+  return { frames: toFrames(events, hints), headers };
 }
 
 function toHeaders({

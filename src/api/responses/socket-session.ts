@@ -14,7 +14,7 @@ import { type ConnectionStore, createConnectionStore } from "./connection-store.
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { eventIntervalMs } from "./keep-alive.ts";
-import { prepareResponse } from "./prepare.ts";
+import { prepareResponse, readResponse } from "./prepare.ts";
 import { runResponse } from "./run.ts";
 import { CREATE, readMessage } from "./socket-message.ts";
 import type { SocketPort } from "./socket-port.ts";
@@ -237,7 +237,8 @@ export class SocketSession {
     const { signal } = this.#abort;
     refuseExpired(this.#caller.client, context.now());
     const caller = { ...this.#caller, requestId, signal, responses: this.#responses };
-    const prepared = await prepareResponse(readWhole(message), caller, context);
+    const read = await readResponse(readWhole(message), caller, context);
+    const prepared = await prepareResponse(read, caller, context);
     const streamed = withEvents(prepared, context);
     const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);
     const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
