@@ -21,6 +21,9 @@ import { watchResponse } from "./sent-response.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
+/** Bun 1.4.5 frames what comes with the head as a chunk, whatever `chunkedEncoding` says: clients would read the sizes as text. */
+const FRAMES_AGAIN = "bun" in process.versions;
+
 /** The same handler, but SSE frames are written to the socket without web streams. */
 export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
   return async (request, env) => {
@@ -29,9 +32,10 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
     if (!(outgoing instanceof ServerResponse)) return handler(request, env);
     // The parser has just read the head. A body that arrived with it is there a microtask later: see `ClientRequest`.
     await Promise.resolve();
+    const afterResponse = watchResponse(outgoing);
+    if (FRAMES_AGAIN) return handler(request, Object.assign(env, { afterResponse }));
     const sources: SseSource[] = [];
     const takeFrames = (source: SseSource) => void sources.push(source);
-    const afterResponse = watchResponse(outgoing);
     const response = await handler(request, Object.assign(env, { takeFrames, afterResponse }));
     const [source] = sources;
     if (source === undefined || !(response instanceof Response)) return response;
