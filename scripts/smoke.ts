@@ -1,26 +1,37 @@
 /**
- * Installs the package as a user would, from the tarball `npm publish` would send, and tries it on Node, Bun, Deno, Vercel's edge
- * runtime and Cloudflare's. That takes the network and minutes, so it is no test.
+ * Installs both packages as a user would, from the tarballs that `npm publish` would send, and tries them on Node, Bun, Deno, Vercel's
+ * edge runtime and Cloudflare's. That takes the network and minutes, so it is no test.
  *
  *     npm run smoke            # on all of them; writes the table in docs/edge.md
- *     npm run smoke -- bun     # on one: node, bun, deno, edge-runtime, workerd, or embed: the examples of embedding
+ *     npm run smoke -- bun     # one: node, oldest-node, bun, deno, edge-runtime, workerd, embed or global
  *
- * Each has an engine in this process that speaks vLLM's wire format, and must do what `smoke/features.ts` lists, and stop on
- * SIGTERM where it is a process of its own.
+ * `oldest-node` is the oldest Node of each package. Each runtime has an engine in this process that speaks vLLM's wire format, must do
+ * what `smoke/features.ts` and `smoke/harmony.ts` list, and must stop on SIGTERM where it is a process of its own. `embed` runs the
+ * examples of embedding, `global` the command after an installation with `--global`.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
+import { delimiter, dirname, join } from "node:path";
+import * as z from "zod";
 import { startEngineServer } from "../test/helpers/engine-server.ts";
 import { freePort } from "../test/helpers/listen.ts";
 import { scriptedEngine } from "../test/helpers/scripted-engine.ts";
-import { toVariables } from "../test/helpers/worker-variables.ts";
-import { emptyFolder, startWorkerd } from "../test/helpers/workerd.ts";
 import { FEATURES } from "./smoke/features.ts";
+import {
+  HARMONY_FEATURES,
+  printedBySources,
+  toModule,
+  writeHarmonyExamples,
+} from "./smoke/harmony.ts";
+import {
+  edgeRuntime,
+  fetchWhenUp,
+  processRuntime,
+  type Runtime,
+  workerdRuntime,
+} from "./smoke/runtimes.ts";
 import { writeTable } from "./smoke/table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -32,25 +43,25 @@ const results = new Map<string, Map<string, boolean | undefined>>();
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
-const nodeEntry = join(folder, "node_modules/harmony-gateway/dist/node.js");
+const DENO = [bin("deno"), "run", "--allow-all"];
 
 const smokes: Readonly<Record<string, () => Promise<void>>> = {
-  node: () => smoke(`Node ${process.versions.node}`, inProcess([bin("harmony-gateway")])),
-  bun: () => smoke(`Bun ${versionOf("bun")}`, inProcess([bin("bun"), nodeEntry])),
-  deno: () =>
-    smoke(`Deno ${versionOf("deno")}`, inProcess([bin("deno"), "run", "--allow-all", nodeEntry])),
+  node: () => smokeAll(onNode(process.execPath)),
+  "oldest-node": async () => {
+    await smokeAll(onNode(installNode("harmony-gateway")));
+    await smokeHarmony(onNode(installNode("gpt-oss-harmony")));
+  },
+  bun: () => smokeAll(processRuntime(`Bun ${versionOf("bun")}`, folder, [bin("bun")])),
+  deno: () => smokeAll(processRuntime(`Deno ${versionOf("deno")}`, folder, DENO)),
   "edge-runtime": () =>
-    smoke(
-      `edge-runtime ${versionOf("edge-runtime")}`,
-      (settings) => inProcess([process.execPath, writeEdgeServer()])(settings),
-      ["a WebSocket"],
-    ),
-  workerd: () => smoke(`workerd ${versionOf("workerd", ROOT)}`, inWorkerd),
+    smokeAll(edgeRuntime(`edge-runtime ${versionOf("edge-runtime")}`, folder), ["a WebSocket"]),
+  workerd: () => smokeAll(workerdRuntime(`workerd ${versionOf("workerd", ROOT)}`, folder)),
   embed: async () => {
     await embed("express", [process.execPath]);
     await embed("bun", [bin("bun")]);
-    await embed("deno", [bin("deno"), "run", "--allow-all"]);
+    await embed("deno", DENO);
   },
+  global: tryCommand,
 };
 
 const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(smokes);
@@ -59,8 +70,10 @@ if (unknown.length > 0) {
   throw new Error(`There is no runtime ${unknown.join(", ")}: ${Object.keys(smokes).join(", ")}.`);
 }
 
+let tarball = "";
 try {
   install();
+  writeHarmonyExamples(folder);
   for (const name of asked) await smokes[name]?.();
   if (process.argv.length === 2 && process.exitCode === undefined) writeTable(PAGE, results);
 } finally {
@@ -68,19 +81,101 @@ try {
 }
 
 function install(): void {
-  run("npm", ["pack", "--silent", "--pack-destination", folder], ROOT);
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  tarball = pack("harmony-gateway", ".");
+  run(process.execPath, ["scripts/pack-harmony.ts"], ROOT);
+  const harmony = pack("gpt-oss-harmony", "./dist-harmony");
   writeFileSync(join(folder, "package.json"), '{ "private": true }');
-  run("npm", ["install", "--no-audit", "--no-fund", `./${tarball}`, ...PACKAGES], folder);
+  run("npm", ["install", "--no-audit", "--no-fund", tarball, harmony, ...PACKAGES], folder);
+}
+
+/** @returns the path of the package's tarball */
+function pack(name: string, source: string): string {
+  run("npm", ["pack", source, "--silent", "--pack-destination", folder], ROOT);
+  const file = readdirSync(folder).find((each) => each.startsWith(name) && each.endsWith(".tgz"));
+  if (file === undefined) throw new Error(`npm packed no ${name}.`);
+  return join(folder, file);
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
   execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-function versionOf(name: string, where = folder): string {
+function readManifest(name: string, where = folder): { version: string; engines?: unknown } {
   const manifest = readFileSync(join(where, "node_modules", name, "package.json"), "utf8");
-  return String(JSON.parse(manifest).version);
+  return z.looseObject({ version: z.string() }).parse(JSON.parse(manifest));
+}
+
+function versionOf(name: string, where?: string): string {
+  return readManifest(name, where).version;
+}
+
+/** @returns npm's own program of the oldest Node that a package supports */
+function installNode(name: string): string {
+  const { engines } = readManifest(name);
+  const { node } = z.object({ node: z.templateLiteral([">=", z.string()]) }).parse(engines);
+  const prefix = join(folder, `node-for-${name}`);
+  mkdirSync(prefix);
+  const args = ["--no-audit", "--no-fund", "--loglevel=error", `node@${node.slice(2)}`];
+  run("npm", ["install", "--prefix", prefix, ...args], prefix);
+  return join(prefix, "node_modules/node/bin/node");
+}
+
+function onNode(program: string): Runtime {
+  const version = execFileSync(program, ["--version"], { encoding: "utf8" }).trim().slice(1);
+  return processRuntime(`Node ${version}`, folder, [program], bin("harmony-gateway"));
+}
+
+/** @param lacks features that the runtime does not have. Any other that does not hold fails the run. */
+async function smokeAll(runtime: Runtime, lacks: readonly string[] = []): Promise<void> {
+  await smokeGateway(runtime, lacks);
+  await smokeHarmony(runtime);
+}
+
+async function smokeGateway(runtime: Runtime, lacks: readonly string[]): Promise<void> {
+  const key = "hg-smoke";
+  const server = await startEngineServer(scriptedEngine([]));
+  const { origin, leave, end } = await runtime.start({
+    engine: "vllm",
+    url: server.url,
+    keys: [`smoke:${createHash("sha256").update(key).digest("hex")}`],
+    log: "error",
+    // Where a client that has left is noticed by the next write.
+    keepAliveMs: 500,
+  });
+  try {
+    for (const { name, holds } of FEATURES) {
+      await check(runtime, name, () => holds({ origin, key, server }), lacks);
+    }
+    if (leave !== undefined) await check(runtime, STOPS, leave);
+  } finally {
+    await end();
+    await server.close();
+  }
+}
+
+async function smokeHarmony(runtime: Runtime): Promise<void> {
+  for (const { name, example } of HARMONY_FEATURES) {
+    await check(runtime, name, async () => {
+      return (await runtime.print(toModule(example))) === printedBySources(example);
+    });
+  }
+}
+
+async function check(
+  { name: runtime }: Runtime,
+  feature: string,
+  holds: () => Promise<boolean>,
+  lacks: readonly string[] = [],
+): Promise<void> {
+  const why = await holds().then(
+    (does) => (does ? "" : "it does not hold"),
+    (error: unknown) => String(error),
+  );
+  const isExpected = (why === "") !== lacks.includes(feature);
+  const held = results.get(runtime) ?? new Map<string, boolean | undefined>();
+  results.set(runtime, held.set(feature, why === ""));
+  console.log(`${isExpected ? "ok    " : "FAILED"} ${runtime}: ${feature}${why && ` (${why})`}`);
+  if (!isExpected) process.exitCode = 1;
 }
 
 /** Runs `examples/embed/<name>.mjs`, whose demo engine must answer below `/llm`. */
@@ -93,130 +188,50 @@ async function embed(name: string, [command = "", ...args]: readonly string[]): 
     env: { ...process.env, PORT: String(port) },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
-  const url = `http://127.0.0.1:${port}/llm/v1/chat/completions`;
   try {
-    for (let attempts = 0; ; attempts += 1) {
-      const response = await fetch(url, { method: "POST", body }).catch(() => undefined);
-      if (response?.status === 200 && (await response.text()).includes("demo engine")) break;
-      if (attempts === 100) throw new Error(`examples/embed/${name}.mjs does not answer.`);
-      await setTimeout(200);
+    await expectAnswer(`http://127.0.0.1:${port}/llm/v1`, `examples/embed/${name}.mjs`);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** The command after `npm install --global`, found on a path that has it and Node alone. */
+async function tryCommand(): Promise<void> {
+  const prefix = join(folder, "global");
+  const home = join(folder, "home");
+  mkdirSync(home);
+  run("npm", ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", tarball], home);
+  const path = [join(prefix, "bin"), dirname(process.execPath)].join(delimiter);
+  const options = { cwd: home, env: { PATH: path, HOME: home } };
+  const port = await freePort();
+  const child = spawn("harmony-gateway", ["--port", String(port), "--log", "error"], {
+    ...options,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const gateway = `http://127.0.0.1:${port}`;
+  try {
+    await expectAnswer(`${gateway}/v1`, "harmony-gateway");
+    const version = versionOf("harmony-gateway").replaceAll(".", "\\.");
+    for (const [args, expected] of [
+      [["--version"], new RegExp(`^${version}\n$`)],
+      [["key", "alice"], /^alice:[0-9a-f]{64}$/m],
+      [["connect", "codex", "--gateway", gateway], /^base_url = "http.+\/v1"$/m],
+    ] as const) {
+      const printed = execFileSync("harmony-gateway", args, { ...options, encoding: "utf8" });
+      const command = `harmony-gateway ${args.join(" ")}`;
+      if (!expected.test(printed)) throw new Error(`${command} prints:\n${printed}`);
+      console.log(`ok: ${command}, installed globally`);
     }
   } finally {
     child.kill("SIGKILL");
   }
-  console.log(`ok: examples/embed/${name}.mjs answers`);
 }
 
-/** A gateway in a runtime. */
-interface Started {
-  readonly origin: string;
-  /** Ends it as its supervisor would. Undefined: it is no process of its own. */
-  readonly leave?: () => Promise<boolean>;
-  readonly end: () => unknown;
-}
-
-type Start = (settings: Readonly<Record<string, unknown>>) => Promise<Started>;
-
-/** @param lacks features that the runtime does not have. Any other that does not hold fails the run. */
-async function smoke(runtime: string, start: Start, lacks: readonly string[] = []): Promise<void> {
-  const key = "hg-smoke";
-  const server = await startEngineServer(scriptedEngine([]));
-  const { origin, leave, end } = await start({
-    engine: "vllm",
-    url: server.url,
-    keys: [`smoke:${createHash("sha256").update(key).digest("hex")}`],
-    log: "error",
-    // Where a client that has left is noticed by the next write.
-    keepAliveMs: 500,
-  });
-  const held = new Map<string, boolean | undefined>();
-  results.set(runtime, held);
-  const check = async (name: string, holds: () => Promise<boolean>) => {
-    const why = await holds().then(
-      (does) => (does ? "" : "it does not hold"),
-      (error: unknown) => String(error),
-    );
-    const isExpected = (why === "") !== lacks.includes(name);
-    held.set(name, why === "");
-    console.log(`${isExpected ? "ok    " : "FAILED"} ${runtime}: ${name}${why && ` (${why})`}`);
-    if (!isExpected) process.exitCode = 1;
-  };
-  try {
-    for (const { name, holds } of FEATURES) {
-      await check(name, () => holds({ origin, key, server }));
-    }
-    if (leave === undefined) held.set(STOPS, undefined);
-    else await check(STOPS, leave);
-  } finally {
-    await end();
-    await server.close();
-  }
-}
-
-/** A process of a runtime, with the settings as variables. */
-function inProcess([command = "", ...args]: readonly string[]): Start {
-  return async (settings) => {
-    const port = await freePort();
-    const child = spawn(command, args, {
-      cwd: folder,
-      stdio: ["ignore", "ignore", "inherit"],
-      env: { ...process.env, ...toVariables({ ...settings, port }) },
-    });
-    const exit = once(child, "exit");
-    return {
-      origin: `http://127.0.0.1:${port}`,
-      async leave() {
-        child.kill();
-        await Promise.race([exit, setTimeout(5000, undefined, { ref: false })]);
-        return child.exitCode === 0;
-      },
-      end: () => child.kill("SIGKILL"),
-    };
-  };
-}
-
-/** The Worker of one line, bundled, in Cloudflare's runtime. */
-async function inWorkerd(settings: Readonly<Record<string, unknown>>): Promise<Started> {
-  const bundle = await emptyFolder();
-  const entry = join(folder, "worker.js");
-  writeFileSync(entry, 'export { default } from "harmony-gateway/worker";\n');
-  const outfile = join(bundle.folder, "worker.js");
-  const args = [entry, "--bundle", "--format=esm", "--log-level=error", `--outfile=${outfile}`];
-  run(bin("esbuild"), args, folder);
-  const worker = await startWorkerd(bundle, settings);
-  return {
-    origin: worker.origin,
-    async end() {
-      await worker.close();
-      await bundle.remove();
-    },
-  };
-}
-
-/** An edge function as Vercel takes it, bundled, in the package that imitates what it runs in. */
-function writeEdgeServer(): string {
-  const entry = join(folder, "edge.js");
-  const bundle = join(folder, "edge-bundle.js");
-  const server = join(folder, "edge-server.mjs");
-  writeFileSync(
-    entry,
-    `import worker from "harmony-gateway/worker";
-addEventListener("fetch", (event) => event.respondWith(worker.fetch(event.request, ENV, event)));
-`,
-  );
-  run(bin("esbuild"), [entry, "--bundle", "--log-level=error", `--outfile=${bundle}`], folder);
-  writeFileSync(
-    server,
-    `import { readFileSync } from "node:fs";
-import { EdgeRuntime, runServer } from "edge-runtime";
-const runtime = new EdgeRuntime({
-  initialCode: readFileSync(${JSON.stringify(bundle)}, "utf8"),
-  extend: (context) => Object.assign(context, { ENV: { ...process.env } }),
-});
-await runServer({ runtime, host: "127.0.0.1", port: Number(process.env.HARMONY_GATEWAY_PORT) });
-process.once("SIGTERM", () => process.exit());
-`,
-  );
-  return server;
+/** Throws where no demo engine answers. */
+async function expectAnswer(baseUrl: string, what: string): Promise<void> {
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
+  const response = await fetchWhenUp(`${baseUrl}/chat/completions`, { method: "POST", body });
+  const text = await response.text();
+  if (!response.ok || !text.includes("demo engine")) throw new Error(`${what} answers: ${text}`);
+  console.log(`ok: ${what} answers`);
 }
