@@ -63,6 +63,14 @@ export function unreadFileText(name: string, why: string): string {
   return `[${nameOf(name)} could not be read: ${why}. Tell the user.]`;
 }
 
+/** Whether a text contains one of those above that the same request does not always have: descriptions, PDFs and failures. */
+export function readsMedia(text: string): boolean {
+  return MARKS.test(text);
+}
+
+const MARKS =
+  /^\[(?:Image \d+(?:,| again\]| could not be read:)|File[^\n\]]*(?:, PDF of \d| could not be read:))/m;
+
 function nameOf(name: string): string {
   return name === "" ? "File" : `File ${name}`;
 }

@@ -6,6 +6,7 @@ import type {
   RecordedText,
   TurnRecord,
 } from "../../../telemetry/record/schema.ts";
+import { readsMedia } from "../../../api/media/media-texts.ts";
 import { contentIds } from "./read-record.ts";
 import { listedServers } from "./recorded-servers.ts";
 import type { ConvertedMessage, Replayed } from "./run-again.ts";
@@ -36,6 +37,10 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
   };
   if (converted === undefined) {
     skipped.push("conversation: the request refers to what was stored; the recorded one was used");
+  } else if (before.conversation.some(({ text }) => readsMedia(shown(text)))) {
+    skipped.push(
+      "conversation: what another model or program read in its images and files is not read again; the recorded text was used",
+    );
   } else {
     check("conversation", compareConversations(before.conversation, converted));
   }

@@ -114,6 +114,8 @@ function toSettings({ settings, model }: TurnRecord): Settings {
     engine: "demo",
     servedName: model,
     layout,
+    // The recorded turn was not refused, and its prompt is taken from the record.
+    mediaInput: "placeholder",
     nameShield: shownTools === undefined ? "off" : "on",
     trainedTools: mappedTools === undefined ? "off" : "direct",
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
