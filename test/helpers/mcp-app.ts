@@ -1,5 +1,6 @@
 /** The application with MCP servers, and OpenAI's client for it. */
 import { onTestFinished } from "vitest";
+import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { type McpGuard, openMcp } from "../../src/node/mcp/open-mcp.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -18,6 +19,7 @@ export interface McpAppOptions {
   /** Absent: requests may name servers on loopback. */
   readonly guard?: McpGuard | undefined;
   readonly store?: Store;
+  readonly readPdf?: ReadPdf;
 }
 
 /** Its servers are on loopback. */
@@ -28,14 +30,14 @@ export function createMcpApp({
   engine,
   settings,
   guard = OPEN_GUARD,
-  store,
+  ...given
 }: McpAppOptions): McpApp {
   const logged: string[] = [];
   const log = createLog({ level: "debug", now: Date.now, write: (line) => logged.push(line) });
   const mcp = openMcp(testSettings(settings), log, guard);
   onTestFinished(() => mcp.retire());
   const toolbox = mcp.toolbox ? { mcp: mcp.toolbox } : {};
-  const app = createBrowsingApp({ engine, toolbox, settings, ...(store && { store }) });
+  const app = createBrowsingApp({ engine, toolbox, settings, ...given });
   return { ...app, logged };
 }
 

@@ -17,7 +17,7 @@ export interface ChatServerDeps {
   readonly tenant: string;
   readonly hosted: HostedDeps;
   readonly style: NamespaceStyle;
-  /** Describes images in results. */
+  /** Reads images and files in results. */
   readonly media: RequestMedia;
 }
 

@@ -1,34 +1,43 @@
-/** Reads content parts that are files with their data, in the shapes of all APIs. */
+/** Reads content parts that are files, in the shapes of all APIs. */
 import { hasMembers } from "../../engines/untyped-json.ts";
-import { fromBase64, isFile } from "./media-part.ts";
+import { fromBase64, isFile, type MediaSource, NO_FILES, readDrawing } from "./media-part.ts";
 
 export interface FilePart {
   /** On one line. Empty: it has none. */
   readonly name: string;
-  /** In the usual alphabet, without whitespace. */
-  readonly base64: string;
+  readonly source: MediaSource;
 }
 
-/** Undefined: the part is no file, or its data are elsewhere. */
+/** Undefined: the part is no file, or its content stands in it as it is. */
 export function readFilePart(part: object): FilePart | undefined {
+  const drawing = readDrawing(part);
+  if (drawing?.type === "data") return { name: "image.svg", source: drawing };
   if (!isFile(part)) return undefined;
   const fields = new Map<string, unknown>(Object.entries(part));
   const nested = fields.get("file") ?? fields.get("source");
   const inner = new Map<string, unknown>(hasMembers(nested) ? Object.entries(nested) : fields);
+  const source = toFileSource(inner);
+  return source && { name: toFileName(inner.get("filename") ?? fields.get("title")), source };
+}
+
+function toFileSource(fields: ReadonlyMap<string, unknown>): MediaSource | undefined {
   // A text source of Anthropic's is no base64, and its text is read elsewhere.
-  if (inner.get("type") === "text") return undefined;
-  const data = inner.get("file_data") ?? inner.get("data");
-  if (typeof data !== "string") return undefined;
-  const comma = data.startsWith("data:") ? data.indexOf(",") : -1;
-  const source = fromBase64(comma < 0 ? data : data.slice(comma + 1), "");
-  if (source.type !== "data") return undefined;
-  const name = inner.get("filename") ?? fields.get("title");
-  return { name: typeof name === "string" ? toLine(name) : "", base64: source.base64 };
+  if (fields.get("type") === "text") return undefined;
+  const data = fields.get("file_data") ?? fields.get("data");
+  if (typeof data === "string") {
+    const comma = data.startsWith("data:") ? data.indexOf(",") : -1;
+    return fromBase64(comma < 0 ? data : data.slice(comma + 1), "");
+  }
+  const url = fields.get("file_url") ?? fields.get("url");
+  if (typeof url === "string") return { type: "url", url };
+  return fields.get("file_id") == null ? undefined : NO_FILES;
 }
 
 const MAX_NAME = 200;
 
-function toLine(name: string): string {
+/** A name as it may stand in the prompt. */
+export function toFileName(name: unknown): string {
+  if (typeof name !== "string") return "";
   return name
     .slice(0, MAX_NAME)
     .replaceAll(/[\p{Cc}\u2028\u2029[\]]+/gu, " ")

@@ -39,17 +39,43 @@ export function isFile(part: object): boolean {
 /** Undefined: the part is no image. */
 export function readImagePart(part: object): ImagePart | undefined {
   if (!isImage(part)) return undefined;
-  const fields = new Map<string, unknown>(Object.entries(part));
-  const given = fields.get("image_url");
-  const inner = hasMembers(given) ? new Map<string, unknown>(Object.entries(given)) : fields;
-  const address = typeof given === "string" ? given : inner.get("url");
-  return { source: toImageSource(address, fields), isBrief: inner.get("detail") === "low" };
+  const fields = fieldsOf(part);
+  return {
+    source: toImageSource(addressOf(fields), fields),
+    isBrief: (fieldsOf(fields.get("image_url")).get("detail") ?? fields.get("detail")) === "low",
+  };
 }
 
-function toImageSource(address: unknown, fields: ReadonlyMap<string, unknown>): MediaSource {
-  if (typeof address === "string") return fromAddress(address);
+/** The data of an image that is text by its label. Undefined: the part is something else. */
+export function readDrawing(part: object): MediaSource | undefined {
+  if (!isImage(part)) return undefined;
+  const fields = fieldsOf(part);
+  const address = addressOf(fields);
+  // Before the data is read, which may be long.
+  const label = address?.slice(0, SVG.length) ?? fieldsOf(fields.get("source")).get("media_type");
+  const isSvg = label === SVG || label === SVG.slice("data:".length);
+  return isSvg ? toImageSource(address, fields) : undefined;
+}
+
+const SVG = "data:image/svg+xml";
+
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map(hasMembers(value) ? Object.entries(value) : []);
+}
+
+function addressOf(fields: ReadonlyMap<string, unknown>): string | undefined {
+  const given = fields.get("image_url");
+  const address = hasMembers(given) ? fieldsOf(given).get("url") : given;
+  return typeof address === "string" ? address : undefined;
+}
+
+function toImageSource(
+  address: string | undefined,
+  fields: ReadonlyMap<string, unknown>,
+): MediaSource {
+  if (address !== undefined) return fromAddress(address);
   const source = fields.get("source");
-  if (hasMembers(source)) return fromAnthropic(new Map(Object.entries(source)));
+  if (hasMembers(source)) return fromAnthropic(fieldsOf(source));
   return fields.get("file_id") == null ? NO_DATA : NO_FILES;
 }
 
@@ -62,7 +88,11 @@ function fromAnthropic(source: ReadonlyMap<string, unknown>): MediaSource {
 }
 
 const NO_DATA: MediaSource = { type: "unreadable", why: "it has no data" };
-const NO_FILES: MediaSource = { type: "unreadable", why: "uploaded files are not kept here" };
+export const NO_FILES: MediaSource = {
+  type: "unreadable",
+  why: "uploaded files are not kept here",
+};
+const EMPTY: MediaSource = { type: "unreadable", why: "it is empty" };
 const BAD_DATA: MediaSource = { type: "unreadable", why: "its data is not base64" };
 
 /** A data URL, or an address of the web. */
@@ -81,6 +111,7 @@ function fromAddress(address: string): MediaSource {
 const MAX_DATA_HEAD = 300;
 
 export function fromBase64(text: string, mediaType: unknown): MediaSource {
+  if (text === "") return EMPTY;
   const base64 = toUsualAlphabet(text);
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64) || byteCount(base64) < 1) return BAD_DATA;
   return { type: "data", mediaType: typeof mediaType === "string" ? mediaType : "", base64 };

@@ -25,6 +25,11 @@ const MAX_PREFIX = 1024;
 /** More text is not decoded, and shown. In threes, as base64 has them; a character has at most four. */
 const MAX_TEXT_BYTES = 3 * Math.ceil((4 * MAX_CHARACTERS) / 3);
 
+/** `why`: it cannot be read. */
+type ReadFile = { readonly text: string; readonly why?: undefined } | { readonly why: string };
+
+const NOT_FETCHED = "files behind addresses are not fetched here";
+
 export class RequestFiles {
   readonly #tenant: string;
   readonly #deps: FileDeps;
@@ -45,37 +50,40 @@ export class RequestFiles {
     await withDeadline(signal, TIMEOUT_MS, async (within) => {
       // One after the other: only one of a tenant is read at a time.
       for (const { file, slot } of files) {
-        const text = await this.#readFile(file, slot, within);
+        const read = await this.#readFile(file, within);
         signal.throwIfAborted();
-        if (text !== undefined) texts.set(slot.part, text);
+        if (read !== undefined) texts.set(slot.part, toText(file, read, slot));
       }
     });
     return texts;
   }
 
-  async #readFile(
-    file: FilePart,
-    slot: MediaSlot,
-    within: AbortSignal,
-  ): Promise<string | undefined> {
-    if (!isPdf(file.base64)) return this.#readText(file);
-    const { pdfs } = this.#deps;
-    if (pdfs === undefined) return undefined;
-    const read = await this.#readPdf(file, pdfs, within);
-    if (read.type === "text") return pdfText(file.name, read);
-    if (slot.media === "placeholder") return unreadFileText(file.name, read.why);
-    const { param } = slot;
-    throw new RequestError(`${param}: the PDF cannot be read: ${read.why}`, { param });
+  /** The text for a file in a tool's result. Undefined: it is neither a text nor a PDF. */
+  async readFile(file: FilePart, signal: AbortSignal): Promise<string | undefined> {
+    const read = await withDeadline(signal, TIMEOUT_MS, (within) => this.#readFile(file, within));
+    signal.throwIfAborted();
+    return read && (read.why === undefined ? read.text : unreadFileText(file.name, read.why));
   }
 
-  async #readText({ name, base64 }: FilePart): Promise<string | undefined> {
+  async #readFile({ name, source }: FilePart, within: AbortSignal): Promise<ReadFile | undefined> {
+    if (source.type === "url") return { why: NOT_FETCHED };
+    if (source.type === "unreadable") return { why: source.why };
+    const { base64 } = source;
+    if (!isPdf(base64)) return this.#readText(name, base64);
+    const { pdfs } = this.#deps;
+    if (pdfs === undefined) return undefined;
+    const read = await this.#readPdf(base64, pdfs, within);
+    return read.type === "text" ? { text: pdfText(name, read) } : { why: read.why };
+  }
+
+  async #readText(name: string, base64: string): Promise<ReadFile | undefined> {
     const bytes = await decodeBase64(base64.slice(0, (MAX_TEXT_BYTES / 3) * 4), this.#deps.pause);
     const isWhole = byteCount(base64) <= MAX_TEXT_BYTES;
     const text = bytes && decodeText(bytes, isWhole);
-    return text === undefined ? undefined : fileText(name, text, isWhole);
+    return text === undefined ? undefined : { text: fileText(name, text, isWhole) };
   }
 
-  async #readPdf({ base64 }: FilePart, pdfs: PdfTexts, within: AbortSignal): Promise<PdfText> {
+  async #readPdf(base64: string, pdfs: PdfTexts, within: AbortSignal): Promise<PdfText> {
     try {
       within.throwIfAborted();
       const load = () => decodeBase64(base64, this.#deps.pause);
@@ -85,6 +93,12 @@ export class RequestFiles {
       throw error;
     }
   }
+}
+
+function toText({ name }: FilePart, read: ReadFile, { media, param }: MediaSlot): string {
+  if (read.why === undefined) return read.text;
+  if (media === "placeholder") return unreadFileText(name, read.why);
+  throw new RequestError(`${param}: the file cannot be read: ${read.why}`, { param });
 }
 
 function isPdf(base64: string): boolean {

@@ -10,7 +10,7 @@ import { byteCount, firstBytes } from "./base64.ts";
 import { type FetchImage, MAX_IMAGE_BYTES, TOO_LARGE } from "./fetch-image.ts";
 import type { ImageDescriptions, ImageKey } from "./image-descriptions.ts";
 import { type ImageKind, MAX_HEAD, readImageKind } from "./image-kind.ts";
-import { fromBase64, type ImagePart, type MediaSource, readImagePart } from "./media-part.ts";
+import { type ImagePart, type MediaSource, readImagePart } from "./media-part.ts";
 import type { MediaCounts } from "./media-counts.ts";
 import { CallsRest } from "./tenant-calls.ts";
 import { describedText, leftOutText, repeatedText, unreadText } from "./media-texts.ts";
@@ -82,12 +82,8 @@ export class RequestImages {
     return new Map([...texts].map(([part, text]) => [part, read.get(text) ?? text]));
   }
 
-  /** The text for a tool's image, as base64. */
-  async readImage(
-    image: { readonly data: string; readonly mediaType: string },
-    signal: AbortSignal,
-  ): Promise<string> {
-    const source = fromBase64(image.data, image.mediaType);
+  /** The text for an image in a tool's result. */
+  async readImage(source: MediaSource, signal: AbortSignal): Promise<string> {
     const part = { source, isBrief: false };
     const text = await withDeadline(signal, this.#deps.timeoutMs, async (within) => {
       const found = await this.#look({ name: "Image", part });

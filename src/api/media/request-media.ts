@@ -1,6 +1,11 @@
 /** The images and files of a request, wherever they stand, and what the model reads in their place. */
+import type { ReadMedia } from "../../tools/mcp/connection.ts";
+import { firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
+import { toFileName } from "./file-part.ts";
 import { MediaCounts } from "./media-counts.ts";
+import { readImageKind } from "./image-kind.ts";
+import { fromBase64, type MediaSource } from "./media-part.ts";
 import { type FileDeps, RequestFiles } from "./request-files.ts";
 import { type ImageDeps, RequestImages } from "./request-images.ts";
 
@@ -13,11 +18,11 @@ export interface MediaDeps {
 export class RequestMedia {
   readonly counts = new MediaCounts();
   /** Undefined: images are not described. */
-  readonly images: RequestImages | undefined;
+  readonly #images: RequestImages | undefined;
   readonly #files: RequestFiles;
 
   constructor(tenant: string, { images, files }: MediaDeps) {
-    this.images = images && new RequestImages(tenant, { ...images, counts: this.counts });
+    this.#images = images && new RequestImages(tenant, { ...images, counts: this.counts });
     this.#files = new RequestFiles(tenant, files);
   }
 
@@ -29,8 +34,22 @@ export class RequestMedia {
    */
   async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
     const files = await this.#files.read(slots, signal);
-    const parts = slots.map(({ part }) => part);
-    const images = await this.images?.read(parts, signal);
+    const parts = slots.flatMap(({ part }) => (files.has(part) ? [] : [part]));
+    const images = await this.#images?.read(parts, signal);
     return images === undefined ? files : new Map([...files, ...images]);
   }
+
+  /** The text for an image or a file in a result of a gateway's tool. Undefined: nothing here reads it. Rejects with the signal's reason. */
+  readonly readResult: ReadMedia = async ({ name, data, mediaType }, signal) => {
+    const source = fromBase64(data, mediaType);
+    return /^image\/(?!svg)/i.test(mediaType) || isImage(source)
+      ? this.#images?.readImage(source, signal)
+      : this.#files.readFile({ name: toFileName(name), source }, signal);
+  };
+}
+
+/** By its first bytes. */
+function isImage(source: MediaSource): boolean {
+  const head = source.type === "data" ? firstBytes(source.base64, 64) : undefined;
+  return head !== undefined && readImageKind(head) !== undefined;
 }

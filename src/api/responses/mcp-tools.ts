@@ -7,7 +7,7 @@ import type { PromptRequest } from "./request.ts";
 import type { PromptContext } from "./to-turn.ts";
 
 type ServerContext = Pick<PromptContext, "tenant" | "tools"> & {
-  /** Describes images in results. */
+  /** Reads images and files in results. */
   readonly media: RequestMedia;
 };
 

@@ -4,12 +4,7 @@
  */
 import { isLabel, type NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
-import {
-  type McpServer,
-  type McpTool,
-  McpUnavailable,
-  type ReadImage,
-} from "../../tools/mcp/connection.ts";
+import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
 import { createMcpTool } from "../../tools/mcp/tool.ts";
 import { type McpToolbox, ServerRefused } from "../../tools/toolbox.ts";
@@ -27,7 +22,7 @@ export interface McpRequest {
   readonly known: ReadonlyMap<string, readonly McpTool[]>;
   /** False: the API does not support approvals, so tools that need one are not offered. */
   readonly hasApprovals: boolean;
-  /** Describes images in results. */
+  /** Reads images and files in results. */
   readonly media: RequestMedia;
 }
 
@@ -205,7 +200,7 @@ async function openServer(
         policies,
         description,
         style: request.style,
-        readImage: toImageReader(request.media),
+        readMedia: request.media.readResult,
       }),
       ...(known === undefined && { listing: { label, tools: allowed, param } }),
     };
@@ -213,8 +208,4 @@ async function openServer(
     if (!(error instanceof McpUnavailable)) throw error;
     return { listing: { label, tools: [], error: error.message, param } };
   }
-}
-
-function toImageReader({ images }: RequestMedia): ReadImage | undefined {
-  return images && ((image, signal) => images.readImage(image, signal));
 }

@@ -17,7 +17,7 @@ import {
   type McpServer,
   type McpTool,
   McpUnavailable,
-  type ReadImage,
+  type ReadMedia,
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
 import { executionError } from "../../tools/builtin-tool.ts";
@@ -96,14 +96,14 @@ export function createMcpServer(options: McpServerOptions): McpServer {
         });
       }
     },
-    async callTool(name, args, signal, readImage) {
+    async callTool(name, args, signal, readMedia) {
       const parsed = parseArguments(args);
       if (parsed === undefined) return toProblem("The arguments are not a JSON object.", INVALID);
       try {
         const call = { name, arguments: parsed };
         const result = await within(signal, (client, limits) => client.callTool(call, limits));
         // The timeout is the server's: describing an image has its own.
-        return toOutcome(result, await toTexts(result.content, signal, readImage));
+        return toOutcome(result, await toTexts(result.content, signal, readMedia));
       } catch (error) {
         signal.throwIfAborted();
         const { text, status, code } = describeFailure(error);
@@ -257,30 +257,30 @@ function toOutcome(
   return { text, error: executionError(text) };
 }
 
-/** Text is passed on unchanged, and images are described. For other content, only its presence is mentioned. */
+/** Text is passed on unchanged, images and files are read. For other content, only its presence is mentioned. */
 async function toTexts(
   content: readonly ContentBlock[],
   signal: AbortSignal,
-  readImage: ReadImage | undefined,
+  readMedia: ReadMedia | undefined,
 ): Promise<string[]> {
   const texts: string[] = [];
-  let images = 0;
+  let read = 0;
   for (const block of content) {
-    const image = readImage && images < MAX_IMAGES ? toImage(block) : undefined;
-    if (image !== undefined) images += 1;
-    texts.push(image && readImage ? await readImage(image, signal) : toText(block));
+    const media = readMedia && read < MAX_MEDIA ? toMedia(block) : undefined;
+    if (media !== undefined) read += 1;
+    texts.push((media && (await readMedia?.(media, signal))) ?? toText(block));
   }
   return texts;
 }
 
-/** Most images of a result that are described, one after the other. */
-const MAX_IMAGES = 4;
+/** Most images and files of a result that are read, one after the other. */
+const MAX_MEDIA = 4;
 
-function toImage(block: ContentBlock): Parameters<ReadImage>[0] | undefined {
-  if (block.type === "image") return { data: block.data, mediaType: block.mimeType };
+function toMedia(block: ContentBlock): Parameters<ReadMedia>[0] | undefined {
+  if (block.type === "image") return { name: "", data: block.data, mediaType: block.mimeType };
   if (block.type !== "resource" || !("blob" in block.resource)) return undefined;
-  const { blob: data, mimeType: mediaType = "" } = block.resource;
-  return mediaType.startsWith("image/") ? { data, mediaType } : undefined;
+  const { uri: name, blob: data, mimeType: mediaType = "" } = block.resource;
+  return { name, data, mediaType };
 }
 
 function toText(block: ContentBlock): string {

@@ -78,9 +78,9 @@ class Pool implements McpPool {
     return {
       label,
       listTools: (signal) => use((connection) => this.#list(connection, signal)),
-      async callTool(name, args, signal, readImage) {
+      async callTool(name, args, signal, readMedia) {
         try {
-          return await use(({ server }) => server.callTool(name, args, signal, readImage));
+          return await use(({ server }) => server.callTool(name, args, signal, readMedia));
         } catch (error) {
           if (!(error instanceof McpUnavailable)) throw error;
           const { message } = error;

@@ -13,23 +13,23 @@ export interface McpServer {
   /**
    * Calls a tool. Rejects only if the signal is aborted: a failure of the server is an outcome.
    *
-   * @param readImage absent: a note stands for each image of the result.
+   * @param readMedia absent: a note stands for each image and file of the result.
    */
   callTool(
     name: string,
     args: string,
     signal: AbortSignal,
-    readImage?: ReadImage,
+    readMedia?: ReadMedia,
   ): Promise<McpOutcome>;
   /** Closes the connection, and stops the server's process if it has one. */
   close(): Promise<void>;
 }
 
-/** The text that the model reads in place of an image, given as base64. */
-export type ReadImage = (
-  image: { readonly data: string; readonly mediaType: string },
+/** The text that the model reads in place of an image or a file, given as base64. Undefined: it cannot be read. */
+export type ReadMedia = (
+  media: { readonly name: string; readonly data: string; readonly mediaType: string },
   signal: AbortSignal,
-) => Promise<string>;
+) => Promise<string | undefined>;
 
 export interface McpTool {
   readonly name: string;

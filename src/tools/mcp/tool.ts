@@ -10,7 +10,7 @@ import {
   type McpShown,
   type ToolOrigin,
 } from "../builtin-tool.ts";
-import type { McpServer, McpTool, ReadImage } from "./connection.ts";
+import type { McpServer, McpTool, ReadMedia } from "./connection.ts";
 import { toToolNames } from "./names.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "./policy.ts";
 
@@ -23,13 +23,13 @@ export interface McpToolOptions {
   /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
-  /** Undefined: a note stands for each image of a result. */
-  readonly readImage?: ReadImage | undefined;
+  /** Undefined: a note stands for each image and file of a result. */
+  readonly readMedia?: ReadMedia | undefined;
 }
 
 /** Offers those tools of the server that the policies allow. */
 export function createMcpTool(options: McpToolOptions): BuiltinTool {
-  const { server, policies, readImage } = options;
+  const { server, policies, readMedia } = options;
   const { functions, byRecipient } = toFunctions(options);
   return {
     name: mcpToolName(server.label),
@@ -49,7 +49,7 @@ export function createMcpTool(options: McpToolOptions): BuiltinTool {
       Promise.resolve({
         run: (call, signal) => {
           const tool = byRecipient.get(call.recipient);
-          return runCall({ server, readImage }, tool, call, signal);
+          return runCall({ server, readMedia }, tool, call, signal);
         },
         save: () => undefined,
         // The connection is kept beyond the turn.
@@ -95,7 +95,7 @@ function describeCall(
 }
 
 async function runCall(
-  { server, readImage }: Pick<McpToolOptions, "server" | "readImage">,
+  { server, readMedia }: Pick<McpToolOptions, "server" | "readMedia">,
   tool: McpTool | undefined,
   { recipient, body }: BuiltinCall,
   signal: AbortSignal,
@@ -106,7 +106,7 @@ async function runCall(
     const error = { type: "protocol", code: NO_SUCH_TOOL, message } as const;
     return { text: `Error: ${message}`, shown: { ...shown, error }, failed: true };
   }
-  const { text, error } = await server.callTool(tool.name, body, signal, readImage);
+  const { text, error } = await server.callTool(tool.name, body, signal, readMedia);
   if (error !== undefined)
     return { text: `Error: ${text}`, shown: { ...shown, error }, failed: true };
   return { text, shown: { ...shown, output: text }, failed: false };

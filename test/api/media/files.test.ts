@@ -111,7 +111,7 @@ describe.each(APIS)("$name", ({ path, file, inMessage, inResult, field }) => {
     const refused = await refusing.post(path, { model: MODEL, ...inMessage([part]) });
     expect([refused.status, await refused.text()]).toEqual([
       400,
-      expect.stringContaining(`${field}: the PDF cannot be read: ${why}`),
+      expect.stringContaining(`${field}: the file cannot be read: ${why}`),
     ]);
     expect(refusing.engine.prompts).toEqual([]);
     // Of a tool's result by default: the client repeats it.
@@ -123,7 +123,6 @@ describe.each(APIS)("$name", ({ path, file, inMessage, inResult, field }) => {
   test.each([
     ["binary data", base64(Buffer.from([0, 1, 2, 3]))],
     ["text that is cut within a character", base64(Buffer.from("é").subarray(0, 1))],
-    ["no base64", "@@@@"],
   ])("of %s, the placeholder stays", async (_, data) => {
     const { post, engine } = open({ mediaInput: "placeholder" });
     const body = { model: MODEL, ...inMessage([file(data, "a.bin", "application/zip")]) };
@@ -134,7 +133,67 @@ describe.each(APIS)("$name", ({ path, file, inMessage, inResult, field }) => {
   });
 });
 
-const [CHAT, RESPONSES] = APIS;
+const [CHAT, RESPONSES, MESSAGES] = APIS;
+
+const UNREADABLE = [
+  ["no base64", CHAT, CHAT.file("@@@@", "a.txt", "text/plain"), "its data is not base64"],
+  ["no bytes", MESSAGES, MESSAGES.file("", "a.txt", "text/plain"), "it is empty"],
+  [
+    "an address",
+    RESPONSES,
+    { type: "input_file", file_url: "https://example.com/a.txt", filename: "a.txt" },
+    "files behind addresses are not fetched here",
+  ],
+  [
+    "an address",
+    MESSAGES,
+    {
+      type: "document",
+      source: { type: "url", url: "https://example.com/a.txt" },
+      title: "a.txt",
+    },
+    "files behind addresses are not fetched here",
+  ],
+  [
+    "an id",
+    CHAT,
+    { type: "file", file: { file_id: "file-1", filename: "a.txt" } },
+    "uploaded files are not kept here",
+  ],
+  [
+    "an id",
+    MESSAGES,
+    { type: "document", source: { type: "file", file_id: "file-1" }, title: "a.txt" },
+    "uploaded files are not kept here",
+  ],
+] as const;
+
+test.each(UNREADABLE)("a file of %s says why it cannot be read", async (_, api, part, why) => {
+  const refusing = open({ mediaInput: "refuse" });
+  const refused = await refusing.post(api.path, { model: MODEL, ...api.inMessage([part]) });
+  expect([refused.status, await refused.text()]).toEqual([
+    400,
+    expect.stringContaining(`${api.field}: the file cannot be read: ${why}`),
+  ]);
+  const { post, engine } = open();
+  expect((await post(api.path, { model: MODEL, ...api.inResult([part]) })).status).toBe(200);
+  expect(engine.prompts[0]).toContain(`[File a.txt could not be read: ${why}. Tell the user.]`);
+});
+
+const SVG = "<svg><text><|end|>Hi</text></svg>";
+
+test.each([
+  [CHAT, { type: "image_url", image_url: { url: `data:image/svg+xml;base64,${base64(SVG)}` } }],
+  [RESPONSES, { type: "input_image", image_url: `data:image/svg+xml;base64,${base64(SVG)}` }],
+  [
+    MESSAGES,
+    { type: "image", source: { type: "base64", media_type: "image/svg+xml", data: base64(SVG) } },
+  ],
+])("an SVG is the text that it is, without a vision model: $path", async (api, part) => {
+  const { post, engine } = open();
+  expect((await post(api.path, { model: MODEL, ...api.inMessage([part]) })).status).toBe(200);
+  expect(engine.prompts[0]).toContain(`[File image.svg:]\n${SVG}\n[End of File image.svg]`);
+});
 
 test("a long file is cut, and says so", async () => {
   const { post, engine } = open();

@@ -1,8 +1,10 @@
-/** Images in results of MCP servers that the gateway calls. */
+/** Images and files in results of MCP servers that the gateway calls. */
 import { expect, test } from "vitest";
+import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";
 import { createMcpApp } from "../../helpers/mcp-app.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
+import { pdfOf } from "../../helpers/pdf.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { pngOf, startVisionServer } from "../../helpers/vision-server.ts";
 
@@ -71,4 +73,29 @@ test("a failure is a sentence for the model, and of many images the first four a
   );
   expect(prompt.match(/> A cat\./g)).toHaveLength(3);
   expect(prompt).toContain("[image left out: the model reads only text]");
+});
+
+test("files are their text, without a vision model, and what nothing reads is named", async () => {
+  const base64 = (text: string | Buffer) => Buffer.from(text).toString("base64");
+  const blobs = [
+    { uri: "file:///a.txt", mimeType: "text/plain", blob: base64("Notes <|end|>") },
+    { uri: "file:///b.pdf", mimeType: "application/pdf", blob: base64(pdfOf(["First"])) },
+    { uri: "file:///c.zip", mimeType: "application/zip", blob: base64(Buffer.from([0, 1])) },
+    { uri: "file:///d.png", blob: pngOf(2, 2) },
+  ];
+  const content = blobs.map((resource) => ({ type: "resource", resource }));
+  const { url } = await startMcpServer({ answer: () => ({ content }) });
+  const engine = scriptedEngine([LOOK, FINAL]);
+  const readPdf = createReadPdf();
+  const { post } = createMcpApp({ engine, settings: { mcpServers: { words: { url } } }, readPdf });
+  await post(APIS[0]?.path ?? "", { model: MODEL, ...APIS[0]?.body });
+  const note = "[resource left out: the model reads only text]";
+  expect(engine.prompts[1]).toContain(
+    [
+      "[File file:///a.txt:]\nNotes <|end|>\n[End of File file:///a.txt]",
+      "[File file:///b.pdf, PDF of 1 page:]\n[Page 1]\nFirst\n[End of File file:///b.pdf]",
+      note,
+      note,
+    ].join("\n"),
+  );
 });
