@@ -3,6 +3,7 @@
  * holds was written by users, models and tools: it leaves only as JSON, and the page shows it only as text.
  */
 import { type Context, Hono } from "hono";
+import { themeOf } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { Models } from "../models/models.ts";
 import { MAX_PINNED } from "../telemetry/record/limits.ts";
@@ -48,9 +49,11 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   app.use("/inspect", checkOrigin(options));
   app.use("/inspect/*", checkOrigin(options));
 
-  app.get("/inspect", async (c) =>
-    c.html(await assets.html(INSPECT_PAGE, hasChat ? { chat: "on" } : {}), 200, PAGE_HEADERS),
-  );
+  app.get("/inspect", async (c) => {
+    const theme = themeOf(c.req.header("cookie"));
+    const facts = { ...(hasChat && { chat: "on" }), ...(theme !== undefined && { theme }) };
+    return c.html(await assets.html(INSPECT_PAGE, facts), 200, PAGE_HEADERS);
+  });
 
   app.use("/inspect/api/*", checkToken(options));
   app.get("/inspect/api/turns", (c) =>

@@ -178,7 +178,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
       await expect.poll(() => engine.open).toBe(0);
       await page.getByRole("button", { name: "Tell me a story.", exact: true }).click();
-      await page.getByText(/· stopped/).waitFor();
+      await page.getByText("stopped", { exact: true }).waitFor();
     });
 
     test("a refusal is shown in the gateway's words, whatever they mention", async () => {

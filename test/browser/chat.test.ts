@@ -78,9 +78,7 @@ describe.skipIf(MISSING !== undefined)(
         await send(page, "Tell me a story.");
         await answered(page, "Once upon");
         await page.getByRole("button", { name: "Stop" }).click();
-        await lastAnswer(page)
-          .getByText(/· stopped/)
-          .waitFor();
+        await lastAnswer(page).getByText("stopped", { exact: true }).waitFor();
         expect(await lastAnswer(page).innerText()).toContain("Once upon");
         await expect.poll(() => engine.open).toBe(0);
 
@@ -122,7 +120,7 @@ describe.skipIf(MISSING !== undefined)(
     test("the code is that of the request, and chats are there again after a reload", async () => {
       const engine = scriptedEngine([REASONED]);
       const { page } = await openChat(browser, engine);
-      await page.getByRole("button", { name: "System" }).click();
+      await page.getByRole("button", { name: "System", exact: true }).click();
       await page.getByLabel("System prompt").fill("Be brief.");
       await send(page, "Six times seven?");
       await page.locator(".answer.done").waitFor();
@@ -159,7 +157,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.keyboard.press("Enter");
       await answered(page, "Once upon");
       await page.keyboard.press("Escape");
-      await page.getByText(/· stopped/).waitFor();
+      await page.getByText("stopped", { exact: true }).waitFor();
       await page.keyboard.press("Control+Shift+O");
       await page.getByText("What should gpt-oss do?").waitFor();
       await page.keyboard.press("Control+k");

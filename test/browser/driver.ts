@@ -36,7 +36,7 @@ export interface Locator {
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
   locator(selector: string): Locator;
   last(): Locator;
-  click(): Promise<void>;
+  click(options?: { position: { x: number; y: number } }): Promise<void>;
   fill(text: string): Promise<void>;
   check(): Promise<void>;
   selectOption(value: string | { index: number }): Promise<unknown>;

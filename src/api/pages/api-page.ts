@@ -2,6 +2,7 @@
 import { lazy } from "../../lazy.ts";
 import { codeSamples, exampleBody } from "./code-samples.ts";
 import { escapeHtml, toPage } from "./html.ts";
+import type { Theme } from "./theme.ts";
 import { meaningOf } from "./meanings/requests.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type Operation, OPERATIONS } from "./operations.ts";
@@ -12,6 +13,8 @@ export interface ApiPageOptions {
   readonly origin: string;
   /** The chat is at `/`, and can open a request. */
   readonly hasChat: boolean;
+  /** Undefined: that of the system. */
+  readonly theme?: Theme | undefined;
 }
 
 const TAGS: readonly string[] = [...new Set(OPERATIONS.map(({ tag }) => tag))];
@@ -33,6 +36,7 @@ ${operations.map((each) => toOperation(each, options)).join("\n")}</section>`;
 With keys, send one as <code>Authorization: Bearer …</code> or <code>x-api-key</code>.</p>
 <nav class="toc" aria-label="Sections">${nav.join("")}</nav>
 ${sections.join("\n")}`,
+    options.theme,
   );
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Context } from "hono";
+import type { Theme } from "./theme.ts";
 
 export const STYLE_PATH = "/style.css";
 
@@ -25,14 +26,18 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** @param body HTML. */
-export function toPage(title: string, body: string): string {
+/**
+ * @param body HTML
+ * @param theme undefined: that of the system
+ */
+export function toPage(title: string, body: string, theme?: Theme): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
 <link rel="stylesheet" href=".${STYLE_PATH}">
+<body${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <main>
 ${body}
 </main>
@@ -41,11 +46,11 @@ ${body}
 }
 
 export const STYLE = `\
-:root { color-scheme: light dark; --bg: #f7f7f5; --panel: #fff; --ink: #1c1d21; --quiet: #5b5e68; --line: #dcdde1; --accent: #2f54c8;
+:root { color-scheme: light dark; --bg: light-dark(#f7f7f5, #15161a); --panel: light-dark(#fff, #1d1f24); --ink: light-dark(#1c1d21, #e8e8ea);
+  --quiet: light-dark(#5b5e68, #a3a7b2); --line: light-dark(#dcdde1, #34373f); --accent: light-dark(#2f54c8, #8fa8ff);
   font: 15px/1.6 system-ui, -apple-system, "Segoe UI", sans-serif; }
-@media (prefers-color-scheme: dark) {
-  :root { --bg: #15161a; --panel: #1d1f24; --ink: #e8e8ea; --quiet: #a3a7b2; --line: #34373f; --accent: #8fa8ff; }
-}
+:root:has(> [data-theme="light"]) { color-scheme: light; }
+:root:has(> [data-theme="dark"]) { color-scheme: dark; }
 body { margin: 0; background: var(--bg); color: var(--ink); }
 main { max-width: 54rem; margin: 0 auto; padding: 1.5rem 1.25rem 5rem; }
 a { color: var(--accent); }

@@ -7,6 +7,7 @@ import { codeSamples } from "./code-samples.ts";
 import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
 import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
+import { themeOf } from "./theme.ts";
 
 export interface PageOptions {
   readonly models: Models;
@@ -38,7 +39,9 @@ export function pageRoutes({
   });
   routes.get("/api", (c) => {
     const origin = address ?? new URL(c.req.url).origin;
-    return c.html(toApiPage({ origin, hasChat }), 200, PAGE_HEADERS);
+    const theme = themeOf(c.req.header("cookie"));
+    const headers = { ...PAGE_HEADERS, vary: "cookie" };
+    return c.html(toApiPage({ origin, hasChat, theme }), 200, headers);
   });
   routes.get("/openapi.json", (c) => c.json(withAddress(openApiDocument(), address)));
   routes.get(STYLE_PATH, (c) => {

@@ -12,7 +12,6 @@ import {
   siblingsOf,
   toPath,
 } from "./conversation.ts";
-import { answer, ask, proceed, stop } from "./send.ts";
 import { change, state, update } from "./state.ts";
 import { remove } from "./storage.ts";
 import { store } from "./store-current.ts";
@@ -20,10 +19,28 @@ import { store } from "./store-current.ts";
 /** The run that changes the current conversation. */
 let run: Promise<void> = Promise.resolve();
 
-function start(work: () => Promise<void>): void {
-  run = work().catch((error: unknown) => {
-    update({ notice: error instanceof Error ? error.message : String(error), running: undefined });
-  });
+/** Loaded beside the page: nobody needs it to type. */
+export const loadSending = () => import("./send.ts");
+
+type Sending = Awaited<ReturnType<typeof loadSending>>;
+type Work = (sending: Sending, signal: AbortSignal) => Promise<void>;
+
+function start(work: Work): void {
+  const running = new AbortController();
+  update({ running });
+  run = loadSending()
+    .then((sending) => work(sending, running.signal))
+    .catch((error: unknown) => {
+      update({ notice: error instanceof Error ? error.message : String(error) });
+    })
+    .finally(() => {
+      if (state.running === running) update({ running: undefined });
+    })
+    .then(store);
+}
+
+export function stop(): void {
+  state.running?.abort();
 }
 
 /** Checks what would be sent, so that a wrong field does not become a failed answer. */
@@ -46,7 +63,7 @@ export function send(): void {
   const edited = current.messages.find(({ id }) => id === editing);
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
   update({ draft: "", editing: undefined, notice: "" });
-  start(() => ask(text, parent));
+  start(({ ask }, signal) => ask(text, parent, signal));
 }
 
 export function edit(message: Message): void {
@@ -64,7 +81,7 @@ export function editLast(): void {
 export function regenerate(old: Answer, api: ApiName): void {
   const question = state.current.messages.find(({ id }) => id === old.parent);
   if (question === undefined || state.running !== undefined || !isReady()) return;
-  start(() => answer(question, api));
+  start(({ answer }, signal) => answer(question, api, signal));
 }
 
 /** Shows the sibling before or after a message. */
@@ -88,7 +105,7 @@ export function answerCall(from: Answer, id: string, result: string, isAlways: b
   if (isAlways && call?.type === "call") {
     change({ results: { ...state.current.results, [call.name]: result } });
   }
-  if (openCalls(answered).length === 0) start(() => proceed(answered));
+  if (openCalls(answered).length === 0) start(({ proceed }, signal) => proceed(answered, signal));
   else void store();
 }
 
@@ -113,34 +130,34 @@ export async function select(conversation: Conversation): Promise<void> {
 }
 
 function show(current: Conversation): void {
-  update({ current, draft: "", editing: undefined, exchanges: [], notice: "", isListOpen: false });
+  update({
+    current,
+    draft: "",
+    editing: undefined,
+    exchanges: [],
+    notice: "",
+    erased: undefined,
+    isListOpen: false,
+  });
   requestAnimationFrame(() => focusOn("#message"));
 }
 
-export async function erase({ id }: Conversation): Promise<void> {
+/** Deletes a conversation, which can be brought back until something else is done. */
+export async function erase(conversation: Conversation): Promise<void> {
+  const { id } = conversation;
   await leave();
   await remove(id);
   update({ conversations: state.conversations.filter((each) => each.id !== id) });
   if (state.current.id === id) show(newConversation(state.current));
+  update({ erased: conversation });
+}
+
+export async function restore(conversation: Conversation): Promise<void> {
+  await select(conversation);
+  await store();
 }
 
 export function focusOn(selector: string): void {
   const element = document.querySelector(selector);
   if (element instanceof HTMLElement) element.focus();
 }
-
-let forget: ReturnType<typeof setTimeout> | undefined;
-
-/** @param name marks what was copied, until it is no longer news */
-export async function copy(text: string, name: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    update({ copied: name });
-    clearTimeout(forget);
-    forget = setTimeout(() => update({ copied: "" }), COPIED_MS);
-  } catch {
-    update({ notice: "The browser does not let the page copy. Select the text, and copy it." });
-  }
-}
-
-const COPIED_MS = 1_500;

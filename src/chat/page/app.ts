@@ -1,16 +1,16 @@
 /** The chat's page. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
-import { focusOn } from "./actions.ts";
+import { focusOn, loadSending } from "./actions.ts";
 import { onKey } from "./keys.ts";
+import { later, loadLater } from "./later-loader.ts";
 import { loadMarkdown } from "./markdown-loader.ts";
 import { openAddressed } from "./opened-request.ts";
 import { onChange, state, update } from "./state.ts";
 import { watchStatus } from "./status.ts";
 import { loadAll } from "./storage.ts";
 import { composer } from "./view/composer.ts";
-import { helpDialog, keyDialog } from "./view/dialogs.ts";
 import { log } from "./view/log.ts";
-import { loadPanes, pane } from "./view/pane.ts";
+import { pane } from "./view/pane.ts";
 import { sidebar } from "./view/sidebar.ts";
 import { top } from "./view/top.ts";
 
@@ -40,16 +40,21 @@ function page(): TemplateResult {
             aria-label="Close the list"
             @click=${() => update({ isListOpen: false })}
           ></button>`
-        : nothing
+        : isPaneOpen
+          ? html`<div
+              class="backdrop below-pane"
+              @click=${() => update({ isPaneOpen: false })}
+            ></div>`
+          : nothing
     }
-    ${keyProblem === undefined ? nothing : keyDialog(keyProblem)}
-    ${isHelpOpen ? helpDialog() : nothing}`;
+    ${keyProblem === undefined ? nothing : later?.keyDialog(keyProblem)}
+    ${isHelpOpen && keyProblem === undefined ? later?.helpDialog() : nothing}`;
 }
 
 const frame = document.querySelector("#app");
 const root = frame instanceof HTMLElement ? frame : document.body;
 let isDrawn = false;
-let dialog = "";
+let hadDialog = false;
 /** The end of the conversation stays in view unless the reader has scrolled up. */
 let isAtEnd = true;
 let shown = "";
@@ -67,7 +72,7 @@ function draw(): void {
   if (after !== null && (isAtEnd || path !== shown)) after.scrollTop = after.scrollHeight;
   shown = path;
   fitMessage();
-  focusDialog();
+  showDialog();
   isDrawn = true;
 }
 
@@ -82,11 +87,12 @@ function fitMessage(): void {
   if (field.rows !== lines) field.rows = lines;
 }
 
-function focusDialog(): void {
-  const now = state.keyProblem === undefined ? (state.isHelpOpen ? "help" : "") : "key";
-  if (now !== dialog && now !== "") focusOn(now === "key" ? "#key" : "#close-help");
-  if (now !== dialog && now === "") focusOn("#message");
-  dialog = now;
+/** The browser keeps the focus in it, and closes it with Escape. */
+function showDialog(): void {
+  const dialog = root.querySelector("dialog");
+  if (dialog !== null && !dialog.open) dialog.showModal();
+  if (dialog === null && hadDialog) focusOn("#message");
+  hadDialog = dialog !== null;
 }
 
 onChange(draw);
@@ -94,7 +100,8 @@ document.addEventListener("keydown", onKey);
 update({});
 watchStatus();
 void loadMarkdown();
-void loadPanes();
+void loadLater();
+void loadSending();
 void start();
 addEventListener("hashchange", () => void openAddressed());
 

@@ -20,8 +20,21 @@ const PATHS = {
   tool: "M14 6a4 4 0 0 0-5 5l-5 5 4 4 5-5a4 4 0 0 0 5-5l-3 2-2-2z",
   bin: "M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12",
   down: "M12 5v10M7 11l5 5 5-5M5 20h14",
+  search: "M10.5 4a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13M15.5 15.5L20 20",
+  help: "M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.2-1.5 2.4M12 18v.01",
+  chat: "M4 5h16v11H10l-5 4v-4H4z",
+  braces:
+    "M9 4c-3 0-3 2-3 4s0 3-2 4c2 1 2 2 2 4s0 4 3 4M15 4c3 0 3 2 3 4s0 3 2 4c-2 1-2 2-2 4s0 4-3 4",
+  problem: "M12 4l9 16H3zM12 10v4M12 17v.01",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+  light:
+    "M12 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
+  dark: "M20 14A8 8 0 0 1 10 4a8 8 0 1 0 10 10z",
+  system: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16M12 4v16M12 8h3.5M12 12h7M12 16h3.5",
 } as const;
 
-export function icon(name: keyof typeof PATHS): SVGTemplateResult {
-  return svg`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+export type IconName = keyof typeof PATHS;
+
+export function icon(name: IconName): SVGTemplateResult {
+  return svg`<svg class="icon icon-${name}" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
 }

@@ -1,7 +1,9 @@
 /** The keyboard. */
-import { focusOn, startNew } from "./actions.ts";
-import { stop } from "./send.ts";
-import { state, update } from "./state.ts";
+import { focusOn, startNew, stop } from "./actions.ts";
+import { isPaneAbove, state, update } from "./state.ts";
+
+/** The key that commands begin with. */
+export const COMMAND = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 export function onKey(event: KeyboardEvent): void {
   if (event.isComposing) return;
@@ -27,6 +29,7 @@ function escape(): void {
   else if (state.isListOpen) update({ isListOpen: false });
   else if (state.running !== undefined) stop();
   else if (state.editing !== undefined) update({ editing: undefined, draft: "" });
+  else if (isPaneAbove()) update({ isPaneOpen: false });
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -4,9 +4,8 @@
  */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { lexer, type Token, type Tokens } from "marked";
-import { copy } from "./actions.ts";
 import { highlight } from "./highlight.ts";
-import { icon } from "./icons.ts";
+import { copyButton } from "./view/buttons.ts";
 
 /** Deeper quotations and lists are shown as written. */
 const MAX_DEPTH = 24;
@@ -96,14 +95,7 @@ function codeBlock(given: string, text: string): TemplateResult {
   return html`<figure class="code">
     <figcaption>
       <span>${language}</span>
-      <button
-        type="button"
-        class="ghost small"
-        aria-label="Copy code"
-        @click=${() => void copy(text, "")}
-      >
-        ${icon("copy")}
-      </button>
+      ${copyButton("Copy code", () => text)}
     </figcaption>
     <pre tabindex="0"><code>${highlight(text, language)}</code></pre>
   </figure>`;

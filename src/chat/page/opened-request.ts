@@ -3,8 +3,8 @@
  * written the link.
  */
 import { select } from "./actions.ts";
+import { loadLater } from "./later-loader.ts";
 import { update } from "./state.ts";
-import { fromRequest } from "./transfer.ts";
 
 const PREFIX = "#request=";
 const MAX_CHARACTERS = 2_000_000;
@@ -16,6 +16,7 @@ export async function openAddressed(): Promise<void> {
   history.replaceState(null, "", location.pathname);
   try {
     if (hash.length > MAX_CHARACTERS) throw new Error("it is too long");
+    const { fromRequest } = await loadLater();
     const conversation = fromRequest(JSON.parse(decodeURIComponent(hash.slice(PREFIX.length))));
     const last = conversation.messages.at(-1);
     if (last?.role !== "user") return await select(conversation);

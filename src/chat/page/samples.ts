@@ -1,7 +1,9 @@
 /** Starters that show what is special about the gateway. */
 import type { Conversation } from "./conversation.ts";
+import type { IconName } from "./icons.ts";
 
 export interface Sample {
+  readonly icon: IconName;
   readonly title: string;
   readonly about: string;
   readonly text: string;
@@ -39,18 +41,21 @@ export const PERSON_SCHEMA = JSON.stringify(
 
 export const SAMPLES: readonly Sample[] = [
   {
+    icon: "chat",
     title: "A question",
     about: "Reasoning, then an answer",
     text: "Why is the sky blue, but a sunset red?",
     changes: {},
   },
   {
+    icon: "tool",
     title: "A tool call",
     about: "Play the tool yourself",
     text: "What is the weather in Paris?",
     changes: { tools: WEATHER_TOOL },
   },
   {
+    icon: "braces",
     title: "JSON by a schema",
     about: "An answer that always fits",
     text: "Invent a person.",

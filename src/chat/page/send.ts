@@ -18,7 +18,6 @@ import { KeyNeeded, problemOf, request, toError } from "./gateway.ts";
 import { Draft } from "./readers/draft.ts";
 import { readEvents } from "./server-events.ts";
 import { type Exchange, state, update } from "./state.ts";
-import { store } from "./store-current.ts";
 
 /** Calls answered by themselves in one answer. */
 const MAX_LOOP = 20;
@@ -26,16 +25,16 @@ const MAX_LOOP = 20;
 const MAX_KEPT_EVENTS = 300;
 
 /** Asks after the last message of the path, or in place of `text`'s sibling. */
-export async function ask(text: string, parent: string | null): Promise<void> {
+export async function ask(text: string, parent: string | null, signal: AbortSignal): Promise<void> {
   const { current } = state;
   const question = { id: crypto.randomUUID(), parent, role: "user", text } as const;
   const title = current.messages.length === 0 ? toTitle(text) : current.title;
   update({ current: { ...add(current, question), title } });
-  await answer(question);
+  await answer(question, current.api, signal);
 }
 
 /** Writes an answer to a question, beside those it has. */
-export async function answer(question: Message, api: ApiName = state.current.api): Promise<void> {
+export async function answer(question: Message, api: ApiName, signal: AbortSignal): Promise<void> {
   const next: Answer = {
     id: crypto.randomUUID(),
     parent: question.id,
@@ -45,32 +44,24 @@ export async function answer(question: Message, api: ApiName = state.current.api
     model: modelOf(state.current),
     status: "running",
   };
-  update({ current: add(state.current, next), exchanges: [], notice: "" });
-  await proceed(next);
+  update({ current: add(state.current, next), exchanges: [], notice: "", erased: undefined });
+  await proceed(next, signal);
 }
 
 /** Continues an answer: from its beginning, or after the results of its calls. */
-export async function proceed(from: Answer): Promise<void> {
-  const running = new AbortController();
-  update({ running });
+export async function proceed(from: Answer, signal: AbortSignal): Promise<void> {
   let at: Answer = { ...from, status: "running" };
   try {
     for (let step = 0; step < MAX_LOOP; step++) {
-      at = await runStep(at, running.signal);
+      at = await runStep(at, signal);
       if (at.status !== "done") break;
       at = withFixedResults(at, state.current.results);
       if (openCalls(at).length > 0 || at.parts.at(-1)?.type !== "call") break;
     }
   } finally {
     put(at);
-    if (state.running === running) update({ running: undefined });
     announce(at);
-    await store();
   }
-}
-
-export function stop(): void {
-  state.running?.abort();
 }
 
 function withFixedResults(answered: Answer, results: Conversation["results"]): Answer {
@@ -95,7 +86,11 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
     const { exchange, response } = await post(from, signal);
     const requestId = response.headers.get("x-request-id");
     if (requestId !== null) at = { ...at, requestId };
-    if (!response.ok || response.body === null) throw await toError(response);
+    if (!response.ok || response.body === null) {
+      const data = await response.clone().text();
+      keep(exchange, { ms: performance.now() - began, name: "", data });
+      throw await toError(response);
+    }
     const read = APIS[from.api].read(draft);
     for await (const { name, data } of readEvents(response.body)) {
       const ms = performance.now() - began;

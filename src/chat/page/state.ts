@@ -29,6 +29,8 @@ export interface State {
   /** A key has to be entered; the text says why. */
   keyProblem: string | undefined;
   notice: string;
+  /** The conversation that was deleted last, as long as it can be brought back. */
+  erased: Conversation | undefined;
   draft: string;
   /** The question that is being edited. */
   editing: string | undefined;
@@ -43,13 +45,16 @@ export interface State {
   exchanges: readonly Exchange[];
   /** Aborts the request that runs. */
   running: AbortController | undefined;
-  /** What was copied last. */
-  copied: string;
   /** Announced to screen readers. */
   said: string;
 }
 
-const isWide = matchMedia("(min-width: 1100px)").matches;
+/** There is room for the right side beside the conversation. Otherwise it lies above it. */
+const wide = matchMedia("(min-width: 1100px)");
+
+export function isPaneAbove(): boolean {
+  return state.isPaneOpen && !wide.matches;
+}
 
 export const state: State = {
   conversations: [],
@@ -58,18 +63,18 @@ export const state: State = {
   statusProblem: "",
   keyProblem: undefined,
   notice: "",
+  erased: undefined,
   draft: "",
   editing: undefined,
   search: "",
   pane: "code",
-  isPaneOpen: isWide,
+  isPaneOpen: wide.matches,
   isListOpen: false,
   isHelpOpen: false,
   client: "curl",
   withKey: false,
   exchanges: [],
   running: undefined,
-  copied: "",
   said: "",
 };
 

@@ -1,13 +1,14 @@
 /** An answer: reasoning, text and calls in the order in which they were written, and what can be done with it. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { ALL_APIS } from "../../../snippets/snippet.ts";
-import { copy, regenerate } from "../actions.ts";
+import { regenerate } from "../actions.ts";
 import { APIS } from "../apis.ts";
 import type { Answer, AnswerPart } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../icons.ts";
 import { markdown } from "../markdown-loader.ts";
-import { state, update } from "../state.ts";
+import { update } from "../state.ts";
+import { copyButton, iconButton } from "./buttons.ts";
 import { callView } from "./call.ts";
 import { switcher } from "./switcher.ts";
 
@@ -17,7 +18,7 @@ export function answerView(answer: Answer): TemplateResult {
     <h2 class="unseen">${answer.model}</h2>
     ${parts.map((part, index) => partView(answer, part, index))}
     ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
-    ${status === "failed" ? html`<p class="problem" role="alert">${answer.problem}</p>` : nothing}
+    ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${answer.problem}</span></p>` : nothing}
     ${status === "running" ? nothing : foot(answer)}
   </article>`;
 }
@@ -35,7 +36,11 @@ function partView(
   const isOpen = answer.status === "running" && index === answer.parts.length - 1;
   switch (part.type) {
     case "reasoning":
-      return reasoningView(part, isOpen, `${answer.id} ${index}`);
+      return reasoningView(part, {
+        isWriting: isOpen,
+        place: `${answer.id} ${index}`,
+        tokens: thoughtTokens(answer, index),
+      });
     case "text":
       return part.text === "" ? nothing : html`<div class="text">${markdown(part, isOpen)}</div>`;
     case "call":
@@ -48,19 +53,28 @@ function partView(
 /** Whether the reader has opened or closed a thought, by its place. */
 const chosen = new Map<string, boolean>();
 
+/** Of the last request, if they are all of this thought. */
+function thoughtTokens({ parts, usage }: Answer, index: number): number {
+  const begin = parts.findLastIndex(({ type }, at) => type === "call" && at < parts.length - 1);
+  const thoughts = parts.flatMap(({ type }, at) => (type === "reasoning" && at > begin ? at : []));
+  return thoughts.length === 1 && thoughts[0] === index ? (usage?.reasoning ?? 0) : 0;
+}
+
+interface Thought {
+  readonly isWriting: boolean;
+  readonly place: string;
+  readonly tokens: number;
+}
+
 /** Open while it is written, and folded when the answer begins, unless the reader decides otherwise. */
 function reasoningView(
   part: Extract<AnswerPart, { type: "reasoning" }>,
-  isWriting: boolean,
-  place: string,
+  { isWriting, place, tokens }: Thought,
 ): TemplateResult | typeof nothing {
   if (part.text === "") return part.sealed === undefined ? nothing : sealedNote(part.sealed.value);
   const seconds = ((part.ended ?? 0) - (part.began ?? 0)) / 1000;
-  const label = isWriting
-    ? "Thinking …"
-    : seconds < 0.1
-      ? "Thought"
-      : `Thought for ${seconds.toFixed(1)} s`;
+  const time = seconds < 0.1 ? "Thought" : `Thought for ${seconds.toFixed(1)} s`;
+  const label = isWriting ? "Thinking …" : tokens > 0 ? `${time} · ${count(tokens)} tokens` : time;
   const isOpen = chosen.get(place) ?? isWriting;
   return html`<details class="reasoning ${isWriting ? "writing" : ""}" ?open=${isOpen}>
     <summary
@@ -82,31 +96,17 @@ function sealedNote(value: object): TemplateResult {
 }
 
 function foot(answer: Answer): TemplateResult {
-  const text = answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const toText = () => answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   const others = ALL_APIS.filter((name) => name !== answer.api);
   return html`<div class="deeds">
-      <button
-        type="button"
-        class="ghost small"
-        aria-label="Copy answer"
-        @click=${() => void copy(text, answer.id)}
-      >
-        ${icon(state.copied === answer.id ? "check" : "copy")}
-      </button>
-      <button
-        type="button"
-        class="ghost small"
-        aria-label="Regenerate"
-        @click=${() => regenerate(answer, answer.api)}
-      >
-        ${icon("again")}
-      </button>
-      ${switcher(answer)}
+      ${copyButton("Copy answer", toText)}
+      ${iconButton("again", "Regenerate", () => regenerate(answer, answer.api))} ${switcher(answer)}
       ${others.map(
         (name) =>
           html`<button
             type="button"
             class="ghost small text-deed"
+            title="Send again as ${APIS[name].label}"
             aria-label="Send again as ${APIS[name].label}"
             @click=${() => regenerate(answer, name)}
           >
@@ -123,21 +123,21 @@ function foot(answer: Answer): TemplateResult {
           : nothing
       }
     </div>
-    <p class="figures">${figures(answer)}</p>`;
+    <p class="figures">${figures(answer).map((fact) => html`<span>${fact}</span>`)}</p>`;
 }
 
-function figures({ api, usage, firstMs, totalMs, finish, status }: Answer): string {
+function figures({ api, usage, firstMs, totalMs, finish, status }: Answer): string[] {
   const { input, output } = usage ?? {};
   const writing = totalMs !== undefined && firstMs !== undefined ? totalMs - firstMs : 0;
   const facts = [
     APIS[api].label,
     input === undefined || output === undefined ? "" : `${count(input)} → ${count(output)} tokens`,
     usage?.cached ? `${count(usage.cached)} cached` : "",
-    firstMs === undefined ? "" : `first ${Math.round(firstMs)} ms`,
-    output && writing > 0 ? `${Math.round((output / writing) * 1000)} tokens/s` : "",
+    firstMs === undefined ? "" : `first ${count(Math.round(firstMs))} ms`,
+    output && writing > 0 ? `${count(Math.round((output / writing) * 1000))} tokens/s` : "",
     status === "stopped" ? "stopped" : status === "failed" ? "failed" : (finish ?? ""),
   ];
-  return facts.filter((fact) => fact !== "").join(" · ");
+  return facts.filter((fact) => fact !== "");
 }
 
 function count(number: number): string {

@@ -7,32 +7,35 @@ import { state } from "../state.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
 
+/** Shorter arguments stand beside the name. */
+const MAX_BESIDE = 60;
+
 export function callView(answer: Answer, call: Call): TemplateResult {
   const isOpen = call.result === undefined && answer.status !== "running";
-  const isFixed = Object.hasOwn(state.current.results, call.name);
+  const given = toPretty(call.arguments);
+  const isShort = given.length <= MAX_BESIDE && !given.includes("\n");
   return html`<section class="call" aria-label="Call of ${call.name}">
-    <p class="call-head">${icon("tool")}<strong>${call.name}</strong></p>
-    <pre class="arguments">${toPretty(call.arguments)}</pre>
-    ${
-      call.result === undefined
-        ? nothing
-        : html`<p class="result">
-            <span class="quiet">result</span> <span class="value">${call.result}</span>
-            ${
-              isFixed
-                ? html`<button
-                    type="button"
-                    class="ghost small text-deed"
-                    @click=${() => forgetResult(call.name)}
-                  >
-                    always this: ask again
-                  </button>`
-                : nothing
-            }
-          </p>`
-    }
+    <p class="call-head">
+      ${icon("tool")}<strong>${call.name}</strong>${isShort ? html`<code>${given}</code>` : nothing}
+    </p>
+    ${isShort ? nothing : html`<pre class="arguments" tabindex="0">${given}</pre>`}
+    ${call.result === undefined ? nothing : resultView(call, call.result)}
     ${isOpen ? resultForm(answer, call) : nothing}
   </section>`;
+}
+
+function resultView({ name }: Call, result: string): TemplateResult {
+  return html`<div class="result">
+    <span class="quiet">Result</span>
+    <div class="value" tabindex="0">${result}</div>
+    ${
+      Object.hasOwn(state.current.results, name)
+        ? html`<label class="tick" title="Every call of ${name} gets this result">
+            <input type="checkbox" checked @change=${() => forgetResult(name)} /> always this
+          </label>`
+        : nothing
+    }
+  </div>`;
 }
 
 function resultForm(answer: Answer, call: Call): TemplateResult {

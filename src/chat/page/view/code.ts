@@ -2,13 +2,12 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { toBody } from "../../../snippets/bodies.ts";
 import { CLIENTS, toSnippet } from "../../../snippets/index.ts";
-import { copy } from "../actions.ts";
 import { toComposed } from "../compose.ts";
 import { toPath } from "../conversation.ts";
 import { getKey, toPublicUrl } from "../gateway.ts";
 import { highlight } from "../highlight.ts";
-import { icon } from "../icons.ts";
 import { state, update } from "../state.ts";
+import { copyButton } from "./buttons.ts";
 
 export function codePane(): TemplateResult {
   const { api } = state.current;
@@ -39,10 +38,7 @@ function codeView(client: string): TemplateResult {
     return html`<figure class="code">
         <figcaption>
           <span>${file}</span>
-          <button type="button" class="ghost small" @click=${() => void copy(code, "code")}>
-            ${icon(state.copied === "code" ? "check" : "copy")}
-            ${state.copied === "code" ? "Copied" : "Copy"}
-          </button>
+          ${copyButton("Copy code", () => code, "Copy")}
         </figcaption>
         <pre tabindex="0"><code>${highlight(code, language)}</code></pre>
       </figure>

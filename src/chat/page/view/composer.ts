@@ -2,19 +2,22 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import { ALL_APIS } from "../../../snippets/snippet.ts";
-import { editLast, focusOn, send } from "../actions.ts";
+import { editLast, focusOn, restore, send } from "../actions.ts";
 import { APIS, isApiName } from "../apis.ts";
 import { modelOf } from "../compose.ts";
+import type { Conversation } from "../conversation.ts";
 import { parseTools } from "../parse-fields.ts";
 import { attach } from "../files.ts";
 import { icon } from "../icons.ts";
 import { change, state, update } from "../state.ts";
+import { iconButton } from "./buttons.ts";
 import { select } from "./fields.ts";
 
 export function composer(): TemplateResult {
-  const { running, draft, editing, notice } = state;
+  const { running, draft, editing, notice, erased } = state;
   return html`<div class="composer-frame">
     ${notice === "" ? nothing : noticeView(notice)}
+    ${erased === undefined ? nothing : erasedView(erased)}
     <form
       class="composer"
       @submit=${(event: Event) => {
@@ -74,14 +77,15 @@ export function composer(): TemplateResult {
 
 function noticeView(notice: string): TemplateResult {
   return html`<p class="notice" role="alert">
-    <span>${notice}</span>
-    <button
-      type="button"
-      class="ghost small"
-      aria-label="Dismiss"
-      @click=${() => update({ notice: "" })}
-    >
-      ${icon("close")}
+    <span>${notice}</span> ${iconButton("close", "Dismiss", () => update({ notice: "" }))}
+  </p>`;
+}
+
+function erasedView(erased: Conversation): TemplateResult {
+  return html`<p class="notice" role="status">
+    <span>“${erased.title}” was deleted.</span>
+    <button type="button" class="ghost small text-deed" @click=${() => void restore(erased)}>
+      Undo
     </button>
   </p>`;
 }
@@ -109,10 +113,10 @@ function optionButtons(): TemplateResult {
     ${select(
       "Reasoning effort",
       [
-        ["", "effort"],
-        ["low", "low"],
-        ["medium", "medium"],
-        ["high", "high"],
+        ["", "effort: default"],
+        ["low", "effort: low"],
+        ["medium", "effort: medium"],
+        ["high", "effort: high"],
       ],
       current.options.effort ?? "",
       (effort) => {

@@ -1,17 +1,15 @@
-/** The field for a key, and the list of keys of the keyboard. */
+/** The field for a key, and the list of keys of the keyboard. The page opens them as modal dialogs. */
 import { html, type TemplateResult } from "lit-html";
 import { setKey } from "../gateway.ts";
+import { COMMAND } from "../keys.ts";
 import { update } from "../state.ts";
 import { refreshStatus } from "../status.ts";
 
 /** @param reason in the gateway's words */
 export function keyDialog(reason: string): TemplateResult {
-  return html`<div class="veil">
+  const leave = () => update({ keyProblem: undefined, statusProblem: reason });
+  return html`<dialog aria-labelledby="key-title" @close=${leave}>
     <form
-      class="dialog"
-      role="dialog"
-      aria-modal="true"
-      aria-labelledby="key-title"
       @submit=${(event: Event) => {
         event.preventDefault();
         if (!(event.target instanceof HTMLFormElement)) return;
@@ -31,16 +29,11 @@ export function keyDialog(reason: string): TemplateResult {
       </label>
       <label class="tick"><input type="checkbox" name="remember" /> remember on this device</label>
       <p class="row end">
-        <button
-          type="button"
-          @click=${() => update({ keyProblem: undefined, statusProblem: reason })}
-        >
-          Not now
-        </button>
+        <button type="button" @click=${leave}>Not now</button>
         <button type="submit" class="primary">Use key</button>
       </p>
     </form>
-  </div>`;
+  </dialog>`;
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -48,32 +41,25 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Shift Enter", "a new line"],
   ["Esc", "stop, or close"],
   ["↑", "edit the last message, in an empty field"],
-  ["Ctrl K", "search chats"],
-  ["Ctrl Shift O", "a new chat"],
+  [`${COMMAND} K`, "search chats"],
+  [`${COMMAND} Shift O`, "a new chat"],
   ["?", "this list"],
 ];
 
+function closeHelp(): void {
+  update({ isHelpOpen: false });
+}
+
 export function helpDialog(): TemplateResult {
-  return html`<div class="veil">
-    <section class="dialog" role="dialog" aria-modal="true" aria-labelledby="help-title">
-      <h2 id="help-title">Keys</h2>
-      <dl class="keys">
-        ${KEYS.map(
-          ([keys, does]) =>
-            html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt>
-              <dd>${does}</dd>`,
-        )}
-      </dl>
-      <p class="row end">
-        <button
-          type="button"
-          id="close-help"
-          class="primary"
-          @click=${() => update({ isHelpOpen: false })}
-        >
-          Close
-        </button>
-      </p>
-    </section>
-  </div>`;
+  return html`<dialog aria-labelledby="help-title" @close=${closeHelp}>
+    <h2 id="help-title">Keyboard</h2>
+    <dl class="keys">
+      ${KEYS.map(
+        ([keys, does]) =>
+          html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt>
+            <dd>${does}</dd>`,
+      )}
+    </dl>
+    <p class="row end"><button type="button" class="primary" @click=${closeHelp}>Close</button></p>
+  </dialog>`;
 }

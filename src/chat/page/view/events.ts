@@ -15,27 +15,37 @@ export function eventsPane(): TemplateResult {
 
 function exchangeView(exchange: Exchange): TemplateResult {
   const { path, body, status, headers, events, notes, dropped } = exchange;
+  const shown = headers.filter(([name]) => HEADERS.test(name));
   return html`<section class="exchange">
-    <h3><code>POST ${path}</code> <span class="quiet">${status ?? ""}</span></h3>
+    <h3>
+      <code>POST ${path}</code>
+      ${status === undefined ? nothing : html`<span class="code-of ${status < 400 ? "good" : "bad"}">${status}</span>`}
+    </h3>
     ${notes.map((note) => html`<p class="note">${note}</p>`)}
     <details>
       <summary>Request</summary>
       <pre tabindex="0">${JSON.stringify(body, undefined, 2)}</pre>
     </details>
-    <dl class="headers">
-      ${headers
-        .filter(([name]) => HEADERS.test(name))
-        .map(
+    <details open>
+      <summary>Headers of the response</summary>
+      <dl class="headers">
+        ${shown.map(
           ([name, value]) =>
             html`<dt>${name}</dt>
               <dd>${value}</dd>`,
         )}
-    </dl>
+      </dl>
+    </details>
+    <h4>
+      ${status !== undefined && status >= 400 ? "Body" : "Events"}
+      <span class="quiet">· ms, data</span>
+    </h4>
     <ol class="events">
       ${events.map(
         ({ ms, name, data }) =>
           html`<li>
-            <span>${Math.round(ms)}</span><code>${name === "" ? "" : `${name} `}${data}</code>
+            <span>${Math.round(ms)}</span
+            ><code>${name === "" ? nothing : html`<b>${name}</b> `}${data}</code>
           </li>`,
       )}
     </ol>

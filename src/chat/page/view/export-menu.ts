@@ -1,14 +1,18 @@
 /** Export and import of the conversation. */
 import { html, type TemplateResult } from "lit-html";
-import { exportJson, exportMarkdown, importFile } from "../transfer.ts";
 import { icon } from "../icons.ts";
+import { loadLater } from "../later-loader.ts";
 
 export function exportMenu(): TemplateResult {
   return html`<details class="menu">
     <summary>${icon("down")}Export, import</summary>
     <div class="menu-items">
-      <button type="button" @click=${exportMarkdown}>Export as Markdown</button>
-      <button type="button" @click=${exportJson}>Export as a request (JSON)</button>
+      <button type="button" @click=${async () => (await loadLater()).exportMarkdown()}>
+        Export as Markdown
+      </button>
+      <button type="button" @click=${async () => (await loadLater()).exportJson()}>
+        Export as a request (JSON)
+      </button>
       <label class="file-button"
         >Import …
         <input
@@ -17,7 +21,7 @@ export function exportMenu(): TemplateResult {
           @change=${(event: Event) => {
             if (!(event.target instanceof HTMLInputElement)) return;
             const [file] = event.target.files ?? [];
-            if (file !== undefined) void importFile(file);
+            if (file !== undefined) void loadLater().then(({ importFile }) => importFile(file));
             event.target.value = "";
           }}
         />

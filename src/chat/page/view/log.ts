@@ -1,11 +1,11 @@
 /** The messages of the conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
-import { copy, edit } from "../actions.ts";
+import { edit } from "../actions.ts";
 import { type Question, toPath } from "../conversation.ts";
-import { icon } from "../icons.ts";
 import { state } from "../state.ts";
 import { answerView } from "./answer.ts";
+import { copyButton, iconButton } from "./buttons.ts";
 import { switcher } from "./switcher.ts";
 import { welcome } from "./welcome.ts";
 
@@ -29,18 +29,8 @@ function questionView(message: Question): TemplateResult {
     <h2 class="unseen">You</h2>
     <p class="bubble">${message.text}</p>
     <div class="deeds">
-      ${switcher(message)}
-      <button type="button" class="ghost small" aria-label="Edit" @click=${() => edit(message)}>
-        ${icon("edit")}
-      </button>
-      <button
-        type="button"
-        class="ghost small"
-        aria-label="Copy question"
-        @click=${() => void copy(message.text, message.id)}
-      >
-        ${icon(state.copied === message.id ? "check" : "copy")}
-      </button>
+      ${switcher(message)} ${iconButton("edit", "Edit", () => edit(message))}
+      ${copyButton("Copy question", () => message.text)}
     </div>
   </article>`;
 }

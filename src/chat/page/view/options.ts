@@ -10,16 +10,28 @@ import { area, line, selectField } from "./fields.ts";
 export function optionsPane(): TemplateResult {
   const { current } = state;
   return html`<div class="settings">
-    ${area("System prompt", "system", 4, current.system, (system) => change({ system }))}
-    ${toolFields(current)} ${formatFields(current)}
-    <div class="grid">${numbers()}</div>
-    <p class="quiet">Empty fields are not sent: the gateway decides.</p>
+    <p class="quiet">Of this chat. Empty fields are not sent: the gateway decides.</p>
+    <section>
+      ${area("System prompt", "system", 3, current.system, (system) => change({ system }))}
+    </section>
+    <section>
+      <h3>Tools</h3>
+      ${toolFields(current)}
+    </section>
+    <section>
+      <h3>Answer</h3>
+      ${formatFields(current)}
+    </section>
+    <section>
+      <h3>Sampling</h3>
+      <div class="grid">${numbers()}</div>
+    </section>
   </div>`;
 }
 
 function toolFields({ tools, options }: Conversation): TemplateResult {
   return html`
-    ${area("Tools", "tools", tools === "" ? 3 : 10, tools, (given) => change({ tools: given }), "One function or a list, as JSON, in the shape of any of the three APIs")}
+    ${area("Functions, as JSON", "tools", tools === "" ? 3 : 10, tools, (given) => change({ tools: given }), "One function or a list, as JSON, in the shape of any of the three APIs")}
     ${problemOf(() => parseTools(tools))}
     <p class="row">
       <button type="button" class="small" @click=${() => change({ tools: WEATHER_TOOL })}>

@@ -1,7 +1,8 @@
 /** The right side: code, settings and events of the conversation. */
 import { html, type TemplateResult } from "lit-html";
-import { icon } from "../icons.ts";
+import { later } from "../later-loader.ts";
 import { type Pane, state, update } from "../state.ts";
+import { iconButton } from "./buttons.ts";
 
 const LABELS: Readonly<Record<Pane, string>> = {
   code: "Code",
@@ -9,14 +10,6 @@ const LABELS: Readonly<Record<Pane, string>> = {
   events: "Events",
 };
 const NAMES = ["code", "options", "events"] as const;
-
-/** Loaded beside the page: nobody needs them to type. */
-let views: Readonly<Record<Pane, () => TemplateResult>> | undefined;
-
-export async function loadPanes(): Promise<void> {
-  views = (await import("./panes.ts")).PANES;
-  update({});
-}
 
 export function pane(): TemplateResult {
   return html`<aside class="pane" aria-label="Code, settings and events">
@@ -31,15 +24,8 @@ export function pane(): TemplateResult {
             ${LABELS[name]}
           </button>`,
       )}
-      <button
-        type="button"
-        class="ghost small close"
-        aria-label="Close"
-        @click=${() => update({ isPaneOpen: false })}
-      >
-        ${icon("close")}
-      </button>
+      ${iconButton("close", "Close", () => update({ isPaneOpen: false }), { style: "small close" })}
     </div>
-    <div class="pane-body">${views?.[state.pane]()}</div>
+    <div class="pane-body">${later?.PANES[state.pane]()}</div>
   </aside>`;
 }

@@ -5,26 +5,31 @@ import { repeat } from "lit-html/directives/repeat.js";
 import { erase, select, startNew } from "../actions.ts";
 import type { Conversation } from "../conversation.ts";
 import { icon } from "../icons.ts";
+import { COMMAND } from "../keys.ts";
 import { state, update } from "../state.ts";
+import { iconButton } from "./buttons.ts";
 import { exportMenu } from "./export-menu.ts";
 
 export function sidebar(): TemplateResult {
   const groups = Map.groupBy(found(), ({ updated }) => toDay(updated));
   return html`<nav class="sidebar" aria-label="Chats">
     <button type="button" class="new" @click=${() => void startNew()}>
-      ${icon("plus")}<span>New chat</span>
+      ${icon("plus")}<span>New chat</span>${shortcut(`${COMMAND} ⇧ O`)}
     </button>
-    <input
-      id="search"
-      type="search"
-      aria-label="Search chats"
-      placeholder="Search"
-      .value=${live(state.search)}
-      @input=${(event: InputEvent) => {
-        if (event.target instanceof HTMLInputElement) update({ search: event.target.value });
-      }}
-    />
+    <label class="search">
+      ${icon("search")}<input
+        id="search"
+        type="search"
+        aria-label="Search chats"
+        placeholder="Search"
+        .value=${live(state.search)}
+        @input=${(event: InputEvent) => {
+          if (event.target instanceof HTMLInputElement) update({ search: event.target.value });
+        }}
+      />${shortcut(`${COMMAND} K`)}
+    </label>
     <div class="chats">
+      ${groups.size === 0 ? html`<p class="quiet none">${state.search === "" ? "No chats yet" : "No chat has these words"}</p>` : nothing}
       ${Array.from(
         groups,
         ([day, chats]) =>
@@ -41,25 +46,24 @@ export function sidebar(): TemplateResult {
   </nav>`;
 }
 
+/** For eyes only: the buttons and fields have their names. */
+function shortcut(keys: string): TemplateResult {
+  return html`<span class="shortcut" aria-hidden="true">${keys}</span>`;
+}
+
 function chatItem(chat: Conversation): TemplateResult {
   const isCurrent = chat.id === state.current.id;
   return html`<li class=${isCurrent ? "current" : ""}>
     <button
       type="button"
       class="chat"
+      title=${chat.title}
       aria-current=${isCurrent ? "true" : nothing}
       @click=${() => void select(chat)}
     >
       ${chat.title}
     </button>
-    <button
-      type="button"
-      class="ghost small erase"
-      aria-label="Delete ${chat.title}"
-      @click=${() => void erase(chat)}
-    >
-      ${icon("bin")}
-    </button>
+    ${iconButton("bin", `Delete ${chat.title}`, () => void erase(chat), { style: "small erase" })}
   </li>`;
 }
 

@@ -1,21 +1,19 @@
 /** The bar at the top: where one can go, and the state of the model. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { HAS_INSPECTOR } from "../gateway.ts";
-import { icon } from "../icons.ts";
 import { modelOf } from "../compose.ts";
+import { HAS_INSPECTOR } from "../gateway.ts";
 import { state, update } from "../state.ts";
+import { getTheme, nextTheme, setTheme } from "../theme.ts";
+import { iconButton } from "./buttons.ts";
 
 export function top(): TemplateResult {
+  const { isListOpen, isPaneOpen } = state;
+  const theme = getTheme();
   return html`<header class="top">
-    <button
-      type="button"
-      class="ghost only-narrow"
-      aria-label="Chats"
-      aria-expanded=${state.isListOpen}
-      @click=${() => update({ isListOpen: !state.isListOpen })}
-    >
-      ${icon("menu")}
-    </button>
+    ${iconButton("menu", "Chats", () => update({ isListOpen: !isListOpen }), {
+      isOpen: isListOpen,
+      style: "only-narrow",
+    })}
     <h1><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1>
     <nav class="places" aria-label="Pages">
       <a href="./" aria-current="page">Chat</a>
@@ -23,23 +21,22 @@ export function top(): TemplateResult {
       <a href="api">API</a>
     </nav>
     <p class="status">${statusText()}</p>
-    <button
-      type="button"
-      class="ghost"
-      aria-label="Code, settings and events"
-      aria-expanded=${state.isPaneOpen}
-      @click=${() => update({ isPaneOpen: !state.isPaneOpen })}
-    >
-      ${icon("code")}
-    </button>
-    <button
-      type="button"
-      class="ghost wide-only"
-      aria-label="Keys"
-      @click=${() => update({ isHelpOpen: true })}
-    >
-      ?
-    </button>
+    <div class="tools">
+      ${iconButton(
+        theme,
+        `Colours: ${theme}`,
+        () => {
+          setTheme(nextTheme());
+          update({});
+        },
+        { style: "" },
+      )}
+      ${iconButton("help", "Keyboard", () => update({ isHelpOpen: true }), { style: "wide-only" })}
+      ${iconButton("code", "Code, settings and events", () => update({ isPaneOpen: !isPaneOpen }), {
+        isOpen: isPaneOpen,
+        style: "",
+      })}
+    </div>
   </header>`;
 }
 

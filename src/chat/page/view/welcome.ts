@@ -1,12 +1,15 @@
 /** The empty conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { send } from "../actions.ts";
+import { toPublicUrl } from "../gateway.ts";
+import { icon } from "../icons.ts";
 import { SAMPLES } from "../samples.ts";
 import { change, state, update } from "../state.ts";
+import { copyButton } from "./buttons.ts";
 
 export function welcome(): TemplateResult {
-  const isDemo = state.status?.engine === "demo";
   return html`<section class="welcome">
+    <span class="logo large" aria-hidden="true"></span>
     <h2>What should gpt-oss do?</h2>
     <p class="quiet">
       One conversation through Chat Completions, Responses or Messages, and the code for it beside
@@ -24,18 +27,28 @@ export function welcome(): TemplateResult {
               send();
             }}
           >
-            <strong>${sample.title}</strong><span>${sample.about}</span>
+            ${icon(sample.icon)}<strong>${sample.title}</strong><span>${sample.about}</span>
           </button>`,
       )}
     </div>
-    ${
-      isDemo
-        ? html`<p class="note">
-            This is the built-in demo. It follows fixed rules. To use a model, start the gateway
-            with
-            <code>--url</code> and the address of your inference server.
-          </p>`
-        : nothing
-    }
+    ${state.status?.engine === "demo" ? demoNote() : nothing}
+    <dl class="addresses" aria-label="Base URLs for clients">
+      ${address("OpenAI clients", `${toPublicUrl()}/v1`)}
+      ${address("Anthropic clients", toPublicUrl())}
+    </dl>
   </section>`;
+}
+
+function demoNote(): TemplateResult {
+  return html`<p class="note">
+    This is the built-in demo. It follows fixed rules. To use a model, start the gateway with
+    <code>--url</code> and the address of your inference server.
+  </p>`;
+}
+
+function address(label: string, url: string): TemplateResult {
+  return html`<div>
+    <dt>${label}</dt>
+    <dd><code>${url}</code>${copyButton(`Copy the base URL of ${label}`, () => url)}</dd>
+  </div>`;
 }

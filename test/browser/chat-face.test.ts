@@ -1,0 +1,128 @@
+/** Colours, dialogs and what else the page does for its reader. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
+import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
+import { checkAxe } from "./open.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (MISSING === undefined) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+});
+
+const background = (page: Page) =>
+  page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+const LIGHT = "rgb(247, 247, 245)";
+const DARK = "rgb(21, 22, 26)";
+
+describe.skipIf(MISSING !== undefined)(
+  `the face of the chat (${MISSING === undefined ? "Chromium" : `skipped: ${MISSING}`})`,
+  () => {
+    test("the chosen colours hold on each page, from its HTML on, and after a reload", async () => {
+      const settings = { inspect: true };
+      const { page, gateway, problems } = await openChat(browser, scriptedEngine([]), { settings });
+      await page.emulateMedia({ colorScheme: "light" });
+      const press = async (before: string) => {
+        await page.getByRole("button", { name: `Colours: ${before}` }).click();
+      };
+      expect(await background(page)).toBe(LIGHT);
+      await press("system");
+      await press("light");
+      await page.getByRole("button", { name: "Colours: dark" }).waitFor();
+      expect(await background(page)).toBe(DARK);
+      await checkAxe(page, "dark by choice");
+      await page.emulateMedia({ colorScheme: "light" });
+      for (const path of ["/inspect", "/api", "/"]) {
+        await page.goto(`${gateway.origin}${path}`);
+        expect([path, await background(page)]).toEqual([path, DARK]);
+      }
+      const written = await page.evaluate<string>(
+        "fetch('./', { headers: { accept: 'text/html' } }).then((page) => page.text())",
+      );
+      expect(written).toContain('<body data-theme="dark"');
+      await press("dark");
+      await page.reload();
+      await page.getByRole("button", { name: "Colours: system" }).waitFor();
+      expect(await background(page)).toBe(LIGHT);
+      expect(problems).toEqual([]);
+    });
+
+    test("a cookie with something else is no colour", async () => {
+      const { gateway } = await openChat(browser, scriptedEngine([]));
+      const headers = { accept: "text/html", cookie: 'harmony-gateway-theme=dark"><script>' };
+      const response = await fetch(gateway.origin, { headers });
+      expect(await response.text()).not.toContain("data-theme");
+    });
+
+    test("the list of keys is a modal dialog, and Escape gives the focus back", async () => {
+      const { page } = await openChat(browser, scriptedEngine([]));
+      await page.getByRole("button", { name: "Keyboard" }).click();
+      await page.getByRole("dialog").waitFor();
+      for (let presses = 0; presses < 4; presses++) {
+        await page.keyboard.press("Tab");
+        const where = "(document.activeElement.closest('dialog, body') ?? {}).tagName";
+        expect(["DIALOG", "BODY"]).toContain(await page.evaluate(where));
+      }
+      await page.keyboard.press("Escape");
+      await page.locator("#message:focus").waitFor();
+      expect(await page.getByRole("dialog").count()).toBe(0);
+    });
+
+    test("a chat that was deleted can be brought back", async () => {
+      const { page } = await openChat(browser, scriptedEngine([REASONED]));
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done strong").waitFor();
+      await page.getByRole("button", { name: "Delete Six times seven?" }).click();
+      await page.getByText("“Six times seven?” was deleted.").waitFor();
+      expect(await page.locator(".chat").count()).toBe(0);
+      await page.getByRole("button", { name: "Undo" }).click();
+      await page.locator(".answer strong").waitFor();
+      await page.reload();
+      await page.getByRole("button", { name: "Six times seven?", exact: true }).waitFor();
+    });
+
+    test("copying says so", async () => {
+      const before =
+        "Object.defineProperty(navigator, 'clipboard', { value: { writeText: (text) => { globalThis.copied = text; return Promise.resolve(); } } })";
+      const engine = scriptedEngine([toFinal("```js\nlet a;\n```")]);
+      const { page } = await openChat(browser, engine, { before });
+      await send(page, "Hi");
+      await page.locator(".answer.done pre").waitFor();
+      await page.locator(".answer .copy").first().click();
+      await page.locator(".answer .copy[data-copied] .icon-check").waitFor();
+      expect(await page.evaluate("globalThis.copied")).toBe("let a;");
+      expect(await page.locator("main [role=status]").innerText()).toBe("Copied.");
+    });
+
+    test("on a phone Escape and a tap beside it close the sheet", async () => {
+      const viewport = { width: 390, height: 700 };
+      const { page } = await openChat(browser, scriptedEngine([REASONED]), { viewport });
+      const pane = page.locator(".pane");
+      await page.getByRole("button", { name: "Code, settings and events" }).click();
+      await pane.waitFor();
+      await page.keyboard.press("Escape");
+      await pane.waitFor({ state: "hidden" });
+      await page.getByRole("button", { name: "Tools" }).click();
+      await pane.waitFor();
+      await page.locator(".below-pane").click({ position: { x: 195, y: 60 } });
+      await pane.waitFor({ state: "hidden" });
+      await send(page, "Six times seven?");
+      await answered(page, "42");
+      expect(await pane.count()).toBe(0);
+    });
+
+    test("a refused request is shown with its body among the events", async () => {
+      const engine = scriptedEngine([{ refuse: new Error("the engine is on fire") }]);
+      const { page } = await openChat(browser, engine);
+      await send(page, "Hi");
+      await page.locator(".answer .problem").waitFor();
+      await page.getByRole("button", { name: "Events", exact: true }).click();
+      expect(await page.locator(".events").innerText()).toContain('"error":{');
+      expect(await page.locator(".code-of").innerText()).toMatch(/^5\d\d$/);
+    });
+  },
+);
