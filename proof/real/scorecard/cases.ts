@@ -1,14 +1,15 @@
 /** Our own cases: injections, loops whose client drops the reasoning, schemas beside tools, stops across channels. */
 import type { Answer, CorpusLine, CorpusTurn } from "./corpus.ts";
 
-interface Case extends Pick<CorpusLine, "id" | "kind" | "class"> {
-  readonly turns: readonly (Omit<CorpusTurn, "completion"> & {
+export interface Case extends Pick<CorpusLine, "id" | "kind" | "class"> {
+  readonly turns: readonly (Omit<CorpusTurn, "completion" | "asked_again"> & {
     /** Special tokens by their names. */
     readonly completion: string;
+    readonly asked_again?: string;
   })[];
 }
 
-const WEATHER = {
+export const WEATHER = {
   type: "function",
   function: {
     name: "get_weather",
@@ -280,7 +281,7 @@ function stop(
 
 export const CASES: readonly Case[] = [...injections, ...loops, ...schemas, ...stops];
 
-function calling(id: string, args: string) {
+export function calling(id: string, args: string) {
   return { id, type: "function", function: { name: "get_weather", arguments: args } };
 }
 

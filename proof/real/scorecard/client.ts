@@ -1,4 +1,5 @@
 /** A plain client of Chat Completions: sends one request, collects the answer, streamed or not. */
+import { setTimeout } from "node:timers/promises";
 import * as z from "zod";
 import type { Answer } from "./corpus.ts";
 
@@ -7,6 +8,9 @@ export interface Outcome {
   /** The server's message, also one inside a stream. */
   readonly error?: string;
   readonly answer: Answer;
+  readonly finish?: string;
+  /** Headers and body, as they came. */
+  readonly raw: string;
   readonly callIds: readonly string[];
 }
 
@@ -23,15 +27,25 @@ const message = z.object({
   tool_calls: z.array(call).nullish(),
 });
 
-const choices = z.array(z.object({ message: message.nullish(), delta: message.nullish() }));
+const choice = z.object({
+  message: message.nullish(),
+  delta: message.nullish(),
+  finish_reason: z.string().nullish(),
+});
+const choices = z.array(choice);
 const body = z.object({ choices: choices.nullish(), error: z.unknown().optional() });
 
 const NOTHING: Answer = { content: "", reasoning: "", tool_calls: [] };
 
-/** Until the gateway's probe has ended. */
-export async function waitUntilReady(baseURL: string): Promise<void> {
-  while (!(await fetch(new URL("/ready", baseURL))).ok) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
+/** Until the gateway's probe has ended. A server on an idle machine is probed in a few seconds. */
+export async function waitUntilReady(baseURL: string, withinMs = 120_000): Promise<void> {
+  const signal = AbortSignal.timeout(withinMs);
+  try {
+    while (!(await fetch(new URL("/ready", baseURL), { signal })).ok) {
+      await setTimeout(100, undefined, { signal });
+    }
+  } catch (cause) {
+    throw new Error(`${baseURL} was not ready within ${withinMs} ms`, { cause });
   }
 }
 
@@ -41,7 +55,7 @@ export async function ask(baseURL: string, request: object): Promise<Outcome> {
     return await post(baseURL, request);
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
-    return { status: 504, error: "no answer in time", answer: NOTHING, callIds: [] };
+    return { status: 504, error: "no answer in time", answer: NOTHING, raw: "", callIds: [] };
   }
 }
 
@@ -55,7 +69,8 @@ async function post(baseURL: string, request: object): Promise<Outcome> {
   const text = await response.text();
   const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
   const documents = isStream ? readEvents(text) : [text];
-  return collect(response.status, documents);
+  const headers = Array.from(response.headers, (each) => each.join(": "));
+  return { ...collect(response.status, documents), raw: [...headers, text].join("\n") };
 }
 
 function readEvents(text: string): string[] {
@@ -65,10 +80,11 @@ function readEvents(text: string): string[] {
     .map((line) => line.slice("data: ".length));
 }
 
-function collect(status: number, documents: readonly string[]): Outcome {
+function collect(status: number, documents: readonly string[]): Omit<Outcome, "raw"> {
   let content = "";
   let reasoning = "";
   let error: string | undefined;
+  let finish: string | undefined;
   const calls = new Map<number, { id: string; name: string; arguments: string }>();
   for (const document of documents) {
     const parsed = body.safeParse(parseJson(document));
@@ -77,8 +93,9 @@ function collect(status: number, documents: readonly string[]): Outcome {
       continue;
     }
     if (parsed.data.error != null) error ??= JSON.stringify(parsed.data.error).slice(0, 200);
-    const [choice] = parsed.data.choices ?? [];
-    const part = choice?.message ?? choice?.delta;
+    const [first] = parsed.data.choices ?? [];
+    const part = first?.message ?? first?.delta;
+    finish = first?.finish_reason ?? finish;
     content += part?.content ?? "";
     reasoning += part?.reasoning_content ?? part?.reasoning ?? "";
     for (const [position, each] of (part?.tool_calls ?? []).entries()) {
@@ -100,6 +117,7 @@ function collect(status: number, documents: readonly string[]): Outcome {
       reasoning,
       tool_calls: found.map(({ name, arguments: args }) => ({ name, arguments: args })),
     },
+    ...(finish !== undefined && { finish }),
     callIds: found.map(({ id }) => id),
   };
 }

@@ -11,16 +11,27 @@ const answer = z.object({
   tool_calls: z.array(toolCall),
 });
 
+const promptRule = z.object({
+  has: z.array(z.string()).optional(),
+  lacks: z.array(z.string()).optional(),
+  calls: z.array(toolCall.extend({ result: z.string() })).optional(),
+});
+
 const turn = z.object({
   request: z.looseObject({ messages: z.array(z.record(z.string(), z.unknown())) }),
   completion: z.array(z.int()),
-  accept: z.array(answer).min(1),
+  accept: z.array(answer),
   prompt_contains: z.array(z.string()).optional(),
+  prompt: promptRule.optional(),
+  may_refuse: z.boolean().optional(),
+  noted: z.string().optional(),
+  finish: z.string().optional(),
+  asked_again: z.array(z.int()).optional(),
 });
 
 const line = z.object({
   id: z.string(),
-  kind: z.enum(["completion", "injection", "loop", "schema", "stop"]),
+  kind: z.enum(["completion", "injection", "loop", "schema", "stop", "recording", "promise"]),
   class: z.string(),
   source: z.string(),
   licence: z.string(),
@@ -28,6 +39,7 @@ const line = z.object({
 });
 
 export type Answer = z.infer<typeof answer>;
+export type PromptRule = z.infer<typeof promptRule>;
 export type CorpusTurn = z.infer<typeof turn>;
 export type CorpusLine = z.infer<typeof line>;
 

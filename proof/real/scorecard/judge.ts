@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSpecial, o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { Outcome } from "./client.ts";
-import type { Answer, CorpusTurn } from "./corpus.ts";
+import type { Answer, CorpusTurn, PromptRule } from "./corpus.ts";
+import { type PromptCall, readPromptCalls } from "./prompt-calls.ts";
 
 export interface Verdict {
   /**
@@ -17,10 +18,14 @@ export interface Verdict {
   readonly leaks: boolean;
   /** Status 500 and above, or an error inside a stream. */
   readonly fails: boolean;
+  /** Not right, and no error says so. */
+  readonly silent: boolean;
   /** The reasoning reached the client. Undefined where there was none. */
   readonly reasoning?: boolean;
   /** Earlier reasoning of the loop stood in the prompt. Undefined where there was none. */
   readonly carried?: boolean;
+  /** The prompt says what the request does. Undefined where no rule asks. */
+  readonly told?: boolean;
   /** Text of the request became control tokens. Undefined where none tried. */
   readonly injected?: boolean;
 }
@@ -43,20 +48,67 @@ export function judge(
   const promptText = o200kHarmony().decode(prompt);
   const carried = turn.prompt_contains?.every((text) => promptText.includes(text));
   const injected = neutral === undefined ? undefined : countSpecial(prompt) > countSpecial(neutral);
-  const isAccepted = turn.accept.some((each) => isSame(answer, each));
-  if (refusal === "excused" && !isAccepted) return { leaks: false, fails: false };
+  const isAccepted =
+    turn.accept.some((each) => isSame(answer, each)) &&
+    (turn.finish === undefined || outcome.finish === turn.finish) &&
+    (turn.noted === undefined || outcome.raw.includes(turn.noted));
+  if (refusal === "excused" && !isAccepted) return { leaks: false, fails: false, silent: false };
+  const isRefused = status >= 400;
+  const fails = status >= 500 || (status === 200 && error !== undefined);
+  if (isRefused && turn.may_refuse) return { right: true, leaks: false, fails, silent: false };
   const leaks = (refusal === undefined || isAccepted) && leaksIn(answer, turn.accept);
+  const told = isRefused || turn.prompt === undefined ? undefined : isTold(turn.prompt, prompt);
+  const right =
+    isAccepted &&
+    error === undefined &&
+    !leaks &&
+    ![carried, told, injected === undefined ? undefined : !injected].includes(false);
   return {
-    right: isAccepted && error === undefined && !leaks && carried !== false && injected !== true,
+    right,
     leaks,
-    fails: status >= 500 || (status === 200 && error !== undefined),
+    fails,
+    silent: !right && error === undefined,
     ...(expected !== undefined &&
       turn.accept.every(({ reasoning }) => reasoning !== "") && {
         reasoning: flat(answer.reasoning).includes(flat(expected.reasoning)),
       }),
     ...(carried !== undefined && { carried }),
+    ...(told !== undefined && { told }),
     ...(injected !== undefined && { injected }),
   };
+}
+
+function isTold({ has = [], lacks = [], calls = [] }: PromptRule, prompt: readonly number[]) {
+  const text = o200kHarmony().decode([...prompt]);
+  const found = readPromptCalls(prompt);
+  return (
+    has.every((each) => text.includes(each)) &&
+    !lacks.some((each) => text.includes(each)) &&
+    calls.every((call) => found.some((each) => isSameCall(each, call)))
+  );
+}
+
+type WantedCall = NonNullable<PromptRule["calls"]>[number];
+
+function isSameCall(found: PromptCall, { name, arguments: args, result }: WantedCall): boolean {
+  return (
+    found.recipient === `functions.${name}` &&
+    isDeepStrictEqual(
+      toValue({ name, arguments: found.arguments }),
+      toValue({ name, arguments: args }),
+    ) &&
+    [found.result, fromJson(found.result)].some((text) => flat(text ?? "") === flat(result))
+  );
+}
+
+/** OpenAI's template writes results as JSON strings. */
+function fromJson(result: string | undefined): string | undefined {
+  try {
+    const value: unknown = JSON.parse(result ?? "");
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** White space at the ends and between joined parts is free. */

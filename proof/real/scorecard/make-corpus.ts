@@ -1,7 +1,8 @@
 /**
  * Writes the corpus: `node proof/real/scorecard/make-corpus.ts`.
  *
- * Completions come from `test/fixtures/harmony-cases`, the other kinds from `cases.ts`.
+ * Completions come from `test/fixtures/harmony-cases`, recordings from `recordings.ts`, the other kinds from `cases.ts` and
+ * `promises.ts`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +10,8 @@ import { z } from "zod";
 import { spelledIds } from "../../../test/helpers/spelled.ts";
 import { CASES } from "./cases.ts";
 import { type Answer, type CorpusLine, KINDS } from "./corpus.ts";
+import { PROMISES } from "./promises.ts";
+import { recordingLines } from "./recordings.ts";
 
 const VOCABULARY_SIZE = 201_088;
 const ENDS = new Set(spelledIds("<|return|><|call|><|endoftext|>"));
@@ -31,7 +34,11 @@ const completionCase = z.object({
   also_ok: z.array(fields.partial()),
 });
 
-const lines: CorpusLine[] = [...readCompletions(), ...CASES.map(toLine)];
+const lines: CorpusLine[] = [
+  ...readCompletions(),
+  ...[...CASES, ...PROMISES].map(toLine),
+  ...recordingLines(),
+];
 for (const kind of KINDS) {
   const own = lines.filter((line) => line.kind === kind);
   const text = own.map((line) => `${JSON.stringify(line)}\n`).join("");
@@ -128,9 +135,10 @@ function toLine({ turns, ...line }: (typeof CASES)[number]): CorpusLine {
     ...line,
     source: "harmony-gateway",
     licence: "MIT",
-    turns: turns.map(({ completion, ...turn }) => ({
+    turns: turns.map(({ completion, asked_again: again, ...turn }) => ({
       ...turn,
       completion: spelledIds(completion),
+      ...(again !== undefined && { asked_again: spelledIds(again) }),
     })),
   };
 }

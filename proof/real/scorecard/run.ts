@@ -4,7 +4,7 @@
  *     node proof/real/scorecard/run.ts --state FOLDER --vllm http://127.0.0.1:18000 --llama-cpp http://127.0.0.1:18080
  *
  * The servers must have been started by serve.sh with the same folder. Prints a table; `--failures` lists what was not
- * answered rightly, `--kind` plays one kind of case.
+ * answered rightly, `--kind` plays one kind of case, `--write` records a run of everything over both servers in the docs.
  */
 import { z } from "zod";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,6 +14,7 @@ import { startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
 import { ask, type Outcome, waitUntilReady } from "./client.ts";
 import { type CorpusLine, type CorpusTurn, KINDS, readCorpus } from "./corpus.ts";
 import { judge, type Verdict } from "./judge.ts";
+import { recordScores } from "./record-scores.ts";
 import { printScores, type Score } from "./table.ts";
 
 const { values } = parseArgs({
@@ -24,32 +25,42 @@ const { values } = parseArgs({
     kind: { type: "string" },
     failures: { type: "boolean", default: false },
     log: { type: "string" },
+    write: { type: "boolean", default: false },
   },
 });
 const { state, failures, log } = values;
 if (state === undefined) throw new Error("--state: the folder that serve.sh was given");
+const isWhole =
+  values.vllm !== undefined && values["llama-cpp"] !== undefined && values.kind === undefined;
+if (values.write && !isWhole) throw new Error("--write: of all kinds, over both servers");
 const folder = state;
 const scriptFile = join(folder, "script.txt");
 const MODEL = "openai/gpt-oss-20b";
-/** Twice the longest completion. Ends what goes on without end, as a model may under a grammar that forbids what it wants to say. */
+const SERVERS = [
+  ["vllm", "vLLM"],
+  ["llama-cpp", "llama-server"],
+] as const;
+/** Twice the completion, or this. Ends what goes on without end, as a model may under a grammar that forbids what it wants to say. */
 const ENOUGH = 120;
 let number = Date.now();
 
 const corpus = readCorpus().filter(({ kind }) => values.kind === undefined || kind === values.kind);
 const scores: Score[] = [];
-for (const engine of ["vllm", "llama-cpp"] as const) {
+for (const [engine, server] of SERVERS) {
   const url = values[engine];
   if (url === undefined) continue;
-  scores.push(await play(`${engine}, its own endpoint`, `${url}/v1`));
+  scores.push(await play(`${server}, its own endpoint`, `${url}/v1`));
   // Its probe is to meet the model itself.
   rmSync(scriptFile, { force: true });
   const gateway = await startGatewayProcess(["--engine", engine, "--url", url, "--model", MODEL]);
   await waitUntilReady(gateway.baseURL);
-  scores.push(await play(`gateway over ${engine}`, gateway.baseURL));
+  scores.push(await play(`gateway over ${server}`, gateway.baseURL));
   await gateway.stop();
 }
 rmSync(scriptFile, { force: true });
-console.log(printScores(scores, KINDS));
+const table = printScores(scores, KINDS);
+console.log(table);
+if (values.write) recordScores({ scores, table, cases: corpus.length });
 
 async function play(target: string, baseURL: string): Promise<Score> {
   const verdicts: Score["verdicts"][number][] = [];
@@ -75,7 +86,7 @@ async function playLine(
       model: MODEL,
       temperature: 0,
       stream,
-      max_tokens: ENOUGH,
+      max_tokens: Math.max(ENOUGH, 2 * turn.completion.length),
       ...fillIn(turn.request, outcomes),
     };
     const { outcome, prompts, isRefused } = await playTurn(baseURL, request, turn);
@@ -84,7 +95,8 @@ async function playLine(
         ? (await playTurn(baseURL, takeApart(request), turn)).prompts[0]
         : undefined;
     // A schema of the client's is no excuse: what it asks for can be said.
-    const refusal = isRefused ? (line.kind === "completion" ? "excused" : "counts") : undefined;
+    const isExcused = line.kind === "completion" || line.kind === "recording";
+    const refusal = isRefused ? (isExcused ? "excused" : "counts") : undefined;
     const verdict = judge(turn, outcome, prompts, neutral, refusal);
     if (verdict.right === false) report(target, line, stream, turn, outcome, verdict);
     verdicts.push(verdict);
@@ -95,10 +107,11 @@ async function playLine(
   return verdicts;
 }
 
-async function playTurn(baseURL: string, request: object, { completion }: CorpusTurn) {
+async function playTurn(baseURL: string, request: object, turn: CorpusTurn) {
   number += 1;
   rmSync(join(folder, "prompts.txt"), { force: true });
-  writeFileSync(scriptFile, `${number}\n${completion.join(" ")}\n`);
+  const lines = [turn.completion, turn.asked_again ?? []].map((ids) => `${ids.join(" ")}\n`);
+  writeFileSync(scriptFile, `${number}\n${lines.join("")}`);
   const outcome = await ask(baseURL, request);
   return { outcome, prompts: readPrompts(), isRefused: readState("refused.txt") === `${number}` };
 }
@@ -152,8 +165,8 @@ function takeApart(request: object): object {
 
 /** A case is right if all its turns are. */
 function merge(verdicts: readonly Verdict[]): Verdict {
-  const some = (name: "leaks" | "fails") => verdicts.some((each) => each[name]);
-  const all = (name: "reasoning" | "carried") => {
+  const some = (name: "leaks" | "fails" | "silent") => verdicts.some((each) => each[name]);
+  const all = (name: "reasoning" | "carried" | "told") => {
     const known = verdicts.map((each) => each[name]).filter((each) => each !== undefined);
     return known.length === 0 ? {} : { [name]: known.every(Boolean) };
   };
@@ -163,8 +176,10 @@ function merge(verdicts: readonly Verdict[]): Verdict {
     }),
     leaks: some("leaks"),
     fails: some("fails"),
+    silent: some("silent"),
     ...all("reasoning"),
     ...all("carried"),
+    ...all("told"),
     ...(verdicts.some(({ injected }) => injected !== undefined) && {
       injected: verdicts.some(({ injected }) => injected === true),
     }),
@@ -179,7 +194,8 @@ function report(
   outcome: Outcome,
   verdict: Verdict,
 ): void {
-  const entry = { target, id, class: name, stream, verdict, outcome, accept: turn.accept };
+  const { raw: _, ...shown } = outcome;
+  const entry = { target, id, class: name, stream, verdict, outcome: shown, accept: turn.accept };
   if (log !== undefined) appendFileSync(log, `${JSON.stringify(entry)}\n`);
   if (failures) console.log(JSON.stringify(entry));
 }

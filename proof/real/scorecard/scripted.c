@@ -66,12 +66,14 @@ static bool is_known(void) {
   int begun = context.count - turn.count;
   const llama_token *said = context.ids + turn.count;
   if (begun < 0 || memcmp(context.ids, turn.ids, turn.count * sizeof *turn.ids)) return false;
+  if (begun > completion.count && !memcmp(said, completion.ids, completion.count * sizeof *said)) return false;
   if (begun < 2 || said[begun - 2] != START || said[begun - 1] != ASSISTANT) return true;
   return begun <= completion.count && !memcmp(said, completion.ids, begun * sizeof *said);
 }
 
 /* What the completion says next; -1 in a header that is not the completion's own. After its last message, the end. */
 static llama_token next_token(void) {
+  if (!completion.count) return RETURN;
   int begun = context.count - turn.count;
   int at = begun;
   const llama_token *said = context.ids + turn.count;

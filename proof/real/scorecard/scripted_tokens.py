@@ -74,6 +74,8 @@ class ScriptedTokens(LogitsProcessor):
         return prompt[len(self.turn) :]
 
     def is_known(self, begun: list[int]) -> bool:
+        if len(begun) > len(self.completion) and begun[: len(self.completion)] == self.completion:
+            return False
         return begun[-2:] != OPENING or begun == self.completion[: len(begun)]
 
     def next_token(self, begun: list[int]) -> int | None:
@@ -82,6 +84,8 @@ class ScriptedTokens(LogitsProcessor):
         After its last message, the end.
         """
         completion = self.completion
+        if not completion:
+            return RETURN
         at = len(begun)
         if begun != completion[:at]:
             bodies = [at + 1 for at, token in enumerate(completion) if token == MESSAGE]

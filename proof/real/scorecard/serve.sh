@@ -19,5 +19,6 @@ case $kind in
     home=${LLAMA_HOME:-$PWD/../.llama-cpp}
     cc -O1 -shared -fPIC -I "$home/source/include" -I "$home/source/ggml/include" scripted.c -o "$home/scripted.so" -ldl
     export LLAMA_PRELOAD="$home/scripted.so"
-    exec ../start-llama-server.sh "${port:-18080}" --parallel 1 "$@" ;;
+    # The library sees the tokens that the server computes: none may come back from a cache outside the slot.
+    exec ../start-llama-server.sh "${port:-18080}" --parallel 1 --cache-ram 0 "$@" ;;
 esac

@@ -28,6 +28,7 @@ export function printScores(
         ),
       ),
     ]),
+    ["wrong without an error", ...scores.map(({ verdicts }) => count(verdicts, "silent"))],
     ["leaks", ...scores.map(({ verdicts }) => count(verdicts, "leaks"))],
     ["5xx or a broken stream", ...scores.map(({ verdicts }) => count(verdicts, "fails"))],
     ["reasoning reached the client", ...scores.map(({ verdicts }) => share(verdicts, "reasoning"))],
@@ -35,6 +36,7 @@ export function printScores(
       "reasoning carried to the next call",
       ...scores.map(({ verdicts }) => share(verdicts, "carried")),
     ],
+    ["the prompt says what happened", ...scores.map(({ verdicts }) => share(verdicts, "told"))],
     ["control tokens injected", ...scores.map(({ verdicts }) => count(verdicts, "injected"))],
   ];
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
@@ -50,7 +52,18 @@ function share(verdicts: Verdicts, name: keyof Verdict): string {
   const found = known(verdicts, name);
   if (found.length === 0) return "–";
   const yes = found.filter(Boolean).length;
-  return `${yes} of ${found.length} (${Math.round((100 * yes) / found.length)} %)`;
+  return `${yes} of ${found.length} (${toPercent(found)} %)`;
+}
+
+/** Of the cases that were played. */
+export function rightPercent({ verdicts }: Score): number {
+  return toPercent(known(verdicts, "right"));
+}
+
+/** 100 only if it is all of them. */
+function toPercent(found: readonly boolean[]): number {
+  if (found.every(Boolean)) return 100;
+  return Math.min(99, Math.round((100 * found.filter(Boolean).length) / found.length));
 }
 
 function count(verdicts: Verdicts, name: keyof Verdict): string {
