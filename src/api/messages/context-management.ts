@@ -5,6 +5,7 @@
  * `clear_thinking` clears nothing here: thinking of finished turns is never in the prompt, and a running loop needs its own.
  */
 import type { Message } from "../../harmony/conversation.ts";
+import { userMessage } from "../../harmony/messages.ts";
 import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { TurnError } from "../../turn/turn-error.ts";
@@ -84,7 +85,8 @@ export async function toEditedTurn(
   let clearedTokens = 0;
   for (const edit of management.edits ?? []) {
     if (edit.type !== CLEAR || !(await isTriggered(edit, edited, turn, deps))) continue;
-    const { entries: cleared, count, emptied: calls } = clearToolUses(edited, edit);
+    const old = await inSteps(clearable(edited, edit), edit, turn.tenant, deps);
+    const { entries: cleared, count, emptied: calls } = clearToolUses(edited, old, edit);
     if (count === 0) continue;
     const allEmptied = emptied.union(calls);
     const shorter = await deps.turnOf(cleared, allEmptied);
@@ -128,25 +130,61 @@ function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> 
 
 const CLEARED = "[This result was removed to save space. Call the tool again if you need it.]";
 
-/** The calls stay, so that the model knows that it has made them. Results that it has not read yet are never cleared. */
+type Result = Extract<HistoryEntry, { type: "result" }>;
+
+/** In order. Results that the model has not read yet are never cleared. */
+function clearable(
+  entries: readonly HistoryEntry[],
+  { keep, exclude_tools: excluded }: ClearToolUses,
+): readonly Result[] {
+  const calls = toCalls(entries);
+  const unread = entries.findLastIndex(({ type }) => type === "assistant");
+  const results = entries.flatMap((entry, at) =>
+    entry.type === "result" ? [{ entry, isRead: at < unread }] : [],
+  );
+  const old = results.slice(0, Math.max(0, results.length - (keep?.value ?? DEFAULT_KEEP)));
+  const spared = new Set(excluded);
+  return old.flatMap(({ entry, isRead }) =>
+    isRead && !spared.has(calls.get(entry.toolUseId) ?? "") ? [entry] : [],
+  );
+}
+
+/**
+ * The results without those at the end that are not yet worth `clear_at_least` together. A client sends the whole history each time:
+ * without this, each request would clear one result more, and the engine would read the prompt again from there.
+ */
+async function inSteps(
+  results: readonly Result[],
+  { clear_at_least: least }: ClearToolUses,
+  tenant: string,
+  { model, signal }: EditDeps,
+): Promise<readonly Result[]> {
+  if (!least) return results;
+  const count = (text: string) => model.countPromptTokens([userMessage(text)], tenant, signal);
+  const note = await count(CLEARED);
+  let cleared = 0;
+  let gained = 0;
+  for (const [index, { text }] of results.entries()) {
+    gained += (await count(text)) - note;
+    if (gained < least.value) continue;
+    cleared = index + 1;
+    gained = 0;
+  }
+  return results.slice(0, cleared);
+}
+
+/** The calls stay, so that the model knows that it has made them. */
 function clearToolUses(
   entries: readonly HistoryEntry[],
-  { keep, exclude_tools: excluded, clear_tool_inputs: inputs }: ClearToolUses,
+  results: readonly Result[],
+  { clear_tool_inputs: inputs }: ClearToolUses,
 ): {
   readonly entries: readonly HistoryEntry[];
   readonly count: number;
   readonly emptied: ReadonlySet<string>;
 } {
   const calls = toCalls(entries);
-  const unread = entries.findLastIndex(({ type }) => type === "assistant");
-  const results = entries.flatMap((entry, at) =>
-    entry.type === "result" ? [{ id: entry.toolUseId, at }] : [],
-  );
-  const old = results.slice(0, Math.max(0, results.length - (keep?.value ?? DEFAULT_KEEP)));
-  const spared = new Set(excluded);
-  const cleared = new Set(
-    old.flatMap(({ id, at }) => (at < unread && !spared.has(calls.get(id) ?? "") ? [id] : [])),
-  );
+  const cleared = new Set(results.map(({ toolUseId }) => toolUseId));
   const isEmptied = (id: string): boolean =>
     Array.isArray(inputs) ? inputs.includes(calls.get(id) ?? "") : inputs === true;
   const emptied = new Set([...cleared].filter(isEmptied));

@@ -113,6 +113,15 @@ describe("results of tools", () => {
       { trigger: USES, clear_at_least: { type: "input_tokens", value: 5000 } },
       [0, 1, 2, 3, 4, 5],
     ],
+    [
+      "until they are worth what is asked for together",
+      {
+        trigger: USES,
+        keep: { type: "tool_uses", value: 1 },
+        clear_at_least: { type: "input_tokens", value: 20 },
+      },
+      [3, 4, 5],
+    ],
     ["of excluded tools", { trigger: USES, exclude_tools: ["write", "none"] }, [1, 3, 4, 5]],
     ["that the model has not read", { trigger: USES, keep: { type: "tool_uses", value: 0 } }, [5]],
   ])("%s stay", async (_, edit, kept) => {
