@@ -15,7 +15,9 @@ import { cline } from "./cline.ts";
 import { codexOverHttp, codexOverWebSocket } from "./codex.ts";
 import { continueCli } from "./continue.ts";
 import { opencode } from "./opencode.ts";
+import { piOverEach } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { MATRIX_PAGE, readSections } from "./sections.ts";
 
 const CLIENTS: readonly MatrixClient[] = [
   codexOverHttp,
@@ -25,8 +27,8 @@ const CLIENTS: readonly MatrixClient[] = [
   cline,
   continueCli,
   qwenCode,
+  ...piOverEach,
 ];
-const TABLE = join(import.meta.dirname, "../../docs/clients/matrix.md");
 
 const { dependencies: versions } = z
   .object({ dependencies: z.record(z.string(), z.string()) })
@@ -56,8 +58,8 @@ for (const client of CLIENTS) {
 
 /** Written immediately: a later client may take long, or fail. */
 function writeSection(name: string, section: string): void {
-  const sections = readSections(readFileSync(TABLE, "utf8")).set(name, section);
-  writeFileSync(TABLE, toPage(CLIENTS.flatMap((client) => sections.get(client.name) ?? [])));
+  const sections = readSections().set(name, section);
+  writeFileSync(MATRIX_PAGE, toPage(CLIENTS.flatMap((client) => sections.get(client.name) ?? [])));
 }
 
 function succeeded({ checks, analysis, tools }: ClientResult): boolean {
@@ -94,14 +96,6 @@ function toExactSteps({ steps, because }: ClientResult["exact"]): string {
 
 function list(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
-}
-
-/** By the client's name, which precedes the version. */
-function readSections(page: string): Map<string, string> {
-  const texts = page.split(/^(?=## )/m).slice(1);
-  return new Map(
-    texts.map((section) => [/^## (.*) \S+$/m.exec(section)?.[1] ?? "", section.trim()]),
-  );
 }
 
 function toPage(all: readonly string[]): string {
