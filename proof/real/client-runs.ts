@@ -2,8 +2,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { startScriptedAgent, type AnalysisCount, type Task } from "../matrix/scripted-agent.ts";
+import { startScriptedAgent, type Task } from "../matrix/scripted-agent.ts";
 import { type GatewayProcess, startGatewayProcess } from "../../test/helpers/gateway-process.ts";
+import { type ClientResult, recordClientResult } from "./client-results.ts";
 
 export interface Program {
   /** The client, with its version. */
@@ -13,13 +14,6 @@ export interface Program {
   readonly command: readonly [string, ...string[]];
   /** What it works through in front of the scripted model. Absent: it calls no tools. */
   readonly task?: "walk" | "shell";
-}
-
-export interface Row {
-  readonly program: Program;
-  readonly analysis: AnalysisCount;
-  readonly failures: readonly string[];
-  readonly passed: readonly string[];
 }
 
 const WALK: Task = {
@@ -54,39 +48,45 @@ const output = z.object({
   checks: z.record(z.string(), z.boolean()),
 });
 
-/** A failure of any check fails the whole run; so does a program without checks. */
-export async function runAll(programs: readonly Program[]): Promise<Row[]> {
+/** The programs that are named, or all. */
+export function choose<T extends { readonly script: string }>(
+  all: readonly T[],
+  names: readonly string[],
+): T[] {
+  const unknown = names.filter((name) => all.every(({ script }) => script !== name));
+  if (unknown.length > 0) {
+    const known = all.map(({ script }) => script).join(", ");
+    throw new Error(`There is no program ${unknown.join(", ")}. There are: ${known}.`);
+  }
+  return all.filter(({ script }) => names.length === 0 || names.includes(script));
+}
+
+/** Records what each program shows. A failure of any check fails the whole run; so does a program without checks. */
+export async function runAll(programs: readonly Program[]): Promise<void> {
   const demo = await startGatewayProcess([]);
-  const rows: Row[] = [];
   try {
     for (const program of programs) {
-      const row = await run(program, demo);
-      console.log(program.script, program.client, row.analysis, ...row.failures);
-      rows.push(row);
+      const result = await run(program, demo);
+      console.log(program.script, program.client, result.reasoning ?? "", ...result.failed);
+      recordClientResult(program.script, result);
+      if (result.failed.length > 0) process.exitCode = 1;
     }
   } finally {
     await demo.stop();
   }
-  if (rows.some(({ failures }) => failures.length > 0)) process.exitCode = 1;
-  return rows;
 }
 
-export function toTable(rows: readonly Row[]): string {
-  const lines = rows.map(({ program, analysis, passed, failures }) => {
-    const kept = program.task ? `${analysis.kept} of ${analysis.had}` : "–";
-    const checks = [...passed, ...failures.map((name) => `**failed**: ${name}`)].join("; ");
-    const link = `[${program.script}](../../proof/real/${program.script})`;
-    return `| ${program.client} | ${link} | ${kept} | ${checks} |`;
-  });
-  return `| client | program | reasoning kept | seen |
-| --- | --- | --- | --- |
-${lines.join("\n")}`;
-}
-
-async function run(program: Program, demo: GatewayProcess): Promise<Row> {
+async function run(program: Program, demo: GatewayProcess): Promise<ClientResult> {
   const [file, ...args] = program.command;
   const agent = await startScriptedAgent([WALK, SHELL, EDIT]);
   const gateway = await startGatewayProcess(["--engine", "vllm", "--url", agent.url]);
+  const toResult = (passed: string[], failed: string[]): ClientResult => ({
+    client: program.client,
+    date: new Date().toISOString().slice(0, 10),
+    ...(program.task && { reasoning: agent.analysis() }),
+    passed,
+    failed,
+  });
   try {
     const { stdout } = await promisify(execFile)(file, args, {
       cwd: import.meta.dirname,
@@ -115,17 +115,15 @@ async function run(program: Program, demo: GatewayProcess): Promise<Row> {
       ...checks,
     };
     const names = Object.keys(all);
-    const failures = names.filter((name) => all[name] !== true);
-    return {
-      program,
-      analysis,
-      passed: names.filter((name) => all[name] === true),
-      failures: names.length === 0 ? ["it checks nothing"] : failures,
-    };
+    const failed = names.filter((name) => all[name] !== true);
+    return toResult(
+      names.filter((name) => all[name] === true),
+      names.length === 0 ? ["it checks nothing"] : failed,
+    );
   } catch (error) {
     const { stderr } = z.object({ stderr: z.string().optional() }).parse(error);
     console.error(stderr === undefined || stderr === "" ? error : stderr);
-    return { program, analysis: agent.analysis(), passed: [], failures: ["the program failed"] };
+    return toResult([], ["the program failed"]);
   } finally {
     await gateway.stop();
     await agent.close();

@@ -1,12 +1,12 @@
 /**
- * Runs Open WebUI in a browser in front of the gateway: a conversation with a tool, visible reasoning, and a stop. Writes
- * the screenshots of `docs/clients/open-webui.md`.
+ * Runs Open WebUI in a browser in front of the gateway: a conversation with a tool, visible reasoning, an uploaded
+ * screenshot, and a stop. Writes the picture of `docs/clients/open-webui.md`.
  *
  *     proof/real/setup-open-webui.sh && node proof/real/open-webui.ts
  *
- * The model is scripted; its prompts show which reasoning came back. Needs Chromium (`$CHROMIUM`, or Debian's).
+ * The model and the vision model are scripted; the prompts show which reasoning came back. Needs Chromium (`$CHROMIUM`, or Debian's).
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -15,10 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
+import { SEEN, startVision } from "../matrix/vision.ts";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import { spelledIds } from "../../test/helpers/spelled.ts";
 import { analysisIn } from "../../test/helpers/tool-loop.ts";
 import { startVllmServer, toFrame } from "../../test/helpers/vllm-server.ts";
+import { recordClientResult } from "./client-results.ts";
 
 const HOME = process.env["OPEN_WEBUI_HOME"] ?? join(import.meta.dirname, ".open-webui");
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -35,6 +37,11 @@ class Tools:
         """
         return f"It is 21 degrees and sunny in {city}."
 `;
+
+/** What the uploaded screenshot shows. */
+const TERMINAL = `<body style="margin: 0; background: #1e1e1e; color: #ddd; font: 20px monospace; padding: 20px">
+<pre>$ npm test
+✗ three tests failed</pre>`;
 
 const prompts: string[] = [];
 let stopped = 0;
@@ -64,6 +71,12 @@ function write(prompt: string): string {
     const numbers = Array.from({ length: 4_000 }, (_, n) => `${n + 1}`).join(", ");
     return `<|channel|>final<|message|>${numbers}<|return|>`;
   }
+  if (turn.includes(SEEN)) {
+    return (
+      "<|channel|>analysis<|message|>The description names a terminal and the text in it.<|end|>" +
+      "<|start|>assistant<|channel|>final<|message|>It is a terminal, which says that **three tests failed**.<|return|>"
+    );
+  }
   if (!turn.includes("weather in Lisbon")) {
     return "<|channel|>final<|message|>{}<|return|>";
   }
@@ -82,7 +95,11 @@ function write(prompt: string): string {
 // ---- Open WebUI ------------------------------------------------------------------------------------
 
 const engine = await startVllmServer({ isFrozen: () => false, complete });
-const gateway = await startGatewayProcess(["--engine", "vllm", "--url", engine.url]);
+const vision = await startVision();
+const gateway = await startGatewayProcess([
+  ...["--engine", "vllm", "--url", engine.url],
+  ...vision.args,
+]);
 const data = mkdtempSync(join(tmpdir(), "open-webui-"));
 const webui = spawn(
   join(HOME, "env/bin/open-webui"),
@@ -115,7 +132,10 @@ try {
     args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
   });
   try {
-    await converse(await browser.newPage({ viewport: { width: 1100, height: 620 } }));
+    const terminal = await browser.newPage({ viewport: { width: 420, height: 120 } });
+    await terminal.setContent(TERMINAL);
+    const screenshot = await terminal.screenshot();
+    await converse(await browser.newPage({ viewport: { width: 1100, height: 860 } }), screenshot);
   } finally {
     await browser.close();
   }
@@ -124,11 +144,26 @@ try {
   webui.kill("SIGKILL");
   await closed;
   await gateway.stop();
+  vision.close();
   await engine.kill();
   rmSync(data, { recursive: true, force: true });
 }
 console.log(checks);
-if (Object.values(checks).includes(false)) process.exitCode = 1;
+const names = Object.keys(checks);
+const failed = names.filter((name) => checks[name] !== true);
+recordClientResult("open-webui.ts", {
+  client: `Open WebUI ${installedVersion()}`,
+  date: new Date().toISOString().slice(0, 10),
+  passed: names.filter((name) => checks[name] === true),
+  failed,
+});
+if (failed.length > 0) process.exitCode = 1;
+
+function installedVersion(): string {
+  const code = 'import importlib.metadata; print(importlib.metadata.version("open-webui"))';
+  const python = join(HOME, "env/bin/python");
+  return execFileSync(python, ["-c", code], { encoding: "utf8" }).trim();
+}
 
 /** A tool, and a model that has it and calls by the API's own tools. */
 async function setUp(url: string): Promise<void> {
@@ -160,7 +195,7 @@ async function setUp(url: string): Promise<void> {
   await post("models/create", model, signedIn.token);
 }
 
-async function converse(page: Page): Promise<void> {
+async function converse(page: Page, screenshot: Buffer): Promise<void> {
   await page.goto(`http://127.0.0.1:${PORT}/?models=${MODEL}`);
   // The notes on its release.
   await page.getByText("Okay, Let's Go!").click();
@@ -179,13 +214,26 @@ async function converse(page: Page): Promise<void> {
   checks["the reasoning before the call is in the next prompt"] = analysisIn(last).some((text) =>
     text.includes("which I can look up"),
   );
-  await page.screenshot({ path: join(IMAGES, "open-webui.png") });
+
+  const file = { name: "terminal.png", mimeType: "image/png", buffer: screenshot };
+  await page.locator("input[type=file]").first().setInputFiles(file);
+  await page.locator("form img").first().waitFor();
+  await send(page, "What does my screenshot show?");
+  await page.getByText("three tests failed", { exact: true }).waitFor();
+  const [described = ""] = prompts.slice(-1);
+  checks["the model answers from the description of an uploaded screenshot"] =
+    described.includes("[Image 1, PNG of 420 × 120 pixels.") && described.includes(SEEN);
+  // The buttons below an answer come when it is complete.
+  await until(async () => (await page.getByRole("button", { name: "Regenerate" }).count()) === 2);
+  await page.screenshot({ path: join(IMAGES, "open-webui.png"), animations: "disabled" });
 
   await send(page, "Count without end.");
   await page.getByText("20, 21, 22").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
   await until(async () => stopped === 1);
   checks["its stop button stops the engine"] = true;
+  checks["the screenshot is sent again and not described again"] =
+    prompts.slice(-1).join().includes(SEEN) && vision.images() === 1;
 }
 
 async function send(page: Page, text: string): Promise<void> {
@@ -205,16 +253,23 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 /** The parts of `playwright-core` that are used; the project does not install it. */
 interface Page {
   goto(url: string): Promise<unknown>;
-  getByText(text: string | RegExp): Locator;
+  setContent(html: string): Promise<void>;
+  getByText(text: string | RegExp, options?: { readonly exact: boolean }): Locator;
   getByRole(role: string, options: { readonly name: string }): Locator;
   locator(selector: string): Locator;
   readonly keyboard: { type(text: string): Promise<void>; press(key: string): Promise<void> };
-  screenshot(options: { readonly path: string }): Promise<unknown>;
+  screenshot(options?: { readonly path: string; readonly animations: "disabled" }): Promise<Buffer>;
 }
 
 interface Locator {
   first(): Locator;
   click(): Promise<void>;
+  count(): Promise<number>;
+  setInputFiles(file: {
+    readonly name: string;
+    readonly mimeType: string;
+    readonly buffer: Buffer;
+  }): Promise<void>;
   waitFor(): Promise<void>;
 }
 

@@ -5,5 +5,7 @@ cd "$(dirname "$0")"
 mkdir -p .sdks
 (cd go && go build -p 1 -o ../.sdks/go-client .)
 CARGO_TARGET_DIR="$PWD/.sdks/rust" cargo build --quiet -j1 --manifest-path rust/Cargo.toml
-mvn --quiet --batch-mode --file java dependency:build-classpath -Dmdep.outputFile="$PWD/.sdks/java-classpath"
-npm ci --prefix deepseek --ignore-scripts
+for name in java langchain4j; do
+  mvn --quiet --batch-mode --file "$name" dependency:build-classpath -Dmdep.outputFile="$PWD/.sdks/$name-classpath"
+done
+npm ci --prefix javascript --ignore-scripts
