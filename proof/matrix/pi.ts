@@ -38,7 +38,7 @@ function piOver(name: string, api: string, toBaseUrl = (url: string) => url): Ma
           },
         },
       });
-      // By default its model must search for tools of MCP servers.
+      // By default its model calls tools of MCP servers from scripts.
       workspace.configure(".pi/agent/mcp.json", {
         mcpServers: { everything: { command, args, exposure: "direct" } },
       });
