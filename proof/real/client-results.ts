@@ -1,7 +1,8 @@
 /** What the programs of clients showed when each was last run: `clients.json`, from which the pages of docs are written. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { writeJson } from "./write-formatted.ts";
 
 export type ClientResult = z.infer<typeof clientResult>;
 /** By the program's path below `proof/real`. */
@@ -17,16 +18,16 @@ const clientResult = z.object({
   failed: z.array(z.string()),
 });
 
-const FILE = join(import.meta.dirname, "clients.json");
+const FILE = "clients.json";
 
 export function readClientResults(): ClientResults {
-  return z.record(z.string(), clientResult).parse(JSON.parse(readFileSync(FILE, "utf8")));
+  const text = readFileSync(join(import.meta.dirname, FILE), "utf8");
+  return z.record(z.string(), clientResult).parse(JSON.parse(text));
 }
 
 /** Written immediately: a later program may take long, or fail. */
 export function recordClientResult(script: string, result: ClientResult): void {
-  const results = { ...readClientResults(), [script]: result };
-  writeFileSync(FILE, `${JSON.stringify(results, null, 2)}\n`);
+  writeJson(`proof/real/${FILE}`, { ...readClientResults(), [script]: result });
 }
 
 export function toReasoningText({ reasoning }: ClientResult): string {

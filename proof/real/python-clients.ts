@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { toTable } from "./client-results.ts";
 import { choose, type Program, runAll } from "./client-runs.ts";
-import { writePage } from "./write-page.ts";
+import { writeFormatted } from "./write-formatted.ts";
 
 const ENVIRONMENTS = process.env["PYTHON_ENVIRONMENTS"] ?? join(import.meta.dirname, ".python");
 
@@ -42,8 +42,8 @@ const CLIENTS: readonly Client[] = [
 
 const { positionals } = parseArgs({ allowPositionals: true });
 await runAll(await Promise.all(choose(CLIENTS, positionals).map((each) => toProgram(each))));
-writePage(
-  "python.md",
+writeFormatted(
+  "docs/clients/python.md",
   `# Python clients that were run
 
 Written by \`node proof/real/python-clients.ts\`. Released packages, unmodified. Most take three steps by calling a

@@ -10,7 +10,7 @@
 import { parseArgs } from "node:util";
 import { toTable } from "./client-results.ts";
 import { choose, type Program, runAll } from "./client-runs.ts";
-import { writePage } from "./write-page.ts";
+import { writeFormatted } from "./write-formatted.ts";
 
 const PROGRAMS: readonly Program[] = [
   program("go-openai 1.43.0", "go/main.go", [".sdks/go-client"]),
@@ -24,8 +24,8 @@ const PROGRAMS: readonly Program[] = [
 
 const { positionals } = parseArgs({ allowPositionals: true });
 await runAll(choose(PROGRAMS, positionals));
-writePage(
-  "sdks.md",
+writeFormatted(
+  "docs/clients/sdks.md",
   `# Clients in Go, Rust, Java and TypeScript
 
 Written by \`node proof/real/sdk-clients.ts\`, in the way of the [Python packages](python.md).

@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { readClientResults, toTable } from "../../proof/real/client-results.ts";
 import { expectations, findSurprises } from "../../proof/real/judges/expectation.ts";
 import type { Check } from "../../proof/real/judges/judge.ts";
 import { JUDGES } from "../../proof/real/judges/judges.ts";
+import { MENDED } from "../../proof/real/judges/mended.ts";
 import { toPage } from "../../proof/real/judges/page.ts";
 
 const EXPECTED = expectations.parse(
@@ -22,6 +24,9 @@ const known = {
   skipped: 0,
   failures: [{ checks: ["b"], reason: "r", fault: "judge" as const }],
 };
+
+/** Tables are padded when they are formatted. */
+const cells = (text: string) => text.replace(/[ -]+/g, "");
 
 describe("a judge's result", () => {
   test("as expected", () => {
@@ -45,12 +50,28 @@ describe("a judge's result", () => {
 
   test("as recorded, explains each failure, and the page shows it", () => {
     const page = readFileSync("docs/clients/judges.md", "utf8");
-    const cells = (text: string) => text.replace(/[ -]+/g, "");
     for (const { name, version } of JUDGES) {
       const { failed, failures } = EXPECTED[name] ?? { failed: -1, failures: [] };
       expect([name, EXPECTED[name]?.version]).toEqual([name, version]);
       expect([name, new Set(failures.flatMap((each) => each.checks)).size]).toEqual([name, failed]);
     }
     expect(cells(page)).toBe(cells(toPage(JUDGES, EXPECTED)));
+  });
+});
+
+describe("a client's result", () => {
+  const results = readClientResults();
+
+  test.each(Object.keys(results))("of %s is of a program, and is on its page", (script) => {
+    expect(existsSync(`proof/real/${script}`)).toBe(true);
+    if (!script.includes("/")) return;
+    const page = script.startsWith("python/") ? "python.md" : "sdks.md";
+    const row = toTable([script]).split("\n").at(-1) ?? "";
+    expect(cells(readFileSync(`docs/clients/${page}`, "utf8"))).toContain(cells(row));
+  });
+
+  test.each(MENDED)("of $client shows that it is mended", ({ script }) => {
+    expect(results[script]?.failed).toEqual([]);
+    expect(results[script]?.passed).not.toEqual([]);
   });
 });

@@ -4,6 +4,10 @@ import type { Check } from "./judge.ts";
 
 export type Expectation = z.infer<typeof expectation>;
 export type Expectations = z.infer<typeof expectations>;
+export type Fault = z.infer<typeof fault>;
+
+/** The part that would have to change. */
+const fault = z.enum(["gateway", "judge", "client", "demo engine", "specifications differ"]);
 
 const expectation = z.object({
   version: z.string(),
@@ -16,8 +20,7 @@ const expectation = z.object({
     z.object({
       checks: z.array(z.string()).min(1),
       reason: z.string(),
-      /** The part that would have to change. */
-      fault: z.enum(["gateway", "judge", "client", "demo engine", "specifications differ"]),
+      fault,
     }),
   ),
 });

@@ -190,6 +190,19 @@ node -e 'console.log("[" + fs.readFileSync(process.argv[1], "utf8").trim().split
       ),
   },
   {
+    name: "inspect",
+    title: "Inspect",
+    url: "https://github.com/UKGovernmentBEIS/inspect_ai",
+    version: "inspect-ai 0.3.285",
+    judges: "Chat Completions, Responses, Messages; tools, an agent, a schema",
+    setUp: `python3 -m venv .
+bin/pip install --quiet inspect-ai==0.3.285 openai==3.51.0 anthropic==2.12.0`,
+    files: ["inspect_eval.py"],
+    run: "bin/python inspect_eval.py",
+    results: ["result.json"],
+    read: (folder) => toChecks(readResult(folder, "result.json", statusList)),
+  },
+  {
     name: "promptfoo",
     title: "promptfoo",
     url: "https://github.com/promptfoo/promptfoo",

@@ -8,19 +8,19 @@
  * A failure that `expected.json` does not explain fails the run; so does one that it explains and that passes now, a judge that
  * checked nothing, and another number of passed checks. `docs/clients/judges.md` is written from `expected.json`.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
+import { writeFormatted, writeJson } from "../write-formatted.ts";
 import { type Expectation, expectations, type Expectations, findSurprises } from "./expectation.ts";
 import type { Check, Judge } from "./judge.ts";
 import { JUDGES } from "./judges.ts";
 import { toPage } from "./page.ts";
 
 const HERE = import.meta.dirname;
-const EXPECTED = join(HERE, "expected.json");
-const PAGE = join(HERE, "../../../docs/clients/judges.md");
+const EXPECTED = "proof/real/judges/expected.json";
 
 const { values, positionals } = parseArgs({
   options: { write: { type: "boolean", default: false } },
@@ -33,7 +33,9 @@ if (unknown.length > 0) {
   );
 }
 
-const expected: Expectations = expectations.parse(JSON.parse(readFileSync(EXPECTED, "utf8")));
+const expected: Expectations = expectations.parse(
+  JSON.parse(readFileSync(join(HERE, "expected.json"), "utf8")),
+);
 const demo = await startGatewayProcess([]);
 try {
   for (const judge of JUDGES) {
@@ -52,9 +54,8 @@ try {
 } finally {
   await demo.stop();
 }
-if (values.write) writeFileSync(EXPECTED, `${JSON.stringify(expected, null, 2)}\n`);
-writeFileSync(PAGE, toPage(JUDGES, expected));
-execFileSync(join(HERE, "../../../node_modules/.bin/oxfmt"), [PAGE]);
+if (values.write) writeJson(EXPECTED, expected);
+writeFormatted("docs/clients/judges.md", toPage(JUDGES, expected));
 
 /** Installs the judge unless that was done, and runs it, for half an hour at most. Its own output is shown. */
 function run(judge: Judge, baseURL: string): Check[] {

@@ -87,7 +87,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
   return parts.some(({ kind }) => kind === "tool-call") ? [...blocks, ...held] : blocks;
 }
 
-/** Splits the text after each citation. */
+/** Splits the text after each citation. A block has none rather than a null, which `@ai-sdk/anthropic` 2 and 3 refuse. */
 function toTextBlocks({ text, citations = [] }: FinishedPart): string[] {
   const blocks: { text: string; citations?: readonly object[] }[] = [];
   for (const piece of cutAtCitations(text, citations, 0)) {
