@@ -117,6 +117,22 @@ describe.skipIf(MISSING !== undefined)(
       expect(engine.prompts.at(-1)).not.toContain("Say a number.");
     });
 
+    test("a loop of calls with a fixed result stops after 20 requests, and can be continued", async () => {
+      const engine = scriptedEngine([...Array.from({ length: 21 }, () => CALL), toFinal("Rain.")]);
+      const { page } = await openChat(browser, engine);
+      await page.getByRole("button", { name: "Tools" }).click();
+      await page.getByRole("button", { name: "Sample: get_weather" }).click();
+      await send(page, "Weather in Paris?");
+      await page.getByPlaceholder("Result of get_weather").fill("21 °C");
+      await page.getByText("always this").click();
+      await page.getByRole("button", { name: "Answer", exact: true }).click();
+      await page.getByText("The model has not read them yet.").waitFor();
+      expect(engine.requests).toHaveLength(21);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await answered(page, "Rain.");
+      expect(engine.requests).toHaveLength(22);
+    });
+
     test("the code is that of the request, and chats are there again after a reload", async () => {
       const engine = scriptedEngine([REASONED]);
       const { page } = await openChat(browser, engine);

@@ -3,11 +3,11 @@ import type { ApiName } from "../../snippets/composed.ts";
 import { toComposed } from "./compose.ts";
 import {
   type Answer,
+  canContinue,
   choose,
   type Conversation,
   type Message,
   newConversation,
-  openCalls,
   replace,
   siblingsOf,
   toPath,
@@ -105,8 +105,13 @@ export function answerCall(from: Answer, id: string, result: string, isAlways: b
   if (isAlways && call?.type === "call") {
     change({ results: { ...state.current.results, [call.name]: result } });
   }
-  if (openCalls(answered).length === 0) start(({ proceed }, signal) => proceed(answered, signal));
+  if (canContinue(answered)) proceedWith(answered);
   else void store();
+}
+
+/** Sends the results of its calls. */
+export function proceedWith(answer: Answer): void {
+  if (state.running === undefined) start(({ proceed }, signal) => proceed(answer, signal));
 }
 
 export function forgetResult(name: string): void {

@@ -140,3 +140,8 @@ export function openCalls(answer: Answer) {
     .filter((part) => part.type === "call")
     .filter((part) => part.result === undefined);
 }
+
+/** All its calls have results which the model has not seen. */
+export function canContinue(answer: Answer): boolean {
+  return answer.parts.at(-1)?.type === "call" && openCalls(answer).length === 0;
+}

@@ -3,7 +3,8 @@
  * written. Images are not loaded, because their address can carry the conversation away.
  */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { lexer, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
+import { toTokens } from "./bounded-lexer.ts";
 import { highlight } from "./highlight.ts";
 import { copyButton } from "./view/buttons.ts";
 
@@ -14,15 +15,6 @@ export function toTemplate(text: string): TemplateResult {
   const json = toPrettyJson(text);
   if (json !== undefined) return codeBlock("json", json);
   return html`${blocks(toTokens(text), 0)}`;
-}
-
-/** The lexer calls itself for each level of quotations and lists: where the stack is too small for it, the text is shown as written. */
-function toTokens(text: string): readonly Token[] {
-  try {
-    return lexer(text, { gfm: true });
-  } catch {
-    return [{ type: "as-written", raw: text }];
-  }
 }
 
 function blocks(tokens: readonly Token[], depth: number): unknown[] {

@@ -7,9 +7,9 @@ import { modelOf, toComposed } from "./compose.ts";
 import {
   add,
   type Answer,
+  canContinue,
   type Conversation,
   type Message,
-  openCalls,
   replace,
   toPath,
   toTitle,
@@ -19,7 +19,7 @@ import { Draft } from "./readers/draft.ts";
 import { readEvents } from "./server-events.ts";
 import { type Exchange, state, update } from "./state.ts";
 
-/** Calls answered by themselves in one answer. */
+/** Requests of one answer that are sent without the reader. */
 const MAX_LOOP = 20;
 /** Shown at once; more would slow the page down. */
 const MAX_KEPT_EVENTS = 300;
@@ -56,7 +56,7 @@ export async function proceed(from: Answer, signal: AbortSignal): Promise<void> 
       at = await runStep(at, signal);
       if (at.status !== "done") break;
       at = withFixedResults(at, state.current.results);
-      if (openCalls(at).length > 0 || at.parts.at(-1)?.type !== "call") break;
+      if (!canContinue(at)) break;
     }
   } finally {
     put(at);

@@ -1,9 +1,9 @@
 /** An answer: reasoning, text and calls in the order in which they were written, and what can be done with it. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { ALL_APIS } from "../../../snippets/snippet.ts";
-import { regenerate } from "../actions.ts";
+import { proceedWith, regenerate } from "../actions.ts";
 import { APIS } from "../apis.ts";
-import type { Answer, AnswerPart } from "../conversation.ts";
+import { type Answer, type AnswerPart, canContinue } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../icons.ts";
 import { markdown } from "../markdown-loader.ts";
@@ -19,6 +19,7 @@ export function answerView(answer: Answer): TemplateResult {
     ${parts.map((part, index) => partView(answer, part, index))}
     ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
     ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${answer.problem}</span></p>` : nothing}
+    ${status !== "running" && canContinue(answer) ? continuing(answer) : nothing}
     ${status === "running" ? nothing : foot(answer)}
   </article>`;
 }
@@ -93,6 +94,16 @@ function reasoningView(
 function sealedNote(value: object): TemplateResult {
   const kilobytes = (JSON.stringify(value).length / 1000).toFixed(1);
   return html`<p class="quiet sealed">Reasoning: encrypted, ${kilobytes} KB, sent back unread</p>`;
+}
+
+/** After many requests in a row, a failure or a stop. */
+function continuing(answer: Answer): TemplateResult {
+  return html`<p class="row">
+    <button type="button" class="primary small" @click=${() => proceedWith(answer)}>
+      Continue
+    </button>
+    <span class="quiet">All calls have results. The model has not read them yet.</span>
+  </p>`;
 }
 
 function foot(answer: Answer): TemplateResult {

@@ -66,7 +66,8 @@ function currentRequest() {
   const { current, draft, withKey, status } = state;
   const path = toPath(current);
   const last = path.at(-1);
-  const asked = last?.role === "assistant" && !isOpen(last) ? path.slice(0, -1) : path;
+  const asked =
+    last?.role === "assistant" && last.parts.at(-1)?.type !== "call" ? path.slice(0, -1) : path;
   const composed = toComposed(current, asked);
   const messages =
     composed.messages.length > 0
@@ -80,9 +81,4 @@ function currentRequest() {
     key: key === "" ? undefined : withKey ? key : ("variable" as const),
     contextLength: status?.models.find(({ id }) => id === composed.model)?.contextLength,
   };
-}
-
-/** An answer whose calls have results that the model has not seen. */
-function isOpen({ parts }: { parts: readonly { type: string }[] }): boolean {
-  return parts.at(-1)?.type === "call";
 }

@@ -1,0 +1,45 @@
+/** Hostile Markdown costs the lexer a bounded amount of work, and ordinary Markdown is read whole. */
+import { Lexer, type Token } from "marked";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { MAX_WORK, toTokens, workOf } from "../../src/chat/page/bounded-lexer.ts";
+
+/** The work of all texts that marked itself was given. */
+function countWork(): () => number {
+  const spied = vi.spyOn(Lexer.prototype, "inlineTokens");
+  onTestFinished(() => spied.mockRestore());
+  return () => spied.mock.calls.reduce((sum, [text]) => sum + workOf(text), 0);
+}
+
+test.each(["_a_", "_a*", "a_", "!", "__a_", "*a*", "[a](b", "~a~", "<a", "`a``"])(
+  "30 KB of %j in one paragraph are shown as written",
+  (unit) => {
+    const count = countWork();
+    const text = unit.repeat(30_000 / unit.length);
+    expect([...toTokens(text)]).toMatchObject([{ type: "paragraph", tokens: [{ type: "text", text }] }]);
+    expect(count()).toBe(0);
+  },
+);
+
+test("many paragraphs share one bound", () => {
+  const count = countWork();
+  const tokens = toTokens(`${"_a_".repeat(300)}\n\n`.repeat(120));
+  expect(count()).toBeLessThanOrEqual(MAX_WORK);
+  expect(count()).toBeGreaterThan(MAX_WORK / 2);
+  expect(tokens.at(0)).not.toMatchObject({ tokens: [{ type: "text" }] });
+  expect(tokens.findLast(({ type }) => type === "paragraph")).toMatchObject({
+    tokens: [{ type: "text" }],
+  });
+});
+
+test("200 KB of ordinary Markdown are read whole", () => {
+  const paragraph = `${"Some words with **weight**, a \`name\` and a [link](https://example.com). ".repeat(5)}\n\n`;
+  const text = paragraph.repeat(200_000 / paragraph.length);
+  const strong = (tokens: readonly Token[]): number =>
+    tokens.reduce(
+      (sum, token) =>
+        sum + Number(token.type === "strong") + strong(("tokens" in token && token.tokens) || []),
+      0,
+    );
+  const all = text.match(/\*\*weight\*\*/g)?.length;
+  expect(strong(toTokens(text))).toBe(all);
+});
