@@ -33,10 +33,13 @@ const ALWAYS_SUPPORTED = [
   "tools",
 ];
 
-/** @param seesImages images in requests are described. */
-export function modelRoutes({ seesImages = false } = {}): Hono<ApiEnv> {
+/**
+ * @param seesImages images in requests are described
+ * @param readsPdfs PDFs in requests are read
+ */
+export function modelRoutes({ seesImages = false, readsPdfs = false } = {}): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
-  const architecture = seesImages ? SEEING_ARCHITECTURE : ARCHITECTURE;
+  const architecture = toArchitecture(seesImages, readsPdfs);
 
   // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
   routes.on("GET", ["/models", "/models/user"], (c) => {
@@ -176,11 +179,11 @@ const ARCHITECTURE: Architecture = {
   instruct_type: null,
 };
 
-const SEEING_ARCHITECTURE: Architecture = {
-  ...ARCHITECTURE,
-  modality: "text+image->text",
-  input_modalities: ["text", "image"],
-};
+/** `file` is OpenRouter's word for PDFs. */
+function toArchitecture(seesImages: boolean, readsPdfs: boolean): Architecture {
+  const inputs = ["text", ...(seesImages ? ["image"] : []), ...(readsPdfs ? ["file"] : [])];
+  return { ...ARCHITECTURE, modality: `${inputs.join("+")}->text`, input_modalities: inputs };
+}
 
 /** What is sent to the engine when the request has none. */
 function toDefaultParameters(preset: Preset | undefined): ModelEntry["default_parameters"] {

@@ -22,8 +22,15 @@ export type AssistantPart =
       readonly result?: string;
     };
 
+/** A picture or a document beside the text of a message. */
+export interface Attachment {
+  readonly name: string;
+  /** A data URL, as a rule. */
+  readonly url: string;
+}
+
 export type ComposedMessage =
-  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "user"; readonly text: string; readonly files?: readonly Attachment[] }
   | { readonly role: "assistant"; readonly parts: readonly AssistantPart[] };
 
 export interface FunctionTool {

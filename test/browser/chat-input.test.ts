@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { sha256Hex } from "../../src/api/sha256.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { pdfOf } from "../helpers/pdf.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { pngOf, startVisionServer } from "../helpers/vision-server.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
 import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
@@ -207,7 +209,11 @@ describe.skipIf(MISSING !== undefined)(
       const input = page.locator(".attach input");
       const image = { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("PNG") };
       await input.setInputFiles(image);
-      await page.getByText("This page attaches text only. `photo.png` was not attached.").waitFor();
+      await page
+        .getByText(
+          "gpt-oss reads text only, and this gateway has no vision model. `photo.png` was not attached.",
+        )
+        .waitFor();
       const buffer = Buffer.from("print('```')\n");
       await input.setInputFiles({ name: "a.py", mimeType: "text/x-python", buffer });
       await page.getByText(/`a.py`: about \d+ tokens/).waitFor();
@@ -218,8 +224,45 @@ describe.skipIf(MISSING !== undefined)(
         mimeType: "",
         buffer: Buffer.from([255, 254, 0]),
       });
-      await page.getByText("`b.bin` is no text in UTF-8 and was not attached.").waitFor();
+      await page.getByText("It is no text in UTF-8: `b.bin` was not attached.").waitFor();
     });
+
+    test.each(["chat", "responses", "messages"])(
+      "with a vision model pictures and PDFs go along, through %s",
+      async (api) => {
+        const png = Buffer.from(pngOf(64, 64, "x".repeat(1000)), "base64");
+        const vision = await startVisionServer(() => "A red square.");
+        const engine = scriptedEngine([toFinal("Red."), toFinal("Again.")]);
+        const { settings } = vision;
+        const { page, problems } = await openChat(browser, engine, { settings });
+        await page.locator(".status .dot.good").waitFor();
+        await page.getByLabel("API", { exact: true }).selectOption(api);
+        const input = page.locator(".attach input");
+        const big = Buffer.alloc(10_000_001);
+        await input.setInputFiles({ name: "big.png", mimeType: "image/png", buffer: big });
+        await page
+          .getByText("A picture or a PDF has at most 10 MB. `big.png` was not attached.")
+          .waitFor();
+        await input.setInputFiles({ name: "photo.png", mimeType: "image/png", buffer: png });
+        const buffer = pdfOf(["The sum is 42."]);
+        await input.setInputFiles({ name: "sum.pdf", mimeType: "application/pdf", buffer });
+        await page.getByRole("button", { name: "Remove sum.pdf" }).waitFor();
+        await send(page, "What is this?");
+        await answered(page, "Red.");
+        expect(vision.images).toEqual([`data:image/png;base64,${png.toString("base64")}`]);
+        expect(engine.prompts.at(-1)).toContain("A red square.");
+        expect(engine.prompts.at(-1)).toContain("The sum is 42.");
+        expect(await page.locator(".question .files").innerText()).toContain("photo.png");
+        expect(await page.locator(".pane .code pre").innerText()).toContain("…");
+        await page.locator("#message").press("ArrowUp");
+        await page.getByRole("button", { name: "Remove photo.png" }).click();
+        await send(page, "And this?");
+        await answered(page, "Again.");
+        expect(engine.prompts.at(-1)).not.toContain("A red square.");
+        expect(engine.prompts.at(-1)).toContain("The sum is 42.");
+        expect(problems).toEqual([]);
+      },
+    );
 
     test("what is exported can be imported; a file that is no conversation is refused", async () => {
       const folder = await mkdtemp(join(tmpdir(), "chat-export-"));

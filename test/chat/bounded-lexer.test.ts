@@ -15,7 +15,9 @@ test.each(["_a_", "_a*", "a_", "!", "__a_", "*a*", "[a](b", "~a~", "<a", "`a``"]
   (unit) => {
     const count = countWork();
     const text = unit.repeat(30_000 / unit.length);
-    expect([...toTokens(text)]).toMatchObject([{ type: "paragraph", tokens: [{ type: "text", text }] }]);
+    expect([...toTokens(text)]).toMatchObject([
+      { type: "paragraph", tokens: [{ type: "text", text }] },
+    ]);
     expect(count()).toBe(0);
   },
 );

@@ -38,6 +38,21 @@ export const REQUESTS: Readonly<Record<string, Composed>> = {
     tools: [],
     options: { effort: "high", temperature: 0.5, topP: 0.9, maxTokens: 2000, seed: 7 },
   },
+  "a picture and a document": {
+    model: MODEL,
+    messages: [
+      {
+        role: "user",
+        text: "What is this?",
+        files: [
+          { name: "attached", url: "data:image/png;base64,iVBORw0KGgo=" },
+          { name: "a.pdf", url: "data:application/pdf;base64,JVBERi0xLjcK" },
+        ],
+      },
+    ],
+    tools: [],
+    options: {},
+  },
   "tools with a result": {
     model: MODEL,
     messages: [

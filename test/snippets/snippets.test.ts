@@ -42,7 +42,7 @@ const server = createServer((request, response) => {
 });
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ settings: { engine: "demo" } });
+  gateway = await startTestGateway({ settings: { engine: "demo", mediaInput: "placeholder" } });
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });

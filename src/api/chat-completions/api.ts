@@ -37,7 +37,10 @@ export const chatCompletionsApi: Api = {
         for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
     });
-    const models = modelRoutes({ seesImages: settings.visionUrl !== undefined });
+    const models = modelRoutes({
+      seesImages: settings.visionUrl !== undefined,
+      readsPdfs: services.readsPdfs,
+    });
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },

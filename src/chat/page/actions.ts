@@ -57,18 +57,19 @@ function isReady(): boolean {
 
 export function send(): void {
   const text = state.draft.trim();
+  const { files } = state;
   if (state.running !== undefined) return stop();
-  if (text === "" || !isReady()) return;
+  if ((text === "" && files.length === 0) || !isReady()) return;
   const { editing, current } = state;
   const edited = current.messages.find(({ id }) => id === editing);
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
-  update({ draft: "", editing: undefined, notice: "" });
-  start(({ ask }, signal) => ask(text, parent, signal));
+  update({ draft: "", files: [], editing: undefined, notice: "" });
+  start(({ ask }, signal) => ask({ text, files }, parent, signal));
 }
 
 export function edit(message: Message): void {
   if (message.role !== "user") return;
-  update({ editing: message.id, draft: message.text });
+  update({ editing: message.id, draft: message.text, files: message.files ?? [] });
   requestAnimationFrame(() => focusOn("#message"));
 }
 
@@ -138,6 +139,7 @@ function show(current: Conversation): void {
   update({
     current,
     draft: "",
+    files: [],
     editing: undefined,
     exchanges: [],
     notice: "",

@@ -2,6 +2,7 @@
 import type {
   ApiName,
   AssistantPart,
+  Attachment,
   ComposedMessage,
   ComposedOptions,
 } from "../../snippets/composed.ts";
@@ -12,6 +13,8 @@ export interface Question {
   readonly parent: string | null;
   readonly role: "user";
   readonly text: string;
+  /** Pictures and PDFs. */
+  readonly files?: readonly Attachment[];
 }
 
 /** A part of an answer, and when it was written. */
@@ -122,7 +125,10 @@ export function replace(conversation: Conversation, message: Message): Conversat
 /** What was said on the path. Answers without anything are left out: they failed at once. */
 export function toMessages(path: readonly Message[]): readonly ComposedMessage[] {
   return path.flatMap((message): readonly ComposedMessage[] => {
-    if (message.role === "user") return [{ role: "user", text: message.text }];
+    if (message.role === "user") {
+      const { text, files } = message;
+      return [{ role: "user", text, ...(files && { files }) }];
+    }
     return message.parts.length === 0 ? [] : [{ role: "assistant", parts: message.parts }];
   });
 }

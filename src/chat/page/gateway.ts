@@ -71,6 +71,8 @@ export function problemOf(error: unknown): string {
 export interface ServedModel {
   readonly id: string;
   readonly contextLength?: number;
+  /** `image`, `file` (PDFs) and the like. */
+  readonly inputs: readonly string[];
 }
 
 export interface GatewayStatus {
@@ -86,13 +88,14 @@ export interface GatewayStatus {
 export async function loadStatus(): Promise<GatewayStatus> {
   const [models, ready] = await Promise.all([request("/v1/models"), request("/ready")]);
   if (!models.ok) throw await toError(models);
-  const list: { data: { id: string; context_length?: number }[] } = await models.json();
+  const list: { data: ListedModel[] } = await models.json();
   const state: ReadyState = await ready.json().catch(() => ({}));
   const first = state.models?.[0];
   const engine = first?.backends?.[0]?.engine;
   return {
-    models: list.data.map(({ id, context_length: length }) => ({
+    models: list.data.map(({ id, context_length: length, architecture }) => ({
       id,
+      inputs: architecture?.input_modalities ?? [],
       ...(length !== undefined && { contextLength: length }),
     })),
     ...(engine !== undefined && { engine }),
@@ -100,6 +103,12 @@ export async function loadStatus(): Promise<GatewayStatus> {
     running: sum(first?.backends?.map((backend) => backend.in_flight) ?? []),
     queued: first?.queued ?? 0,
   };
+}
+
+interface ListedModel {
+  readonly id: string;
+  readonly context_length?: number;
+  readonly architecture?: { readonly input_modalities: readonly string[] };
 }
 
 interface ReadyState {

@@ -28,7 +28,7 @@ function escape(): void {
   if (state.isHelpOpen) update({ isHelpOpen: false });
   else if (state.isListOpen) update({ isListOpen: false });
   else if (state.running !== undefined) stop();
-  else if (state.editing !== undefined) update({ editing: undefined, draft: "" });
+  else if (state.editing !== undefined) update({ editing: undefined, draft: "", files: [] });
   else if (isPaneAbove()) update({ isPaneOpen: false });
 }
 

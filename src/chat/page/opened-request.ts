@@ -22,7 +22,8 @@ export async function openAddressed(): Promise<void> {
     if (last?.role !== "user") return await select(conversation);
     // The last question waits in the field: the reader sends it, or not.
     await select({ ...conversation, messages: conversation.messages.slice(0, -1) });
-    update({ draft: last.text, notice: "Opened from a link. Nothing has been sent yet." });
+    const notice = "Opened from a link. Nothing has been sent yet.";
+    update({ draft: last.text, files: last.files ?? [], notice });
   } catch (error) {
     const isBroken = error instanceof SyntaxError || error instanceof URIError;
     const reason = isBroken ? "it is not JSON" : error instanceof Error ? error.message : "";

@@ -1,6 +1,6 @@
 /** Sends the conversation, and reads the answer as it is written. Calls that have a fixed result are answered at once. */
 import { toBody } from "../../snippets/bodies.ts";
-import { API_PATHS, type ApiName } from "../../snippets/composed.ts";
+import { API_PATHS, type ApiName, type Attachment } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
 import { APIS, lackingSentences } from "./apis.ts";
 import { modelOf, toComposed } from "./compose.ts";
@@ -24,11 +24,17 @@ const MAX_LOOP = 20;
 /** Shown at once; more would slow the page down. */
 const MAX_KEPT_EVENTS = 300;
 
-/** Asks after the last message of the path, or in place of `text`'s sibling. */
-export async function ask(text: string, parent: string | null, signal: AbortSignal): Promise<void> {
+/** Asks after the last message of the path, or beside a sibling. */
+export async function ask(
+  { text, files }: { readonly text: string; readonly files: readonly Attachment[] },
+  parent: string | null,
+  signal: AbortSignal,
+): Promise<void> {
   const { current } = state;
-  const question = { id: crypto.randomUUID(), parent, role: "user", text } as const;
-  const title = current.messages.length === 0 ? toTitle(text) : current.title;
+  const id = crypto.randomUUID();
+  const question: Message = { id, parent, role: "user", text, ...(files.length > 0 && { files }) };
+  const first = text === "" ? (files[0]?.name ?? "") : text;
+  const title = current.messages.length === 0 ? toTitle(first) : current.title;
   update({ current: { ...add(current, question), title } });
   await answer(question, current.api, signal);
 }

@@ -1,5 +1,5 @@
 /** The state of the page, and its changes. */
-import type { ApiName, Body } from "../../snippets/composed.ts";
+import type { ApiName, Attachment, Body } from "../../snippets/composed.ts";
 import { type Conversation, newConversation } from "./conversation.ts";
 import type { GatewayStatus } from "./gateway.ts";
 
@@ -32,6 +32,8 @@ export interface State {
   /** The conversation that was deleted last, as long as it can be brought back. */
   erased: Conversation | undefined;
   draft: string;
+  /** Pictures and PDFs of the next message. */
+  files: readonly Attachment[];
   /** The question that is being edited. */
   editing: string | undefined;
   search: string;
@@ -65,6 +67,7 @@ export const state: State = {
   notice: "",
   erased: undefined,
   draft: "",
+  files: [],
   editing: undefined,
   search: "",
   pane: "code",

@@ -139,7 +139,7 @@ function toMessage(
   model: string,
 ): Message {
   const id = crypto.randomUUID();
-  if (message.role === "user") return { id, parent, role: "user", text: message.text };
+  if (message.role === "user") return { id, parent, ...message };
   return {
     id,
     parent,

@@ -8,6 +8,7 @@ import {
   SCHEMA_NAME,
   toSteps,
 } from "../composed.ts";
+import { readMessage, toChatPart, toContent } from "../attachments.ts";
 import { contentText, isObject, members, number, objects, strings, text } from "../read.ts";
 import { addParts, addResult, readComposed, readParallelCalls, toTools } from "./shared.ts";
 
@@ -43,7 +44,9 @@ function toFormat(format: NonNullable<Composed["options"]["format"]>): Body {
 }
 
 function toMessages(message: ComposedMessage): Body[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "text", toChatPart) }];
+  }
   return toSteps(message.parts).flatMap((step) => {
     const calls = step.filter((part) => part.type === "call");
     const thoughts = step.filter((part) => part.type === "reasoning");
@@ -93,7 +96,7 @@ export function fromChatBody(body: Body): Composed {
         addResult(messages, text(message["tool_call_id"]), content);
         break;
       default:
-        messages.push({ role: "user", text: content });
+        messages.push(readMessage(message["content"], content));
     }
   }
   const reasoning = members(body["reasoning"]);

@@ -8,6 +8,7 @@ import {
   SCHEMA_NAME,
   toSteps,
 } from "../composed.ts";
+import { readMessage, toContent, toMessagesPart } from "../attachments.ts";
 import { contentText, isObject, members, number, objects, strings, text } from "../read.ts";
 import { addParts, addResult, readComposed, toTools } from "./shared.ts";
 
@@ -57,7 +58,9 @@ function toChoice({ toolChoice, parallelCalls }: Composed["options"]): Body | un
 }
 
 function toMessages(message: ComposedMessage): Body[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "text", toMessagesPart) }];
+  }
   return toSteps(message.parts).flatMap((step) => {
     const results = step.flatMap((part) =>
       part.type === "call" && part.result !== undefined
@@ -128,8 +131,8 @@ function addMessage(messages: ComposedMessage[], system: string[], message: Body
       if (block["type"] !== "tool_result") continue;
       addResult(messages, text(block["tool_use_id"]), contentText(block["content"]));
     }
-    const said = contentText(content);
-    if (said !== "") messages.push({ role: "user", text: said });
+    const said = readMessage(content, contentText(content));
+    if (said.text !== "" || said.files) messages.push(said);
   }
 }
 

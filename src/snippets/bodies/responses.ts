@@ -6,6 +6,7 @@ import {
   type Composed,
   type ComposedMessage,
 } from "../composed.ts";
+import { readMessage, toContent, toResponsesPart } from "../attachments.ts";
 import { contentText, members, number, objects, text } from "../read.ts";
 import { readFormat } from "./chat.ts";
 import { addParts, addResult, readComposed, readParallelCalls, toTools } from "./shared.ts";
@@ -37,7 +38,9 @@ function toFormat(format: NonNullable<Composed["options"]["format"]>): Body {
 }
 
 function toItems(message: ComposedMessage): Body[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "input_text", toResponsesPart) }];
+  }
   const items: Body[] = [];
   const results: Body[] = [];
   for (const part of message.parts) {
@@ -92,7 +95,7 @@ function addItem(messages: ComposedMessage[], system: string[], item: Body): voi
   switch (item["type"] ?? "message") {
     case "message":
       if (item["role"] === "assistant") addParts(messages, [{ type: "text", text: content }]);
-      else if (item["role"] === "user") messages.push({ role: "user", text: content });
+      else if (item["role"] === "user") messages.push(readMessage(item["content"], content));
       else system.push(content);
       break;
     case "reasoning":

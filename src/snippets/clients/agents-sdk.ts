@@ -1,8 +1,11 @@
 /** OpenAI's Agents SDK for TypeScript, over Chat Completions and Responses. */
+import { isDocument, toContent } from "../attachments.ts";
 import { fromBody } from "../bodies.ts";
 import {
   type ApiName,
   type AssistantPart,
+  type Attachment,
+  type Body,
   compact,
   type Composed,
   type ComposedMessage,
@@ -113,7 +116,9 @@ function toTool({ name, description, parameters, strict }: Composed["tools"][num
 }
 
 function toItems(message: ComposedMessage, api: ApiName): object[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "input_text", toSdkPart) }];
+  }
   const items: object[] = [];
   const results: object[] = [];
   for (const part of message.parts) {
@@ -162,4 +167,10 @@ function toItem(part: AssistantPart): object {
     default:
       return part satisfies never;
   }
+}
+
+function toSdkPart(file: Attachment): Body {
+  const { name, url } = file;
+  if (isDocument(file)) return { type: "input_file", filename: name, file: url };
+  return { type: "input_image", image: url };
 }

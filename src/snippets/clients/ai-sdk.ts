@@ -1,8 +1,11 @@
 /** The AI SDK, with the provider of each API. */
+import { isDocument, toContent } from "../attachments.ts";
 import { fromBody } from "../bodies.ts";
 import {
   type ApiName,
   type AssistantPart,
+  type Attachment,
+  type Body,
   compact,
   type Composed,
   type ComposedMessage,
@@ -153,7 +156,9 @@ function toOutput(format: NonNullable<Composed["options"]["format"]>): string {
 }
 
 function toMessages(message: ComposedMessage): object[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "text", toSdkPart) }];
+  }
   return toSteps(message.parts).flatMap((step) => {
     const results = step.flatMap((part) =>
       part.type === "call" && part.result !== undefined
@@ -203,4 +208,10 @@ function toSealedOptions({ api, value }: SealedThought): object | undefined {
   if (api === "chat") return undefined;
   const encrypted = member("encrypted_content");
   return { gateway: compact({ itemId: member("id"), reasoningEncryptedContent: encrypted }) };
+}
+
+function toSdkPart(file: Attachment): Body {
+  const [, mediaType = "image/*"] = /^data:([^;,]+)/.exec(file.url) ?? [];
+  const filename = isDocument(file) ? file.name : undefined;
+  return compact({ type: "file", mediaType, filename, data: file.url });
 }

@@ -1,4 +1,5 @@
 /** LangChain for TypeScript and for Python, over Chat Completions and Messages. */
+import { toChatPart, toContent } from "../attachments.ts";
 import { fromBody } from "../bodies.ts";
 import { type Body, compact, type Composed, type ComposedMessage, toSteps } from "../composed.ts";
 import { toPython, toTypeScript } from "../literals.ts";
@@ -83,7 +84,9 @@ function toList({ system, messages }: Composed): object[] {
 }
 
 function toMessages(message: ComposedMessage): object[] {
-  if (message.role === "user") return [{ role: "user", content: message.text }];
+  if (message.role === "user") {
+    return [{ role: "user", content: toContent(message, "text", toChatPart) }];
+  }
   return toSteps(message.parts).flatMap((step) => {
     const calls = step.filter((part) => part.type === "call");
     const content = step.flatMap((part) => (part.type === "text" ? part.text : [])).join("");

@@ -4,6 +4,8 @@ import { toBody } from "../../../snippets/bodies.ts";
 import { CLIENTS, toSnippet } from "../../../snippets/index.ts";
 import { toComposed } from "../compose.ts";
 import { toPath } from "../conversation.ts";
+import type { ComposedMessage } from "../../../snippets/composed.ts";
+import { isShortened, shorten } from "../shorten.ts";
 import { getKey, toPublicUrl } from "../gateway.ts";
 import { highlight } from "../highlight.ts";
 import { state, update } from "../state.ts";
@@ -44,6 +46,7 @@ function codeView(client: string): TemplateResult {
       </figure>
       ${run === "" ? nothing : html`<p class="run"><span class="quiet">Run</span> <code>${run}</code></p>`}
       ${note === undefined ? nothing : html`<p class="note">${note}</p>`}
+      ${isShortened(code) ? html`<p class="note">Put the data of the attached files where the dots are.</p>` : nothing}
       ${
         getKey() === ""
           ? nothing
@@ -63,7 +66,7 @@ function codeView(client: string): TemplateResult {
 
 /** Up to the last question: what the shown answer was made of. */
 function currentRequest() {
-  const { current, draft, withKey, status } = state;
+  const { current, draft, files, withKey, status } = state;
   const path = toPath(current);
   const last = path.at(-1);
   const asked =
@@ -72,13 +75,20 @@ function currentRequest() {
   const messages =
     composed.messages.length > 0
       ? composed.messages
-      : [{ role: "user" as const, text: draft.trim() === "" ? "Hello!" : draft }];
+      : [{ role: "user" as const, text: draft.trim() === "" ? "Hello!" : draft, files }];
   const key = getKey();
   return {
     origin: toPublicUrl(),
     api: current.api,
-    body: toBody(current.api, { ...composed, messages }),
+    body: toBody(current.api, { ...composed, messages: messages.map(withoutData) }),
     key: key === "" ? undefined : withKey ? key : ("variable" as const),
     contextLength: status?.models.find(({ id }) => id === composed.model)?.contextLength,
   };
+}
+
+/** Megabytes of a picture would hide the code. */
+function withoutData(message: ComposedMessage): ComposedMessage {
+  if (message.role !== "user" || message.files === undefined) return message;
+  const files = message.files.map(({ name, url }) => ({ name, url: shorten(url) }));
+  return { ...message, files };
 }

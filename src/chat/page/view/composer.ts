@@ -7,14 +7,15 @@ import { APIS, isApiName } from "../apis.ts";
 import { modelOf } from "../compose.ts";
 import type { Conversation } from "../conversation.ts";
 import { parseTools } from "../parse-fields.ts";
-import { attach } from "../files.ts";
+import { attach, detach } from "../files.ts";
 import { icon } from "../icons.ts";
 import { change, state, update } from "../state.ts";
+import { attachments } from "./attachments.ts";
 import { iconButton } from "./buttons.ts";
 import { select } from "./fields.ts";
 
 export function composer(): TemplateResult {
-  const { running, draft, editing, notice, erased } = state;
+  const { running, draft, editing, notice, erased, files } = state;
   return html`<div class="composer-frame">
     ${notice === "" ? nothing : noticeView(notice)}
     ${erased === undefined ? nothing : erasedView(erased)}
@@ -38,12 +39,13 @@ export function composer(): TemplateResult {
               <button
                 type="button"
                 class="ghost small text-deed"
-                @click=${() => update({ editing: undefined, draft: "" })}
+                @click=${() => update({ editing: undefined, draft: "", files: [] })}
               >
                 Cancel
               </button>
             </p>`
       }
+      ${files.length === 0 ? nothing : attachments(files, detach)}
       <label class="unseen" for="message">Message</label>
       <textarea
         id="message"
@@ -129,7 +131,7 @@ function optionButtons(): TemplateResult {
     ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
     ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
     <label class="chip attach">
-      ${icon("clip")}<span class="unseen">Attach text files</span>
+      ${icon("clip")}<span class="unseen">Attach files</span>
       <input
         type="file"
         multiple

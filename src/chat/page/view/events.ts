@@ -1,5 +1,6 @@
 /** The requests of the last answer as they went over the wire. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { shorten } from "../shorten.ts";
 import { type Exchange, state } from "../state.ts";
 
 const HEADERS = /^(x-|request-id|content-type|retry-after)/;
@@ -24,7 +25,7 @@ function exchangeView(exchange: Exchange): TemplateResult {
     ${notes.map((note) => html`<p class="note">${note}</p>`)}
     <details>
       <summary>Request</summary>
-      <pre tabindex="0">${JSON.stringify(body, undefined, 2)}</pre>
+      <pre tabindex="0">${JSON.stringify(body, shortenValue, 2)}</pre>
     </details>
     <details open>
       <summary>Headers of the response</summary>
@@ -51,4 +52,8 @@ function exchangeView(exchange: Exchange): TemplateResult {
     </ol>
     ${dropped > 0 ? html`<p class="quiet">and ${dropped} more</p>` : nothing}
   </section>`;
+}
+
+function shortenValue(_: string, value: unknown): unknown {
+  return typeof value === "string" ? shorten(value) : value;
 }

@@ -5,6 +5,7 @@ import { edit } from "../actions.ts";
 import { type Question, toPath } from "../conversation.ts";
 import { state } from "../state.ts";
 import { answerView } from "./answer.ts";
+import { attachments } from "./attachments.ts";
 import { copyButton, iconButton } from "./buttons.ts";
 import { switcher } from "./switcher.ts";
 import { welcome } from "./welcome.ts";
@@ -27,7 +28,8 @@ export function log(): TemplateResult {
 function questionView(message: Question): TemplateResult {
   return html`<article class="question ${state.editing === message.id ? "editing" : ""}">
     <h2 class="unseen">You</h2>
-    <p class="bubble">${message.text}</p>
+    ${message.files ? attachments(message.files) : nothing}
+    ${message.text === "" ? nothing : html`<p class="bubble">${message.text}</p>`}
     <div class="deeds">
       ${switcher(message)} ${iconButton("edit", "Edit", () => edit(message))}
       ${copyButton("Copy question", () => message.text)}
