@@ -5,43 +5,19 @@
 import { type Context, Hono } from "hono";
 import { themeOf } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
-import type { Models } from "../models/models.ts";
-import { MAX_PINNED } from "../telemetry/record/limits.ts";
-import type { PinProblem, RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
-import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
-import type { PageAssets } from "../pages/assets.ts";
+import { checkOrigin, checkToken } from "./access.ts";
+import type { InspectorOptions } from "./options.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
 import { INSPECT_PAGE } from "./page-description.ts";
 import { streamChanges } from "./changes.ts";
 import { toEngineRows } from "./engines.ts";
 import { toSeen } from "./to-seen.ts";
+import { addTurnActions, NOT_KEPT } from "./turn-actions.ts";
 import { toSharedPage } from "./shared-page.ts";
 import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
-
-export interface Keeps {
-  readonly turns: number;
-  readonly bytes: number;
-  readonly seconds: number;
-}
-
-export interface InspectorOptions extends AccessOptions {
-  readonly recorder: Recorder;
-  readonly assets: PageAssets;
-  /** What bounds the turns that are kept, for the page to say. */
-  readonly keeps: Keeps;
-  /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
-  readonly capture?: (entry: RecordEntry) => Promise<string>;
-  readonly models: () => Models;
-  /** The chat is at `/`: the page links to it. */
-  readonly hasChat: boolean;
-  /** Clients need a key. */
-  readonly hasKeys: boolean;
-  readonly version: string;
-  /** Aborted when the gateway shuts down, so that it does not wait for open pages. */
-  readonly closing: AbortSignal;
-}
 
 export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   const { recorder, assets, hasChat } = options;
@@ -102,39 +78,9 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
     return send(c, "application/octet-stream", toSharedPage(assets, stringifyInChunks(turn)));
   });
-  app.post("/inspect/api/turns/:number/pin", (c) => {
-    const problem = recorder.pin(Number(c.req.param("number")));
-    if (problem === undefined) return c.json({}, 200, PAGE_HEADERS);
-    return c.json({ error: PIN_PROBLEMS[problem] }, problem === "missing" ? 404 : 409);
-  });
-  app.delete("/inspect/api/turns/:number/pin", (c) => {
-    recorder.unpin(Number(c.req.param("number")));
-    return c.json({}, 200, PAGE_HEADERS);
-  });
-  app.post("/inspect/api/turns/:number/capture", async (c) => {
-    const { capture } = options;
-    if (capture === undefined) return c.json({ error: "No folder for captures is set." }, 404);
-    const entry = recorder.find(Number(c.req.param("number")));
-    if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
-    if (!entry.isComplete) return c.json({ error: NOT_ENDED }, 409);
-    try {
-      return c.json({ path: await capture(entry) }, 200, PAGE_HEADERS);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return c.json({ error: `The turn could not be saved: ${reason}.` }, 500);
-    }
-  });
+  addTurnActions(app, options);
   return app;
 }
-
-const NOT_KEPT = "This turn is no longer kept.";
-const NOT_ENDED = "The turn has not ended yet.";
-
-const PIN_PROBLEMS: Record<PinProblem, string> = {
-  missing: NOT_KEPT,
-  running: NOT_ENDED,
-  full: `${MAX_PINNED} turns are pinned, or pinned turns take half of the memory. Unpin one first.`,
-};
 
 function json(c: Context<ApiEnv>, body: object): Response {
   return send(c, "application/json", stringifyInChunks(body));

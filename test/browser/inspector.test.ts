@@ -284,6 +284,67 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("a turn runs again five times, and the page says whether its output is stable", async () => {
+      const other = FINAL.replace("Hello", "Good evening");
+      const engine = scriptedEngine((_, call) => (call === 3 ? other : FINAL));
+      const { gateway, show } = await openInspected(engine);
+      await post(gateway, HELLO);
+      const { page, problems } = await show();
+      await page.getByRole("button", { name: "× 5" }).click();
+      await page.getByText("The same output.").nth(3).waitFor();
+      await page.getByText(/^The output differs from token 4/).waitFor();
+      expect(engine.prompts.every((prompt) => prompt === engine.prompts[0])).toBe(true);
+      await page.getByRole("button", { name: "Run again" }).waitFor();
+      await page.locator(".relatives li:has-text('differs')").getByText("Compare").click();
+      await page.getByText("2 messages are the same.").waitFor();
+      await page.getByText(/^The output differs from token 4/).waitFor();
+      await page.getByRole("button", { name: "Turn", exact: true }).click();
+      await page
+        .getByRole("button", { name: /^Run, / })
+        .first()
+        .click();
+      await page.getByText("Made from").waitFor();
+      await checkAxe(page, "a run");
+      expect(problems).toEqual([]);
+    });
+
+    test("runs can be stopped", async () => {
+      const engine = scriptedEngine((_, call) => (call === 0 ? FINAL : { write: "", hang: true }));
+      const { gateway, show } = await openInspected(engine);
+      await post(gateway, HELLO);
+      const { page, problems } = await show();
+      await page.getByRole("button", { name: "× 5" }).click();
+      await expect.poll(() => engine.open).toBe(1);
+      await page.getByRole("button", { name: "Stop (run 1 of 5)" }).click();
+      await expect.poll(() => engine.open).toBe(0);
+      await page.getByRole("button", { name: "× 5" }).waitFor();
+      await expect.poll(() => page.locator(".row").count()).toBe(2);
+      expect(engine.requests).toHaveLength(2);
+      expect(problems).toEqual([]);
+    });
+
+    test("what the chat sends of an opened turn is linked with it, both ways, once", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO);
+      const { page, problems } = await show();
+      await page.getByText("Open in chat").click();
+      await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
+      for (const question of ["Good evening, again", "And once more"]) {
+        await page.locator("#message").fill(question);
+        await page.getByRole("button", { name: "Send", exact: true }).click();
+        await page.locator(".answer.done").last().waitFor();
+        await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+      }
+      await page.goto(`${gateway.origin}/inspect`);
+      await expect.poll(() => page.locator(".row").count()).toBe(3);
+      await page.locator(".row").last().click();
+      await page.getByRole("button", { name: /^Fork by / }).click();
+      await page.getByText("Made from").waitFor();
+      await page.getByText("Another prompt. The same output.").waitFor();
+      expect(await page.locator(".relatives li").count()).toBe(1);
+      expect(problems).toEqual([]);
+    });
+
     test("a saved turn opens from a file, without the gateway", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts));
       await post(gateway, STEERED.body);

@@ -26,6 +26,7 @@ function rowOf(own: Partial<Row>): Row {
     client: "codex",
     conversation: null,
     model: "openai/gpt-oss-20b",
+    forkedFrom: null,
     backend: "vllm-1",
     words: "Weather in Paris?",
     hasContent: true,

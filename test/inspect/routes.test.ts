@@ -2,7 +2,8 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { Hono } from "hono";
 import * as z from "zod";
-import { type InspectorOptions, inspectorRoutes } from "../../src/inspect/routes.ts";
+import type { InspectorOptions } from "../../src/inspect/options.ts";
+import { inspectorRoutes } from "../../src/inspect/routes.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { INSPECT_PAGE } from "../../src/inspect/page-description.ts";
@@ -34,6 +35,7 @@ function createInspected(
       recorder: recorded.recorder,
       ...(capture && { capture }),
       assets,
+      runAgain: () => Promise.reject(new Error("not asked for")),
       keeps: { turns: 100, bytes: 16_000_000, seconds: 60 },
       models: () => models,
       hasKeys: false,
@@ -362,6 +364,14 @@ describe("the error", () => {
     expect(await errorOf(save(app))).toBe("The turn has not ended yet.");
     abort.abort();
     await asked.then((response) => response.body?.cancel());
+  });
+
+  test("of a turn that fails to run again", async () => {
+    const { app, recorded } = createInspected();
+    await (await recorded.post("/v1/chat/completions", HELLO)).text();
+    const run = () => app.request("http://127.0.0.1:8787/inspect/api/turns/1/again", POST);
+    expect(await errorOf(run())).toBe("The turn could not be run again: not asked for.");
+    expect((await run()).status).toBe(502);
   });
 
   test("of too many open pages", async () => {

@@ -70,6 +70,8 @@ export interface Conversation {
   readonly schema: string;
   /** The result that each function always gets, by its name. */
   readonly results: Readonly<Record<string, string>>;
+  /** The recorded turn that it was opened from. Its next request names it, for the inspector. */
+  readonly forkOf?: string;
 }
 
 export function newConversation(like?: Conversation): Conversation {

@@ -1,12 +1,13 @@
 /**
  * A request in the address, `/#request=…`: JSON, percent-encoded. It fills the page and is not sent, since anybody may have
- * written the link.
+ * written the link. `&fork=` behind it names the turn that it is from, for the inspector.
  */
 import { select } from "./actions.ts";
 import { loadLater } from "./later-loader.ts";
 import { update } from "./state.ts";
 
 const PREFIX = "#request=";
+const TURN_ID = /^[\w.:-]{1,128}$/;
 const MAX_CHARACTERS = 2_000_000;
 
 export async function openAddressed(): Promise<void> {
@@ -17,7 +18,9 @@ export async function openAddressed(): Promise<void> {
   try {
     if (hash.length > MAX_CHARACTERS) throw new Error("it is too long");
     const { fromRequest } = await loadLater();
-    const conversation = fromRequest(JSON.parse(decodeURIComponent(hash.slice(PREFIX.length))));
+    const [request = "", fork = ""] = hash.slice(PREFIX.length).split("&fork=");
+    const opened = fromRequest(JSON.parse(decodeURIComponent(request)));
+    const conversation = { ...opened, ...(TURN_ID.test(fork) && { forkOf: fork }) };
     const last = conversation.messages.at(-1);
     if (last?.role !== "user") return await select(conversation);
     // The last question waits in the field: the reader sends it, or not.

@@ -143,10 +143,18 @@ async function post(from: Answer, signal: AbortSignal) {
   };
   const response = await request(API_PATHS[from.api], {
     method: "POST",
-    headers: { "content-type": "application/json", "x-session-id": current.id },
+    headers: {
+      "content-type": "application/json",
+      "x-session-id": current.id,
+      ...(current.forkOf !== undefined && { "x-harmony-fork-of": current.forkOf }),
+    },
     body: JSON.stringify(body),
     signal,
   });
+  if (response.ok) {
+    const { forkOf: _, ...rest } = state.current;
+    update({ current: rest });
+  }
   const seen = { ...exchange, status: response.status, headers: [...response.headers] };
   update({ exchanges: [...state.exchanges, seen] });
   return { exchange: seen, response };

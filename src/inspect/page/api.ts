@@ -1,7 +1,7 @@
 /** Requests to the gateway. */
 import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./merge-news.ts";
-import type { LoadedTurn, News, Row } from "./types.ts";
+import type { Difference, LoadedTurn, News, Row } from "./types.ts";
 
 /** @param known of a running turn: only what is new is sent, and added to what is known. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
@@ -35,6 +35,17 @@ export async function captureTurn({ number }: Row): Promise<string> {
 
 export async function pinTurn({ number, isPinned }: Row): Promise<void> {
   await request(`turns/${number}/pin`, { method: isPinned ? "DELETE" : "POST" });
+}
+
+/** Runs a turn again. It resolves when the run, which is a turn of its own, has ended. */
+export async function runTurn({ number }: Row, signal: AbortSignal): Promise<void> {
+  await request(`turns/${number}/again`, { method: "POST", signal });
+}
+
+export async function loadDifference(before: number, after: number): Promise<Difference | null> {
+  const response = await request(`turns/${before}/difference/${after}`);
+  const { difference }: { difference: Difference | null } = await response.json();
+  return difference;
 }
 
 /** Calls back for turns that begin, change, end or are dropped. Reconnects when the gateway is back. */

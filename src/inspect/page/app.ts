@@ -1,6 +1,7 @@
 /** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { attempt } from "./attempt.ts";
+import { relatives, runButtons } from "./again.ts";
 import { answerPane, linkParts } from "./answer.ts";
 import { captureTurn, followChanges, pinTurn, saveTurn } from "./api.ts";
 import { cameBand } from "./request-band.ts";
@@ -125,7 +126,7 @@ function turnView(turn: LoadedTurn): TemplateResult {
         state.isShared
           ? nothing
           : html`<p class="actions">
-              ${openInChat(turn)}
+              ${openInChat(turn)} ${runButtons(row)}
               <button
                 type="button"
                 class="plain"
@@ -152,6 +153,7 @@ function turnView(turn: LoadedTurn): TemplateResult {
               <span role="status">${state.notice}</span>
             </p>`
       }
+      ${state.isShared ? nothing : relatives(row)}
     </header>
     ${
       record.cut.length > 0
@@ -172,7 +174,9 @@ const HAS_CHAT = document.body.dataset["chat"] === "on";
 function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
   const body = record.request?.body;
   if (!HAS_CHAT || typeof body !== "string" || body === "") return nothing;
-  return html`<a class="plain" href="./#request=${encodeURIComponent(body)}">Open in chat</a>`;
+  return html`<a class="plain" href="./#request=${encodeURIComponent(body)}&fork=${record.id}"
+    >Open in chat</a
+  >`;
 }
 
 /** No turn is shown: the list or the selected turn has not come yet, or there is none. */

@@ -1,6 +1,7 @@
 /** Two turns side by side: differences in settings and prompt first, then in the results. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { outputOf } from "./again.ts";
 import { hueOfMessage, LETTERS, shown, toCount, toMs } from "./format.ts";
 import { state } from "./store.ts";
 import type { LoadedTurn } from "./types.ts";
@@ -90,6 +91,7 @@ function differences(left: LoadedTurn, right: LoadedTurn): TemplateResult {
         </article>`;
       })}
     <h3>What was made of it</h3>
+    <p>${outputOf(left.row, right.row)}</p>
     ${parts
       .filter(({ side }) => side !== "both")
       .map(

@@ -44,6 +44,12 @@ export function pickOther(number: number): void {
   void attempt(async () => update({ other: await loadTurn(number) }));
 }
 
+/** Shows the selected turn beside another one. */
+export function openComparison(number: number): void {
+  update({ pane: "compare", other: undefined });
+  pickOther(number);
+}
+
 /** New rows come first; known ones are replaced, and dropped ones go. */
 export function merge(news: News): void {
   if ("isBehind" in news) return void attempt(loadRows);

@@ -24,6 +24,10 @@ export interface State {
   /** The rows as they will be shown when the list is resumed. */
   waiting: readonly Row[];
   engines: readonly EngineRow[];
+  /** A turn is being run again: which of how many times. */
+  runs:
+    | { readonly at: number; readonly times: number; readonly abort: AbortController }
+    | undefined;
   isHelpOpen: boolean;
   isConnected: boolean;
   isRefused: boolean;
@@ -49,6 +53,7 @@ export const state: State = {
   isPaused: false,
   waiting: [],
   engines: [],
+  runs: undefined,
   isHelpOpen: false,
   isConnected: true,
   isRefused: false,

@@ -4,6 +4,8 @@ import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import type { SeenRecord } from "../../telemetry/record/seen-record.ts";
 import type { TurnSummary } from "../../telemetry/record/turn-summary.ts";
 
+export type { Difference } from "../first-difference.ts";
+
 export interface Row extends TurnSummary {
   readonly number: number;
   readonly isComplete: boolean;

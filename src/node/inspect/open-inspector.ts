@@ -4,15 +4,15 @@ import type { ApiEnv } from "../../api/request/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { inspectorRoutes } from "../../inspect/routes.ts";
 import type { PageAssets } from "../../pages/assets.ts";
-import type { Models } from "../../models/models.ts";
 import type { RecordEntry, Recorder } from "../../telemetry/record/recorder.ts";
 import { randomId } from "../random-id.ts";
+import { type OperatorDeps, runAsOperator } from "./run-as-operator.ts";
 import { readVersion } from "../version.ts";
 
 export interface Inspector {
   /** The URL to print. The token follows a `#`, so that neither server logs nor other pages see it. */
   toUrl(origin: string): string;
-  routes(models: Models, settings: Settings, closing: AbortSignal): Hono<ApiEnv>;
+  routes(deps: Omit<OperatorDeps, "recorder">, closing: AbortSignal): Hono<ApiEnv>;
 }
 
 /** More recorded turns are more than a list can show. The memory for them has a setting. */
@@ -31,14 +31,19 @@ export function openInspector(
   return {
     // A token of the operator's own is not printed.
     toUrl: (origin) => `${origin}/inspect${inspectKey === undefined ? `#token=${token}` : ""}`,
-    routes: (models, { keys, host, allowedHosts, home }, closing) =>
-      inspectorRoutes({
+    routes(deps, closing) {
+      const { keys, host, allowedHosts, home } = deps.settings;
+      return inspectorRoutes({
         closing,
+        runAgain(record, signal) {
+          const until = AbortSignal.any([signal, closing]);
+          return runAsOperator(record, { ...deps, recorder }, until);
+        },
         recorder,
         keeps: { turns: MAX_RECORDS, bytes: inspectMaxBytes, seconds: inspectMaxAgeSeconds },
         ...(capture && { capture }),
         assets,
-        models: () => models,
+        models: () => deps.models,
         hasKeys: keys.length > 0,
         hasChat: home === "chat",
         version,
@@ -46,6 +51,7 @@ export function openInspector(
         isChosen: inspectKey !== undefined,
         host,
         allowedHosts,
-      }),
+      });
+    },
   };
 }

@@ -98,8 +98,14 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   const { app, models } = assemble(settings, {
     ...shared,
     ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
-    inspector: (inspected) =>
-      shared.inspector?.routes(inspected, settings, shared.shutdown.closing),
+    inspector: (inspected) => {
+      const { shutdown, writeAudit } = shared;
+      const own = { settings, models: inspected, log, shutdown, writeAudit, pause };
+      return shared.inspector?.routes(
+        { ...own, textCacheBytes: TEXT_CACHE_BYTES },
+        shutdown.closing,
+      );
+    },
     toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
     pause,
     host: settings.host,

@@ -32,6 +32,7 @@ const KEPT_HEADERS = [
   "originator",
   "user-agent",
   "x-claude-code-session-id",
+  "x-harmony-fork-of",
   "x-request-id",
   "x-session-id",
   "x-stainless-lang",
@@ -42,6 +43,9 @@ const KEPT_HEADERS = [
 
 /** Response headers that are kept. */
 const KEPT_ANSWER_HEADERS = ["content-type", ...RESPONSE_HEADERS];
+
+/** As `x-request-id` may be. */
+const TURN_ID = /^[\w.:-]{1,128}$/;
 
 /** Longest header value that is kept. */
 const MAX_HEADER_LENGTH = 512;
@@ -77,6 +81,8 @@ export class Exchange {
   readonly at: Date;
   status: number | undefined;
   answerHeaders: Readonly<Record<string, string>> = {};
+  /** The id of the turn that the request was made from, as its sender says. */
+  readonly forkedFrom: string | undefined;
   answerBody: string | undefined;
   /** Why the request was refused before any turn. */
   error: string | undefined;
@@ -91,6 +97,8 @@ export class Exchange {
     this.method = request.method;
     this.path = request.path;
     this.headers = pick(request.headers, KEPT_HEADERS);
+    const { "x-harmony-fork-of": fork = "" } = this.headers;
+    this.forkedFrom = TURN_ID.test(fork) ? fork : undefined;
     this.at = at;
     this.budget = deps.budget;
     this.body = this.#toKept(request.body);

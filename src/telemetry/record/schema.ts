@@ -354,6 +354,10 @@ export const turnRecordSchema = lazy(() =>
       .enum(["sent", "sealed", "stored", "lost"])
       .nullable()
       .describe("Where the reasoning of the running tool loop was found; the worst of several."),
+    forkedFrom: z
+      .string()
+      .optional()
+      .describe("The id of the turn that the request was made from, as `x-harmony-fork-of` says."),
     request: request().nullable(),
     settings: settings().nullable(),
     conversation: z.array(message()),

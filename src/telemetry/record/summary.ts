@@ -35,6 +35,7 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
     client: toClientName(exchange?.headers["user-agent"]) ?? null,
     conversation: toConversation(exchange?.headers ?? {}, recording?.rendered?.turn),
     model: input.model ?? "",
+    forkedFrom: exchange?.forkedFrom ?? null,
     backend: recording?.calls.at(-1)?.backend ?? null,
     words: keepsContent ? firstWords(recording?.rendered?.turn.messages ?? []) : "",
     hasContent: keepsContent,

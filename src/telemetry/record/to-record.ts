@@ -46,6 +46,7 @@ export function* toRecord(
     backend: last?.backend ?? null,
     content: true,
     reasoningFrom: reasoningFrom(exchange),
+    ...(exchange?.forkedFrom !== undefined && { forkedFrom: exchange.forkedFrom }),
     request: exchange === undefined || since.prompt ? null : toRequest(exchange),
     settings: isNew ? toSettings(rendered, exchange) : null,
     conversation: isNew ? toConversation(rendered, input) : [],

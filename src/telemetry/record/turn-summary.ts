@@ -9,6 +9,8 @@ export interface TurnSummary {
   /** The conversation that the turn belongs to; null for a request without a turn. */
   readonly conversation: Conversation | null;
   readonly model: string;
+  /** The id of the turn that the request was made from, as its sender says. */
+  readonly forkedFrom: string | null;
   /** The backend that answered last. */
   readonly backend: string | null;
   /** The beginning of the last user message; empty if content is not kept. */

@@ -2,7 +2,7 @@
  * Runs a recorded turn again: its request goes through the API, its conversation as recorded becomes the prompt, and an
  * engine, the recorded one or a real one, answers. The result is another record.
  */
-import { createApp } from "../../../app.ts";
+import { type AppDeps, createApp } from "../../../app.ts";
 import { toPresets } from "../../../config/presets.ts";
 import { resolveSettings } from "../../../config/resolve.ts";
 import type { SettingInput } from "../../../config/setting-input.ts";
@@ -41,16 +41,7 @@ export async function runAgain(
   engine: Engine | Pool,
   contextLength?: number,
 ): Promise<Replayed> {
-  if (record.request === null) {
-    throw new Error("The record has no request: its turn was made by the gateway itself.");
-  }
   const settings = toSettings(record);
-  const { path, headers } = record.request;
-  const { body: replayable, isComplete } = toReplayable(contentText(record.request.body));
-  // A message of a WebSocket is a request like any other, whose response is always streamed.
-  const isMessage = record.request.method === "WEBSOCKET";
-  const body = isMessage ? replayable.replace("{", '{"stream":true,') : replayable;
-  let converted: ConvertedMessage[] | undefined;
   const recorder = new Recorder({
     limits: { maxRecordBytes: 2 ** 30, maxTotalBytes: 2 ** 30, maxRecords: 1000 },
     keepsContent: true,
@@ -75,54 +66,96 @@ export async function runAgain(
       presets: toPresets(settings),
     },
   );
+  const { converted } = await sendAgain(
+    record,
+    {
+      settings,
+      models: served,
+      recorder,
+      host: "127.0.0.1",
+      log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+      now: () => Date.parse(record.at),
+      randomId,
+    },
+    { headers: { "x-request-id": record.id } },
+  );
+  const [entry] = recorder.entries;
+  if (entry === undefined) {
+    throw new Error(`There is no API at ${record.request?.path} that makes turns.`);
+  }
+  return { record: await entry.record(), converted };
+}
+
+export interface SendAgainOptions {
+  /** Beside the recorded ones. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Sends the recorded request to an application of its own, and reads the answer to its end. Its first turn has the recorded
+ * conversation as its prompt, and what the gateway's tools have found stands in for them.
+ *
+ * @returns the conversation that the request is converted to now; undefined as in {@link Replayed}
+ */
+export async function sendAgain(
+  record: TurnRecord,
+  deps: Omit<AppDeps, "toolbox">,
+  { headers, signal }: SendAgainOptions,
+): Promise<Pick<Replayed, "converted">> {
+  if (record.request === null) {
+    throw new Error("The record has no request: its turn was made by the gateway itself.");
+  }
+  const { path, method, headers: recorded } = record.request;
+  const { body: replayable, isComplete } = toReplayable(contentText(record.request.body));
+  // A message of a WebSocket is a request like any other, whose response is always streamed.
+  const body = method === "WEBSOCKET" ? replayable.replace("{", '{"stream":true,') : replayable;
+  let converted: ConvertedMessage[] | undefined;
   const app = createApp({
-    settings,
-    models: withTurnHook(served, (_, turn, signal, run) => {
-      if (converted !== undefined) return run(turn, signal);
+    ...deps,
+    models: withTurnHook(deps.models, (_, turn, until, run) => {
+      if (converted !== undefined) return run(turn, until);
       converted = toConverted(turn.messages);
       const builtins = toRecordedTools(record, turn.builtins);
-      return run({ ...turn, messages: toMessages(record), ...(builtins && { builtins }) }, signal);
+      return run({ ...turn, messages: toMessages(record), ...(builtins && { builtins }) }, until);
     }),
-    recorder,
     toolbox: toRecordedToolbox(record),
-    host: "127.0.0.1",
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => Date.parse(record.at),
-    randomId,
   });
   const response = await app.request(path, {
     method: "POST",
-    headers: { ...headers, "content-type": "application/json", "x-request-id": record.id },
+    headers: { ...recorded, "content-type": "application/json", ...headers },
     body,
+    ...(signal && { signal }),
   });
-  await response.text();
-  const [entry] = recorder.entries;
-  if (entry === undefined) throw new Error(`There is no API at ${path} that makes turns.`);
-  return { record: await entry.record(), converted: isComplete ? converted : undefined };
+  await response.body?.pipeTo(new WritableStream(), signal && { signal });
+  return { converted: isComplete ? converted : undefined };
 }
 
 /** The settings that affect the turn. All others have their default. */
-function toSettings({ settings, model }: TurnRecord): Settings {
+function toSettings(record: TurnRecord): Settings {
+  const { settings, model } = record;
   const resolved = resolveSettings(toPresetInput(settings?.preset, model), { public: false });
   if (settings === null) return resolved;
+  return { ...withRecordedSettings(resolved, record), engine: "demo", servedName: model };
+}
+
+/** The same settings, but for those that were others when the turn was recorded, or are its key's. */
+export function withRecordedSettings(current: Settings, { settings }: TurnRecord): Settings {
+  if (settings === null) return current;
   const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools, mappedTools } =
     settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
   return {
-    ...resolved,
+    ...current,
     ...toSteering(steering),
-    engine: "demo",
-    servedName: model,
     layout,
     // The recorded turn was not refused, and its prompt is taken from the record.
     mediaInput: "placeholder",
     nameShield: shownTools === undefined ? "off" : "on",
     trainedTools: mappedTools === undefined ? "off" : "direct",
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
-    citations: toolRuns?.citations ?? resolved.citations,
-    builtinTools: resolved.builtinTools.filter((each) =>
-      builtins.some(({ name }) => name === each),
-    ),
+    citations: toolRuns?.citations ?? current.citations,
+    builtinTools: current.builtinTools.filter((each) => builtins.some(({ name }) => name === each)),
   };
 }
 

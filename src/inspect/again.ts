@@ -1,0 +1,14 @@
+/** Whether a recorded turn can be run again. */
+import type { TurnRecord } from "../telemetry/record/schema.ts";
+
+/** Undefined: it can. */
+export function whyNotAgain(record: TurnRecord): string | undefined {
+  const { request, prompt, content, cut } = record;
+  if (!content) return "The content of this turn is not kept, so it cannot be run again.";
+  if (request === null) return "The gateway itself has made this turn: run the one it belongs to.";
+  if (request.body === "" || cut.some(({ what }) => what === "request body" || what === "prompt")) {
+    return "The request or the prompt was too large to be kept, so the turn cannot be run again.";
+  }
+  if (prompt === null) return "The request was rejected before its turn began.";
+  return undefined;
+}

@@ -1,0 +1,81 @@
+/** Where the output of a turn begins to differ from that of another one with the same request. */
+import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
+import type { TurnRecord } from "../telemetry/record/schema.ts";
+
+export interface Difference {
+  /** Their prompts are the same ids. */
+  readonly isSamePrompt: boolean;
+  /** Null: their outputs are the same. */
+  readonly output: OutputDifference | null;
+}
+
+export interface OutputDifference {
+  readonly unit: "token" | "character";
+  /** The first unit that differs, from 1. */
+  readonly at: number;
+  /** The text of both from there on. */
+  readonly was: string;
+  readonly is: string;
+}
+
+/** Tokens, and characters, that are shown of each. */
+const SHOWN_TOKENS = 12;
+const SHOWN_CHARACTERS = 60;
+
+/** Undefined: the content of one of them is not kept. */
+export function firstDifference(before: TurnRecord, after: TurnRecord): Difference | undefined {
+  if (!before.content || !after.content) return undefined;
+  const isSamePrompt = commonLength(promptOf(before), promptOf(after)) === undefined;
+  return { isSamePrompt, output: compareOutputs(before, after) };
+}
+
+/** What the model wrote, without what the gateway appended. Engines without ids are compared by the text of the parts. */
+function compareOutputs(before: TurnRecord, after: TurnRecord): OutputDifference | null {
+  const ids = [idsOf(before), idsOf(after)] as const;
+  const [was, is] = ids;
+  if (was === undefined || is === undefined) return compareTexts(textOf(before), textOf(after));
+  const at = commonLength(was, is);
+  if (at === undefined) return null;
+  const show = (all: readonly TokenId[]) => o200kHarmony().decode(all.slice(at, at + SHOWN_TOKENS));
+  return { unit: "token", at: at + 1, was: show(was), is: show(is) };
+}
+
+function compareTexts(before: string, after: string): OutputDifference | null {
+  if (before === after) return null;
+  let at = 0;
+  while (at < before.length && before[at] === after[at]) at++;
+  const show = (text: string) => text.slice(at, at + SHOWN_CHARACTERS);
+  return { unit: "character", at: at + 1, was: show(before), is: show(after) };
+}
+
+/** Undefined: an engine gave no ids. */
+function idsOf({ calls }: TurnRecord): TokenId[] | undefined {
+  const all: TokenId[] = [];
+  for (const { reads, used } of calls) {
+    let left = used;
+    for (const read of reads) {
+      if (!("ids" in read) || !Array.isArray(read.ids)) return undefined;
+      for (const id of read.ids.slice(0, left)) all.push(id);
+      left = Math.max(0, left - read.ids.length);
+    }
+  }
+  return all;
+}
+
+function textOf({ parts }: TurnRecord): string {
+  return parts
+    .filter(({ kind }) => kind !== "tool-result")
+    .map(({ kind, name = "", text }) => `${kind} ${name} ${typeof text === "string" ? text : ""}`)
+    .join("\n");
+}
+
+function promptOf({ prompt }: TurnRecord): readonly TokenId[] {
+  return Array.isArray(prompt?.ids) ? prompt.ids : [];
+}
+
+/** Undefined: both are the same. */
+function commonLength(a: readonly TokenId[], b: readonly TokenId[]): number | undefined {
+  let at = 0;
+  while (at < a.length && at < b.length && a[at] === b[at]) at++;
+  return at === a.length && at === b.length ? undefined : at;
+}

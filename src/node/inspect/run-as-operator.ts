@@ -1,0 +1,67 @@
+/**
+ * Runs a recorded turn again on the gateway's own models, as the operator: with the recorded conversation as its prompt, under a
+ * tenant of its own, with a store that is thrown away. So it uses no key of a client, changes nothing that a client has stored,
+ * runs no tool, and waits for an engine in a share of its own. The log and the audit name the tenant.
+ */
+import { sha256Hex } from "../../api/sha256.ts";
+import type { AppDeps } from "../../app.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { sendAgain, withRecordedSettings } from "../cli/replay/run-again.ts";
+import { contentText } from "../cli/replay/read-record.ts";
+import { randomId } from "../random-id.ts";
+
+/** No key can have this name. */
+export const OPERATOR = "(operator)";
+
+export interface OperatorDeps extends Pick<
+  AppDeps,
+  "settings" | "models" | "log" | "shutdown" | "writeAudit" | "textCacheBytes" | "pause"
+> {
+  /** The run appears in it beside the turns of clients. */
+  readonly recorder: Recorder;
+}
+
+/** Resolves with the number of the new record; undefined if it has been dropped already. */
+export async function runAsOperator(
+  record: TurnRecord,
+  deps: OperatorDeps,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { recorder } = deps;
+  const key = randomId();
+  const id = `run_${randomId()}`;
+  const settings = withRecordedSettings(
+    {
+      ...deps.settings,
+      keys: [{ name: OPERATOR, sha256: await sha256Hex(key) }],
+      // The recorded conversation has what became of images: they are neither fetched nor described again.
+      visionUrl: undefined,
+      visionModel: undefined,
+    },
+    record,
+  );
+  await sendAgain(
+    withOneChoice(record),
+    { ...deps, settings, pages: false, now: Date.now, randomId },
+    {
+      headers: {
+        authorization: `Bearer ${key}`,
+        "x-request-id": id,
+        "x-harmony-fork-of": record.id,
+      },
+      signal,
+    },
+  );
+  const run = recorder.entries.find((entry) => entry.summary().id === id);
+  return run?.number;
+}
+
+/** Further choices would be turns of the request without the recorded conversation. */
+function withOneChoice(record: TurnRecord): TurnRecord {
+  if (record.request === null) return record;
+  const body: unknown = JSON.parse(contentText(record.request.body));
+  if (typeof body !== "object" || body === null || !("n" in body)) return record;
+  const { n: _, ...rest } = body;
+  return { ...record, request: { ...record.request, body: JSON.stringify(rest) } };
+}
