@@ -1,10 +1,18 @@
 /**
  * Measured figures have one source, `docs/figures.json`. A page quotes one as `<!-- figure: id -->75 KB<!-- / -->`, and
- * `node scripts/write-figures.ts` writes its text there.
+ * `node scripts/write-figures.ts` writes its text there, or a whole table behind `<!-- table: id -->`.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+
+/** Where a measurement comes from. */
+const source = {
+  command: z.string(),
+  commit: z.string(),
+  date: z.iso.date(),
+  machine: z.string(),
+};
 
 const figure = z.strictObject({
   /** What was measured, in words. */
@@ -14,31 +22,45 @@ const figure = z.strictObject({
   /** The bound it is compared with, where there is one. */
   bound: z.string().optional(),
   met: z.boolean().optional(),
-  command: z.string(),
-  commit: z.string(),
-  date: z.iso.date(),
-  machine: z.string(),
+  ...source,
 });
 
-const figures = z.record(z.string(), figure);
+/** A page has it whole, with its source below it. */
+const table = z.strictObject({
+  what: z.string(),
+  head: z.array(z.string()),
+  rows: z.array(z.array(z.string())),
+  ...source,
+});
+
+const figures = z.record(z.string(), z.union([figure, table]));
 
 export type Figure = z.output<typeof figure>;
-export type Figures = Readonly<Record<string, Figure>>;
+export type FigureTable = z.output<typeof table>;
+export type Figures = Readonly<Record<string, Figure | FigureTable>>;
 
 const QUOTE = /<!-- figure: (\S+) -->(.*?)<!-- \/ -->/gs;
-const TABLE = /(<!-- figures: (\S+) -->\n)[\s\S]*?(\n<!-- \/ -->)/g;
+const TABLE = /(<!-- table: (\S+) -->\n)[\s\S]*?(\n<!-- \/ -->)/g;
+const BOUNDS = /(<!-- figures: (\S+) -->\n)[\s\S]*?(\n<!-- \/ -->)/g;
 
 export function readFigures(root: string): Figures {
   return figures.parse(JSON.parse(readFileSync(join(root, "docs/figures.json"), "utf8")));
 }
 
-/** The page with each quote and each table of figures as the source has them. Throws for an unknown id. */
+/** The page with each quote and each table as the source has them. Throws for an unknown id. */
 export function withFigures(page: string, all: Figures): string {
   return page
-    .replace(QUOTE, (_, id: string) => `<!-- figure: ${id} -->${find(all, id).text}<!-- / -->`)
+    .replace(
+      QUOTE,
+      (_, id: string) => `<!-- figure: ${id} -->${findFigure(all, id).text}<!-- / -->`,
+    )
     .replace(
       TABLE,
-      (_, head: string, command: string, foot: string) => head + toTable(all, command) + foot,
+      (_, head: string, id: string, foot: string) => head + toTable(findTable(all, id)) + foot,
+    )
+    .replace(
+      BOUNDS,
+      (_, head: string, command: string, foot: string) => head + toBounds(all, command) + foot,
     );
 }
 
@@ -53,16 +75,38 @@ export function proseOf(page: string): string {
     .replace(/\]\([^)\n]*\)/g, "]");
 }
 
-function find(all: Figures, id: string): Figure {
+function findFigure(all: Figures, id: string): Figure {
   const found = all[id];
-  if (found === undefined) throw new Error(`docs/figures.json has no figure "${id}".`);
+  if (found === undefined || !("text" in found)) {
+    throw new Error(`docs/figures.json has no figure "${id}".`);
+  }
   return found;
 }
 
+export function findTable(all: Figures, id: string): FigureTable {
+  const found = all[id];
+  if (found === undefined || !("rows" in found)) {
+    throw new Error(`docs/figures.json has no table "${id}".`);
+  }
+  return found;
+}
+
+function toTable({ head, rows, command, commit, date, machine }: FigureTable): string {
+  const rule = head.map((_, at) => (at === 0 ? "---" : "---:"));
+  return [
+    "",
+    ...[head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`),
+    "",
+    `\`${command}\`, ${date}, commit ${commit}, ${machine}.`,
+    "",
+  ].join("\n");
+}
+
 /** All figures with a bound, whose command begins so. */
-function toTable(all: Figures, command: string): string {
+function toBounds(all: Figures, command: string): string {
   const rows = Object.values(all)
-    .filter(({ bound }) => bound !== undefined)
+    .filter((each) => "text" in each)
+    .filter((each) => each.bound !== undefined)
     .filter((each) => each.command.replaceAll(" ", "-").startsWith(command))
     .map(({ what, text, bound, met, commit, date }) =>
       ["", what, bound, met === true ? text : `**${text}**`, `${date}, ${commit}`, ""]

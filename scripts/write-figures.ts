@@ -5,32 +5,22 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Results } from "../proof/bench/results.ts";
-import { judge } from "../proof/bench/targets.ts";
+import { toFigures } from "../proof/bench/figures.ts";
+import { drawSizes } from "../proof/bench/sizes/chart.ts";
 import { findPages } from "./docs/fences.ts";
-import { type Figure, readFigures, withFigures } from "./figures.ts";
+import { type Figures, findTable, readFigures, withFigures } from "./figures.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const figures: Record<string, Figure> = { ...readFigures(ROOT) };
+let figures: Figures = readFigures(ROOT);
 
 for (const path of process.argv.slice(2)) {
-  const results: Results = JSON.parse(readFileSync(path, "utf8"));
-  const { machine, command } = results;
-  for (const { path: what, target, measured, met } of judge(results)) {
-    if (measured === undefined || met === undefined) continue;
-    figures[toId(what, target)] = {
-      what,
-      text: measured,
-      bound: target,
-      met,
-      command,
-      commit: machine.commit,
-      date: machine.startedAt.slice(0, 10),
-      machine: `${machine.cores} cores, ${machine.cpu}, Node ${machine.node}, load before ${machine.loadBefore.toFixed(1)}`,
-    };
-  }
+  figures = { ...figures, ...toFigures(JSON.parse(readFileSync(path, "utf8"))) };
 }
 writeFileSync(join(ROOT, "docs/figures.json"), `${JSON.stringify(figures, null, 2)}\n`);
+writeFileSync(
+  join(ROOT, "docs/images/request-cost.svg"),
+  drawSizes(findTable(figures, "request-cost")),
+);
 
 const pages = findPages(ROOT).map((page) => join(ROOT, page));
 const changed = pages.filter((page) => {
@@ -39,10 +29,6 @@ const changed = pages.filter((page) => {
   if (after !== before) writeFileSync(page, after);
   return after !== before;
 });
-if (changed.length > 0) execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), changed);
-
-/** Two bounds of one path differ by the peer that they name. */
-function toId(what: string, target: string): string {
-  const peer = target.endsWith("portkey") ? " beside portkey" : "";
-  return `${what}${peer}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-}
+execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), ["docs/figures.json", ...changed], {
+  cwd: ROOT,
+});

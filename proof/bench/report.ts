@@ -1,11 +1,19 @@
 /** Results as Markdown. */
 import { CORPORA } from "./text/corpora.ts";
+import { toPeersTable } from "./peers-table.ts";
 import { compareContenders, type Results } from "./results.ts";
+import { toSizesTable } from "./sizes/table.ts";
 import type { Scenario } from "./streaming/scenario.ts";
 import { SCENARIOS } from "./streaming/scenarios.ts";
 import type { Estimate, Measured } from "./statistics.ts";
 import { judge, toText } from "./targets.ts";
 import type { Table } from "./text/suite.ts";
+
+/** A table's cells as text. */
+export interface Grid {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
 
 /** The base of all ratios: the first of these that took part. */
 const BASELINES = ["hono-pipe", "pipe"];
@@ -16,13 +24,16 @@ export function toMarkdown(results: Results): string {
     `\`${command}\` on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Linux ${machine.kernel}, ` +
     `Node ${machine.node}, commit ${machine.commit}, ${machine.startedAt.slice(0, 16).replace("T", " ")} UTC; ` +
     `load before the run ${machine.loadBefore.toFixed(1)}. Medians of ${rounds} interleaved rounds, with the lowest ` +
-    "and the highest in parentheses. Ratios: over the same windows, with their 95 % interval in brackets.";
+    "and the highest in parentheses. Ratios: over the same windows, with their 95 % interval in brackets; a contender that " +
+    "takes a hundred times as long as the others has windows of its own.";
   const parts = [
     head,
     targetsTable(results),
+    titled("Beside other gateways", toPeersTable(results)),
     ...streamingTables(results),
     ...textTables(results),
     ...innerTables(results),
+    titled("A request by size, ms of CPU", results.sizes && toSizesTable(results.sizes)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
@@ -38,6 +49,10 @@ function targetsTable(results: Results): string {
     ]);
   if (rows.length === 0) return "";
   return `### Targets\n\n${table(["path", "target", "measured", ""], rows)}`;
+}
+
+function titled(title: string, grid: Grid | undefined): string {
+  return grid === undefined ? "" : `### ${title}\n\n${table(grid.head, grid.rows)}`;
 }
 
 function streamingTables({ streaming = {} }: Results): string[] {
@@ -113,18 +128,10 @@ function innerTables({ inner }: Results): string[] {
     toText((row["bytes"]?.median ?? NaN) / 1000),
     ...["seenMs", "unseenMs", "jsonParseMs", "jsTiktokenMs"].map((column) => toCell(row[column])),
   ]);
-  const tools = inner.tools.map((row) => [
-    String(row["tools"]?.median),
-    ...["seenMs", "unseenMs"].map((column) => toCell(row[column])),
-  ]);
   return [
     `### A conversation's next request, from its bytes to the engine's request, ms\n\n${table(
       ["tokens", "KB", "turn n+1", "uncached", "JSON.parse alone", "js-tiktoken alone"],
       conversations,
-    )}`,
-    `### The same for a short question and a number of tools, ms\n\n${table(
-      ["tools", "cached", "uncached"],
-      tools,
     )}`,
   ];
 }

@@ -1,6 +1,7 @@
 /** All measurements of a run: written as JSON, and the source of tables and targets. */
 import type { InnerResults } from "./inner/suite.ts";
 import type { Machine } from "./machine.ts";
+import type { SizeRow } from "./sizes/suite.ts";
 import { type Estimate, estimateRatio } from "./statistics.ts";
 import type { StreamingResults } from "./streaming/suite.ts";
 import type { TextResults } from "./text/suite.ts";
@@ -12,6 +13,7 @@ export interface Results {
   readonly streaming?: StreamingResults;
   readonly text?: TextResults;
   readonly inner?: InnerResults;
+  readonly sizes?: readonly SizeRow[];
 }
 
 /**

@@ -86,7 +86,7 @@ async function startProcesses(count: number): Promise<Omit<Setup, "name" | "core
     processes.push(await startProgram(process.execPath, args, `http://127.0.0.1:${own}/ready`));
   }
   const contender = { name: `gateway-${count}`, wire: "chat" } as const;
-  const target = { port, headers: {} };
+  const target = { name: contender.name, port, headers: {} };
   const running = { contender, enginePort: rig.enginePort, target, pid: undefined };
   return { running: { ...running, stop: async () => {} }, processes };
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { CONTENDERS, startContender } from "../../proof/bench/streaming/contenders.ts";
 import { Rig } from "../../proof/bench/streaming/rig.ts";
 import { SAME_WINDOWS } from "../../proof/bench/streaming/same-windows.ts";
+import { SCENARIOS } from "../../proof/bench/streaming/scenarios.ts";
 import { runStreaming } from "../../proof/bench/streaming/suite.ts";
 
 /** `direct`, and twice the one that starts fastest. */
@@ -35,6 +36,31 @@ test("all contenders that can be measured have a number in each window", async (
     expect(paced["paced-1"]?.[pipe]?.["cpuPerToken"]?.rounds).toHaveLength(3);
   }
   expect(paced["paced-1"]?.["direct"]).toBeUndefined();
+});
+
+test("a contender that is measured apart takes part in its own scenarios alone", async () => {
+  const pipe = contenders.find(({ name }) => name === "http-pipe");
+  if (pipe === undefined) throw new Error("no pipe");
+  const measured = await runStreaming({
+    rounds: 1,
+    windowMs: 1,
+    settleMs: 1,
+    asks: 1,
+    warmUpRequests: 1,
+    windows: 2,
+    sameWindowMs: 1,
+    enginePort: 0,
+    onProgress: () => {},
+    contenders: [pipe, { ...pipe, name: "slow", apart: ["requests"] }],
+    scenarios: SCENARIOS.filter(({ name }) => ["requests", "paced-1", "latency"].includes(name)),
+  });
+  const names = Object.entries(measured).map(([name, of]) => [name, Object.keys(of)]);
+  expect(Object.fromEntries(names)).toEqual({
+    requests: ["http-pipe", "slow"],
+    "paced-1": ["http-pipe"],
+    latency: ["http-pipe"],
+  });
+  expect(measured["requests"]?.["slow"]?.["cpuPerRequest"]?.rounds).toHaveLength(2);
 });
 
 test("contenders get the engine's tokens at the same steps, and requests in equal numbers", async () => {

@@ -14,7 +14,7 @@ function judgeNextTurn(own: number, jsTiktoken: number) {
     machine: describeMachine(),
     command: "",
     rounds: 1,
-    inner: { tools: [], conversations },
+    inner: { conversations },
   });
   return verdicts.filter(({ measured }) => measured !== undefined);
 }

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findPages } from "../../scripts/docs/fences.ts";
-import { proseOf, readFigures, withFigures } from "../../scripts/figures.ts";
+import { drawSizes } from "../../proof/bench/sizes/chart.ts";
+import { findTable, proseOf, readFigures, withFigures } from "../../scripts/figures.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const figures = readFigures(ROOT);
@@ -26,6 +27,17 @@ test("an unknown figure is an error", () => {
   expect(() => withFigures("<!-- figure: no-such -->1 ms<!-- / -->", figures)).toThrow(
     'docs/figures.json has no figure "no-such".',
   );
+});
+
+test("an unknown table is an error", () => {
+  expect(() => withFigures("<!-- table: token-cpu -->\n\n<!-- / -->", figures)).toThrow(
+    'docs/figures.json has no table "token-cpu".',
+  );
+});
+
+test("a chart shows its table: if not, run scripts/write-figures.ts", () => {
+  const drawn = readFileSync(join(ROOT, "docs/images/request-cost.svg"), "utf8");
+  expect(drawn).toBe(drawSizes(findTable(figures, "request-cost")));
 });
 
 describe("a measured figure stands in a page only as a quote", () => {

@@ -1,7 +1,7 @@
 /** Measurements without sockets, each in a process of its own, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
-import type { ToolNumbers, TurnNumbers, TurnsResult } from "./turns.ts";
+import type { TurnNumbers } from "./turns.ts";
 
 export interface InnerOptions {
   readonly rounds: number;
@@ -11,23 +11,19 @@ export interface InnerOptions {
 }
 
 export interface InnerResults {
-  /** Like {@link TurnNumbers} and {@link ToolNumbers}, a row for each size. */
+  /** Like {@link TurnNumbers}, a row for each size. */
   readonly conversations: readonly Row[];
-  readonly tools: readonly Row[];
 }
 
 export type Row = Readonly<Record<string, Measured>>;
 
 export async function runInner(options: InnerOptions): Promise<InnerResults> {
-  const turns: TurnsResult[] = [];
+  const turns: (readonly TurnNumbers[])[] = [];
   for (let round = 0; round < options.rounds; round++) {
     options.onProgress(`turns ${round + 1}/${options.rounds}`);
     turns.push(await tell("./turns.ts", options.passes));
   }
-  return {
-    conversations: combineRows(turns.map(({ conversations }) => conversations)),
-    tools: combineRows(turns.map(({ tools }) => tools)),
-  };
+  return { conversations: combineRows(turns) };
 }
 
 async function tell(module: string, passes: number): Promise<any> {
@@ -39,7 +35,7 @@ async function tell(module: string, passes: number): Promise<any> {
   return helper.greeting;
 }
 
-function combineRows(rounds: readonly (readonly (TurnNumbers | ToolNumbers)[])[]): Row[] {
+function combineRows(rounds: readonly (readonly TurnNumbers[])[]): Row[] {
   return (rounds[0] ?? []).map((_, row) => combine(rounds.map((round) => ({ ...round[row] }))));
 }
 

@@ -7,7 +7,7 @@ import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
 
 import type { RequestBody } from "../../../src/engines/transport.ts";
-import { corpusOf, createRandom } from "../text/corpora.ts";
+import { createConversation, type Message, prose } from "../text/conversations.ts";
 import { MODEL } from "../streaming/requests.ts";
 import { toMeasured } from "../statistics.ts";
 import {
@@ -30,26 +30,7 @@ export interface TurnNumbers {
   readonly jsTiktokenMs: number;
 }
 
-export interface ToolNumbers {
-  readonly tools: number;
-  readonly seenMs: number;
-  readonly unseenMs: number;
-}
-
-export interface TurnsResult {
-  readonly conversations: readonly TurnNumbers[];
-  readonly tools: readonly ToolNumbers[];
-}
-
-interface Message {
-  readonly role: "user" | "assistant";
-  readonly content: string;
-}
-
 const PASSES = Number(process.argv[2] ?? 15);
-/** Approximately, for this mixture. */
-const CHARACTERS_PER_TOKEN = 4.1;
-const MIXTURE = [corpusOf("prose"), corpusOf("code"), corpusOf("json")];
 
 const answer = [
   ...fillIn(planCompletion("answer", 4)).map((word) => tokenEvent(word)),
@@ -65,9 +46,7 @@ const oracle = new Tiktoken(o200kBase);
 const conversations: TurnNumbers[] = [];
 for (const tokens of [1000, 10_000, 100_000, 400_000])
   conversations.push(await measureTurns(tokens));
-const tools: ToolNumbers[] = [];
-for (const count of [0, 1, 10, 100]) tools.push(await measureTools(count));
-process.send?.({ conversations, tools } satisfies TurnsResult);
+process.send?.(conversations);
 
 async function measureTurns(tokens: number): Promise<TurnNumbers> {
   const seen: number[] = [];
@@ -76,7 +55,7 @@ async function measureTurns(tokens: number): Promise<TurnNumbers> {
   const oracles: number[] = [];
   let bytes = 0;
   for (let pass = -2; pass < PASSES; pass++) {
-    const messages = createConversation(tokens * CHARACTERS_PER_TOKEN, pass + 100 + tokens);
+    const messages = createConversation(tokens, pass + 100 + tokens);
     const first = toBody(messages);
     const next: Message = { role: "user", content: prose(1000, 5000 + pass) };
     const second = toBody([...messages, { role: "assistant", content: "Yes." }, next]);
@@ -101,21 +80,6 @@ async function measureTurns(tokens: number): Promise<TurnNumbers> {
   };
 }
 
-async function measureTools(count: number): Promise<ToolNumbers> {
-  const seen: number[] = [];
-  const unseen: number[] = [];
-  const question: Message = { role: "user", content: "What now?" };
-  for (let pass = -5; pass < PASSES; pass++) {
-    const body = toBody([question], createTools(count, pass + 100 + count));
-    const before = await timeToEngine(body);
-    const after = await timeToEngine(body);
-    if (pass < 0) continue;
-    unseen.push(before);
-    seen.push(after);
-  }
-  return { tools: count, seenMs: toMeasured(seen).median, unseenMs: toMeasured(unseen).median };
-}
-
 /** From passing in the request's bytes until the engine's body is complete. The answer is read to its end. */
 async function timeToEngine(body: string): Promise<number> {
   const request = toRequest("/v1/chat/completions", body);
@@ -132,54 +96,8 @@ async function timeToEngine(body: string): Promise<number> {
   return Number(reached - start) / 1e6;
 }
 
-function createConversation(characters: number, seed: number): Message[] {
-  const random = createRandom(seed);
-  const messages: Message[] = [];
-  for (let size = 0; size < characters;) {
-    const corpus = MIXTURE[random(MIXTURE.length)];
-    const content = corpus?.create(300 + random(3400), random(1_000_000_000)) ?? "";
-    messages.push({ role: messages.length % 2 === 0 ? "user" : "assistant", content });
-    size += content.length;
-  }
-  // The last message is the question.
-  if (messages.length % 2 === 0) messages.push({ role: "user", content: "Go on." });
-  return messages;
-}
-
-function createTools(count: number, seed: number): object[] {
-  return Array.from({ length: count }, (_, index) => ({
-    type: "function",
-    function: {
-      name: `tool_${seed}_${index}`,
-      description: prose(120, seed * 1000 + index),
-      parameters: {
-        type: "object",
-        properties: {
-          query: { type: "string", description: prose(60, seed * 2000 + index) },
-          limit: { type: "integer", minimum: 1, maximum: 100 + index },
-          kind: { type: "string", enum: ["any", "new", `kind_${seed}_${index}`] },
-          filter: {
-            type: "object",
-            properties: { from: { type: "string" }, to: { type: ["string", "null"] } },
-          },
-        },
-        required: ["query"],
-      },
-    },
-  }));
-}
-
-function toBody(messages: readonly Message[], offered: readonly object[] = []): string {
-  return JSON.stringify({
-    model: MODEL,
-    stream: true,
-    messages,
-    ...(offered.length > 0 && { tools: offered }),
-  });
-}
-
-function prose(characters: number, seed: number): string {
-  return corpusOf("prose").create(characters, seed);
+function toBody(messages: readonly Message[]): string {
+  return JSON.stringify({ model: MODEL, stream: true, messages });
 }
 
 function time(run: () => unknown): number {

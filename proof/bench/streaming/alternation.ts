@@ -15,8 +15,7 @@ export interface AlternatedTimes extends AskedTimes {
 
 interface Target {
   readonly options: StreamOptions;
-  readonly clients: Stream[];
-  readonly connect: () => Stream;
+  readonly clients: readonly Stream[];
   busyMs: number;
   firstMs: number[];
   wholeMs: number[];
@@ -89,7 +88,6 @@ export class Alternation {
     const target: Target = {
       options,
       clients: Array.from({ length: clients }, () => new Stream(options, events)),
-      connect: () => new Stream(options, events),
       busyMs: 0,
       firstMs: [],
       wholeMs: [],
@@ -97,17 +95,12 @@ export class Alternation {
     return target;
   }
 
-  #askAll({ clients, connect, options }: Target): Promise<void> {
+  #askAll({ clients, options }: Target): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#pending = clients.length;
     this.#answered = resolve;
     this.#failed = reject;
-    for (const [at, client] of clients.entries()) {
-      // Servers close connections that were idle for seconds, as they are beside a slow target.
-      const open = client.isClosed ? connect() : client;
-      clients[at] = open;
-      open.ask(options.request);
-    }
+    for (const client of clients) client.ask(options.request);
     if (this.#failure !== undefined) reject(this.#failure);
     return promise;
   }

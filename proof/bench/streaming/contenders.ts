@@ -15,6 +15,11 @@ export interface Contender {
   readonly wire: Wire;
   /** Left out with `--quick`. */
   readonly slow?: boolean;
+  /**
+   * It takes a hundred times as long as the others, which would wait for it. It is measured in these scenarios only, in the same
+   * run and on the same engine, but in windows of its own.
+   */
+  readonly apart?: readonly string[];
   /** Additional request headers it requires. */
   readonly headers?: (enginePort: number) => Readonly<Record<string, string>>;
   /** Starts it in front of the engine at this port. `direct` and a given URL have nothing to start. */
@@ -61,7 +66,7 @@ export async function startContender(contender: Contender, enginePort: number): 
   return {
     contender,
     enginePort,
-    target: { port, headers: contender.headers?.(enginePort) ?? {} },
+    target: { name: contender.name, port, headers: contender.headers?.(enginePort) ?? {} },
     pid: program?.pid,
     stop: async () => program?.stop(),
   };
@@ -133,6 +138,8 @@ export function portkey(): Contender {
 export function litellm(provider: "text-completion-openai" | "openai"): Contender {
   return {
     name: "litellm",
+    // No more tokens a second than it can carry, and nothing that takes it minutes.
+    apart: ["paced-64-at-10", "first-token", "requests"],
     wire: provider === "openai" ? "chat" : "engine",
     start(enginePort, ownPort) {
       const file = join(mkdtempSync(join(tmpdir(), "bench-litellm-")), "config.yaml");

@@ -12,7 +12,10 @@ export type LoadCommand =
       readonly do: "start";
       readonly stream: StreamOptions;
       readonly streams: number;
-      /** Opens this many each 10 ms, and waits while {@link MAX_UNANSWERED} have got nothing. Default: all at once. */
+      /**
+       * Opens this many each 10 ms, waits while {@link MAX_UNANSWERED} have got nothing, and in the end until each has got
+       * something. Default: all at once, without waiting.
+       */
       readonly ramp?: number;
       /** Their bytes are counted together. */
       readonly group?: string;
@@ -139,16 +142,18 @@ async function start(command: Extract<LoadCommand, { do: "start" }>): Promise<tr
     stream.ask(request);
     if (opened % (command.ramp ?? Infinity) === 0) {
       await pause(10);
-      if (command.ramp !== undefined) await untilAnswered(group);
+      if (command.ramp !== undefined) await untilAnswered(group, MAX_UNANSWERED);
     }
   }
+  if (command.ramp !== undefined) await untilAnswered(group, 1);
   return mark();
 }
 
-async function untilAnswered(group: readonly Stream[]): Promise<void> {
+/** Until fewer than `most` streams have got nothing. */
+async function untilAnswered(group: readonly Stream[], most: number): Promise<void> {
   for (;;) {
     const unanswered = group.filter(({ bytes }) => bytes === 0).length;
-    if (unanswered < MAX_UNANSWERED || failure !== undefined) return;
+    if (unanswered < most || failure !== undefined) return;
     await pause(10);
   }
 }

@@ -36,6 +36,8 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
   paced("paced-1", 1, 50, { slow: true }),
   paced("paced-64", 64, 50),
   paced("paced-64-at-20", 64, 20, { slow: true }),
+  // As many tokens as the slowest contender can carry.
+  paced("paced-64-at-10", 64, 10),
   {
     ...paced("paced-64-at-start", 64, 50, { slow: true, warmUp: 0 }),
     title: "64 streams × 50 tokens/s, in the first seconds of a process",
@@ -164,8 +166,12 @@ async function alternate(
   return measured;
 }
 
+/** One that falls behind uses CPU for tokens of another window: with nothing received, that says nothing of a token. */
 function perToken({ cpuMs, tokens, bytes }: Snapshot): Numbers {
-  return { cpuPerToken: (cpuMs / tokens) * 1000, bytesPerToken: bytes / tokens };
+  return {
+    cpuPerToken: bytes === 0 ? NaN : (cpuMs / tokens) * 1000,
+    bytesPerToken: bytes / tokens,
+  };
 }
 
 /** What each window added, from the moments between them. */

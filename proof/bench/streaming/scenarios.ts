@@ -73,7 +73,6 @@ const IN_TURN: readonly InTurn[] = [
     title: "A start, until it listens",
     columns: { cpu: "ms CPU" },
     fresh: true,
-    slow: true,
     // A fresh process was found ready just now, by a look every 50 ms.
     run: async (_rig, { pid }) => (pid === undefined ? {} : { cpu: cpuMs(pid) }),
   },
@@ -88,7 +87,6 @@ const IN_TURN: readonly InTurn[] = [
       rss: "MB before",
     },
     fresh: true,
-    slow: true,
     async run(rig, running, { settleMs }) {
       if (running.pid === undefined) return {};
       // After a warm-up the heap has not grown yet; in a grown heap the streams would fit without growth.

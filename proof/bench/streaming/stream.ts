@@ -10,6 +10,8 @@ import type { ClientRequest, Wire } from "./requests.ts";
 import { nowMs } from "./words.ts";
 
 export interface Target {
+  /** Of the contender, for failures. */
+  readonly name: string;
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -48,12 +50,19 @@ export interface StreamOptions {
 const SIPS_PER_SECOND = 10;
 /** Maximum characters of an incomplete event that are kept. */
 const MAX_TAIL = 4096;
+/**
+ * A connection that has been idle for longer is replaced, as HTTP clients do. Servers close one after a few seconds (Node and
+ * uvicorn: five), and a request that is under way just then finds it reset. Beside a contender that needs seconds for its
+ * batch, the connections to all others are idle for so long.
+ */
+const MAX_IDLE_MS = 2000;
 
 export class Stream {
-  readonly #socket: Socket;
+  readonly #options: StreamOptions;
   readonly #events: StreamEvents;
   readonly #head: string;
   readonly #texts: RegExp | undefined;
+  #socket: Socket | undefined;
   #tail = "";
   #status = "";
   #sip: NodeJS.Timeout | undefined;
@@ -62,18 +71,48 @@ export class Stream {
   /** When the last words came. */
   wordsMs = 0;
   bytes = 0;
-  /** The server has closed the connection while nothing was asked. */
-  isClosed = false;
+  #endedMs = 0;
   #isAsking = false;
 
+  /** Connects with the first request: a server gives up a connection on which none arrives within a minute. */
   constructor(options: StreamOptions, events: StreamEvents) {
+    this.#options = options;
     this.#events = events;
     this.#texts = options.readsWords ? TEXTS[options.wire] : undefined;
     this.#head = toHead(options.target, options.request);
-    const sipBytes = Math.ceil((options.bytesPerSecond ?? 0) / SIPS_PER_SECOND);
-    this.#socket = connect({
+  }
+
+  ask(request: ClientRequest): void {
+    this.#tail = "";
+    this.#status = "";
+    this.#isAsking = true;
+    this.wordsMs = 0;
+    this.askedMs = nowMs();
+    const socket = this.#findOpen() ?? this.#connect();
+    socket.write(
+      `${this.#head}content-length: ${Buffer.byteLength(request.body)}\r\n\r\n${request.body}`,
+    );
+  }
+
+  leave(): void {
+    clearInterval(this.#sip);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.destroy();
+  }
+
+  /** The connection of the request before, if its server surely keeps it open. */
+  #findOpen(): Socket | undefined {
+    if (this.askedMs - this.#endedMs > MAX_IDLE_MS) this.leave();
+    return this.#socket;
+  }
+
+  #connect(): Socket {
+    const { target, bytesPerSecond = 0 } = this.#options;
+    const sipBytes = Math.ceil(bytesPerSecond / SIPS_PER_SECOND);
+    const socket = connect({
       host: "127.0.0.1",
-      port: options.target.port,
+      port: target.port,
       noDelay: true,
       onread:
         sipBytes === 0
@@ -83,31 +122,23 @@ export class Stream {
             }
           : { buffer: Buffer.allocUnsafe(sipBytes), callback: (size) => this.#take(size) },
     });
-    this.#socket.once("error", (error) => this.#events.onFailure(error.message));
-    this.#socket.once("end", () => {
-      if (this.#isAsking) this.#events.onFailure("connection ended");
-      else this.isClosed = true;
-    });
-    if (sipBytes > 0) {
-      this.#sip = setInterval(() => this.#socket.resume(), 1000 / SIPS_PER_SECOND);
-    }
+    socket.once("error", ({ message }) => this.#lose(socket, message));
+    socket.once("end", () => this.#lose(socket, "the server ended the connection"));
+    if (sipBytes > 0) this.#sip = setInterval(() => socket.resume(), 1000 / SIPS_PER_SECOND);
+    this.#socket = socket;
+    return socket;
   }
 
-  ask(request: ClientRequest): void {
-    this.#tail = "";
-    this.#status = "";
-    this.#isAsking = true;
-    this.wordsMs = 0;
-    this.askedMs = nowMs();
-    this.#socket.write(
-      `${this.#head}content-length: ${Buffer.byteLength(request.body)}\r\n\r\n${request.body}`,
-    );
+  /** Only the loss of an answer is a failure. */
+  #lose(socket: Socket, reason: string): void {
+    if (socket !== this.#socket) return;
+    this.#socket = undefined;
+    if (this.#isAsking)
+      this.#fail(`${reason}, ${Math.round(nowMs() - this.askedMs)} ms after a request`);
   }
 
-  leave(): void {
-    clearInterval(this.#sip);
-    this.#socket.removeAllListeners("end");
-    this.#socket.destroy();
+  #fail(reason: string): void {
+    this.#events.onFailure(`${this.#options.target.name}: ${reason}`);
   }
 
   #take(size: number): boolean {
@@ -123,7 +154,7 @@ export class Stream {
     if (this.#status === "") {
       this.#status = text.slice(0, 12);
       if (!text.startsWith("HTTP/1.1 200")) {
-        this.#events.onFailure(text.slice(0, 500));
+        this.#fail(text.slice(0, 500));
         return true;
       }
     }
@@ -131,6 +162,7 @@ export class Stream {
     if (text.endsWith("\r\n0\r\n\r\n") || text === "0\r\n\r\n") {
       this.#tail = "";
       this.#isAsking = false;
+      this.#endedMs = nowMs();
       this.#events.onEnd(this);
     } else {
       // An incomplete event is parsed again with its rest.

@@ -38,11 +38,14 @@ export async function runStreaming(options: StreamingOptions): Promise<Streaming
             onProgress(`${scenario.name}, processes ${round + 1}/${rounds}`);
             const sofar = windows.get(scenario) ?? new Map<string, Numbers[]>();
             windows.set(scenario, sofar);
-            for (const [name, numbers] of await measureAtOnce(rig, running, scenario, options)) {
-              sofar.set(name, [...(sofar.get(name) ?? []), ...numbers]);
+            for (const group of toGroups(running, scenario)) {
+              for (const [name, numbers] of await measureAtOnce(rig, group, scenario, options)) {
+                sofar.set(name, [...(sofar.get(name) ?? []), ...numbers]);
+              }
             }
           } else if (round === rounds - 1) {
-            inTurn[scenario.name] = await measureInTurn(rig, running, scenario, options);
+            const together = running.filter(({ contender }) => contender.apart === undefined);
+            inTurn[scenario.name] = await measureInTurn(rig, together, scenario, options);
           }
         }
       });
@@ -75,6 +78,13 @@ async function withRunning(
   }
 }
 
+/** Those that are measured at once, and then each that is measured apart. */
+function toGroups(running: readonly Running[], { name }: Scenario): Running[][] {
+  const together = running.filter(({ contender }) => contender.apart === undefined);
+  const apart = running.filter(({ contender }) => contender.apart?.includes(name));
+  return [together, ...apart.map((each) => [each])].filter((group) => group.length > 0);
+}
+
 type ByContender = Record<string, Record<string, Measured>>;
 
 async function measureAtOnce(
@@ -84,7 +94,7 @@ async function measureAtOnce(
   effort: Effort,
 ): Promise<Map<string, Numbers[]>> {
   try {
-    const measured = await scenario.run(rig, running, effort);
+    const measured = await scenario.run(rig, running, toEffort(effort, running));
     return new Map(running.map(({ contender }, at) => [contender.name, measured[at] ?? []]));
   } catch (error) {
     throw new Error(scenario.name, { cause: error });
@@ -168,6 +178,11 @@ async function once(
     // Waits until aborted streams are closed before the next contender.
     await sleep(100);
   }
+}
+
+/** One measured apart takes seconds for a batch of requests, and has no compiler that goes on for thousands of them. */
+function toEffort(effort: Effort, [first]: readonly Running[]): Effort {
+  return first?.contender.apart === undefined ? effort : { ...effort, warmUpRequests: 1 };
 }
 
 function toWarmUp(effort: Effort, { warmUp = 0.5 }: InTurn): Effort {
