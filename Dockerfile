@@ -1,8 +1,8 @@
 # The gateway alone; docs/deploy.md says how to run it. The engine `llama`, which runs a model in the gateway's own
 # process, is left out: its package is larger than all the rest.
-FROM node:24-trixie-slim AS base
 
-FROM base AS build
+# Both stages make the same files for every architecture, so that a foreign one needs no emulation.
+FROM --platform=$BUILDPLATFORM node:24-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -11,15 +11,19 @@ COPY scripts/bundle.ts scripts/bundle-pages.ts scripts/command-bundle.ts scripts
 COPY src src
 RUN npm run build
 
-FROM base AS modules
+FROM --platform=$BUILDPLATFORM node:24-trixie-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM base
+FROM node:24-trixie-slim
+# What a registry shows; `.github/workflows/image.yml` adds the version and where it comes from.
+LABEL org.opencontainers.image.title="harmony-gateway" \
+  org.opencontainers.image.description="Serves gpt-oss through the Chat Completions, Responses and Messages APIs." \
+  org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
-COPY LICENSE package.json ./
+COPY LICENSE NOTICE package.json ./
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 USER node

@@ -1,6 +1,6 @@
 /**
  * Writes the package `gpt-oss-harmony` to `dist-harmony`: Harmony, its tokenizer and OpenChatML alone, for programs that need no gateway.
- * Its code is that of `dist`, so `npm run build` comes first; its version and its licence are the gateway's.
+ * Its code is that of `dist`, so `npm run build` comes first; its version, licence and repository are the gateway's.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,21 +13,25 @@ const TEMPLATE = join(import.meta.dirname, "harmony-package");
 /** Everything that the package's exports import. */
 const FOLDERS = ["harmony", "json-schema", "openchatml", "tokenizer"];
 
-const inherited = z.object({ version: z.string(), license: z.string() });
+const inherited = z.object({
+  version: z.string(),
+  license: z.string(),
+  repository: z.unknown().optional(),
+});
 
 rmSync(TARGET, { recursive: true, force: true });
 mkdirSync(TARGET);
 for (const folder of FOLDERS) {
   cpSync(join(ROOT, "dist", folder), join(TARGET, "dist", folder), { recursive: true });
 }
-cpSync(join(ROOT, "LICENSE"), join(TARGET, "LICENSE"));
+for (const name of ["LICENSE", "NOTICE"]) cpSync(join(ROOT, name), join(TARGET, name));
 cpSync(join(TEMPLATE, "README.md"), join(TARGET, "README.md"));
 
-const { version, license } = inherited.parse(readJson(join(ROOT, "package.json")));
+const own = inherited.parse(readJson(join(ROOT, "package.json")));
 const { name, ...rest } = z
   .looseObject({ name: z.string() })
   .parse(readJson(join(TEMPLATE, "package.json")));
-const manifest = { name, version, license, ...rest };
+const manifest = { name, ...own, ...rest };
 writeFileSync(join(TARGET, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 
 const modules = readdirSync(TARGET, { recursive: true, encoding: "utf8" }).filter(
@@ -44,7 +48,7 @@ for (const path of modules) {
 const outside = modules.flatMap((path) => importsOutside(path));
 if (outside.length > 0)
   throw new Error(`gpt-oss-harmony cannot stand alone:\n${outside.join("\n")}`);
-console.log(`${name} ${version} is in dist-harmony.`);
+console.log(`${name} ${own.version} is in dist-harmony.`);
 
 /** Imports that lead out of the package's own folders. */
 function importsOutside(path: string): string[] {

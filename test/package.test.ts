@@ -31,6 +31,8 @@ const Manifest = z.object({
   exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
 });
 
+const Sbom = z.object({ components: z.array(z.object({ purl: z.string() })) });
+
 let folder: string;
 let checkout: string;
 let installed: string;
@@ -94,6 +96,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
     "LICENSE",
+    "NOTICE",
     "README.md",
     "dist/THIRD-PARTY-NOTICES",
     "dist/pages/style/icon.svg",
@@ -297,7 +300,8 @@ describe("gpt-oss-harmony, Harmony alone", () => {
   let alone: string;
   beforeAll(async () => {
     alone = join(folder, "alone/node_modules/gpt-oss-harmony");
-    for (const name of ["scripts/pack-harmony.ts", "scripts/harmony-package"]) {
+    const scripts = ["pack-harmony.ts", "harmony-package", "write-sboms.ts"];
+    for (const name of scripts.map((each) => `scripts/${each}`)) {
       await cp(join(ROOT, name), join(checkout, name), { recursive: true });
     }
     await run(process.execPath, ["scripts/pack-harmony.ts"], { cwd: checkout });
@@ -308,7 +312,25 @@ describe("gpt-oss-harmony, Harmony alone", () => {
     const own: unknown = JSON.parse(await readFile(join(alone, "package.json"), "utf8"));
     expect(own).toMatchObject({ name: "gpt-oss-harmony", version: manifest.version });
     expect(own).not.toHaveProperty("dependencies");
-    expect(await readdir(alone)).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    const files = ["LICENSE", "NOTICE", "README.md", "dist", "package.json"];
+    expect(await readdir(alone)).toEqual(files);
+  });
+
+  test("its list of components is empty, and the gateway's names what is bundled", async () => {
+    // Without the network: the lock file has all that npm needs.
+    const env = { ...process.env, npm_config_offline: "true" };
+    await run(process.execPath, ["scripts/write-sboms.ts"], { cwd: checkout, env });
+    const componentsOf = async (name: string) => {
+      const text = await readFile(join(checkout, `sbom/${name}.cdx.json`), "utf8");
+      return Sbom.parse(JSON.parse(text)).components.map(({ purl }) => purl);
+    };
+    expect(await componentsOf("gpt-oss-harmony")).toEqual([]);
+    const notices = await readFile(join(installed, "dist/THIRD-PARTY-NOTICES"), "utf8");
+    const bundled = Array.from(notices.matchAll(/^--- (\S+) (\S+)/gm), ([, name = "", version]) => {
+      return `pkg:npm/${name.replace("@", "%40")}@${version}`;
+    });
+    expect(bundled.join(" ")).toContain("pkg:npm/zod@");
+    expect(await componentsOf("harmony-gateway")).toEqual(expect.arrayContaining(bundled));
   });
 
   test.each(["render", "parse", "tokenizer"])("runs examples/%s.ts", async (name) => {
