@@ -43,7 +43,7 @@ test("unfinished bodies without a length are refused where there is no room; wha
       expect(await refused.json()).toMatchObject({
         error: {
           message:
-            "Requests of this key that are being received have more than 1000000 bytes together. Send fewer at a time.",
+            "The gateway is receiving requests of this key with more than 1000000 bytes together. Send fewer at a time.",
         },
       });
     });

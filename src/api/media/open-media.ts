@@ -9,6 +9,7 @@ import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { RequestPage } from "../../tools/browser/fetch-page.ts";
+import { UploadBudget } from "../request/upload-budget.ts";
 import { createImageFetch } from "./fetch-image.ts";
 import { ImageDescriptions } from "./image-descriptions.ts";
 import { PdfTexts } from "./pdf-texts.ts";
@@ -31,6 +32,9 @@ export interface MediaServices {
   readonly requestPage?: RequestPage | undefined;
 }
 
+/** Largest bodies of one tenant of which images and files are read at a time. */
+const BODIES = 4;
+
 /** Begins to read the images and files of a request of this tenant. */
 export type OpenMedia = (tenant: string) => RequestMedia;
 
@@ -39,6 +43,7 @@ export function createOpenMedia(settings: Settings, services: MediaServices): Op
   const entries = toEntryDeps(settings, services);
   const deps = {
     images: toImageDeps(settings, services),
+    budget: new UploadBudget(BODIES * settings.maxBodyBytes, "reading images and files of"),
     files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock }), pause },
   };
   return (tenant) => new RequestMedia(tenant, deps);

@@ -26,8 +26,13 @@ const MAX_PREFIX = 1024;
 const MAX_TEXT_BYTES = 3 * Math.ceil((4 * MAX_CHARACTERS) / 3);
 
 /** `why`: it cannot be read. */
-type ReadFile = { readonly text: string; readonly why?: undefined } | { readonly why: string };
+type ReadFile =
+  | { readonly text: string; readonly why?: undefined }
+  | { readonly why: string; readonly text?: undefined };
 
+/** Characters of a request's files after which no other is read: a PDF of a few bytes may have {@link MAX_CHARACTERS}. */
+const MAX_TOGETHER = 4 * MAX_CHARACTERS;
+const TOO_LONG: ReadFile = { why: "the files before it are too long" };
 const NOT_FETCHED = "files behind addresses are not fetched here";
 
 export class RequestFiles {
@@ -48,11 +53,14 @@ export class RequestFiles {
     if (files.length === 0) return NONE;
     const texts = new Map<object, string>();
     await withDeadline(signal, TIMEOUT_MS, async (within) => {
+      let left = MAX_TOGETHER;
       // One after the other: only one of a tenant is read at a time.
       for (const { file, slot } of files) {
-        const read = await this.#readFile(file, within);
+        const read = left > 0 ? await this.#readFile(file, within) : TOO_LONG;
         signal.throwIfAborted();
-        if (read !== undefined) texts.set(slot.part, toText(file, read, slot));
+        if (read === undefined) continue;
+        texts.set(slot.part, toText(file, read, slot));
+        left -= read.text?.length ?? 0;
       }
     });
     return texts;

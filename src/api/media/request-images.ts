@@ -38,6 +38,8 @@ const MAX_LOOKUPS = 256;
 interface Image {
   readonly name: string;
   readonly part: ImagePart;
+  /** The same image has the same. */
+  readonly id: string;
 }
 
 /** An image that only a call can describe. */
@@ -68,15 +70,15 @@ export class RequestImages {
     for (const part of parts) {
       const image = readImagePart(part);
       if (image === undefined) continue;
-      const id = identityOf(image.source) ?? `unreadable:${images.size}`;
+      const id = (await identityOf(image.source)) ?? `unreadable:${images.size}`;
       const known = images.get(id);
       const name = known?.name ?? `Image ${images.size + 1}`;
-      if (known === undefined) images.set(id, { name, part: image });
+      if (known === undefined) images.set(id, { name, part: image, id });
       texts.set(part, known === undefined ? id : repeatedText(name));
     }
     if (images.size === 0) return texts;
     const read = await withDeadline(signal, this.#deps.timeoutMs, (within) =>
-      this.#readAll([...images], within),
+      this.#readAll([...images.values()], within),
     );
     signal.throwIfAborted();
     return new Map([...texts].map(([part, text]) => [part, read.get(text) ?? text]));
@@ -85,8 +87,9 @@ export class RequestImages {
   /** The text for an image in a tool's result. */
   async readImage(source: MediaSource, signal: AbortSignal): Promise<string> {
     const part = { source, isBrief: false };
+    const id = (await identityOf(source)) ?? "";
     const text = await withDeadline(signal, this.#deps.timeoutMs, async (within) => {
-      const found = await this.#look({ name: "Image", part });
+      const found = await this.#look({ name: "Image", part, id });
       return typeof found === "string" ? found : this.#describe(found, within);
     });
     signal.throwIfAborted();
@@ -94,12 +97,12 @@ export class RequestImages {
   }
 
   async #readAll(
-    images: readonly (readonly [string, Image])[],
+    images: readonly Image[],
     within: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const old = images.slice(0, -MAX_LOOKUPS);
     const found = await Promise.all(
-      images.slice(-MAX_LOOKUPS).map(async ([id, image]) => [id, await this.#look(image)] as const),
+      images.slice(-MAX_LOOKUPS).map(async (image) => [image.id, await this.#look(image)] as const),
     );
     const unknown = found.filter(([, each]) => typeof each !== "string");
     const wanted = new Set(unknown.slice(-this.#deps.maxImages).map(([id]) => id));
@@ -110,7 +113,7 @@ export class RequestImages {
         return [id, wanted.has(id) ? await this.#describe(each, within) : leftOutText(name)];
       }),
     );
-    return new Map([...old.map(([id, { name }]) => [id, leftOutText(name)] as const), ...texts]);
+    return new Map([...old.map(({ id, name }) => [id, leftOutText(name)] as const), ...texts]);
   }
 
   /** A text if there is one without a call: why the image cannot be read, or an earlier description. */
@@ -122,14 +125,11 @@ export class RequestImages {
       return unreadText(name, why);
     };
     if (source.type === "unreadable") return fail(source.why);
+    if (source.type === "url" && this.#deps.fetchImage === undefined) return fail(NOT_FETCHED);
+    // Other work may run between two images.
+    const key = { tenant: this.#tenant, digest: await sha256Hex(image.id), isBrief };
     const kind = source.type === "data" ? kindOf(source.base64) : undefined;
     if (typeof kind === "string") return fail(kind);
-    if (source.type === "url" && this.#deps.fetchImage === undefined) return fail(NOT_FETCHED);
-    const key = {
-      tenant: this.#tenant,
-      digest: await sha256Hex(identityOf(source) ?? ""),
-      isBrief,
-    };
     const known = await this.#deps.descriptions.find(key);
     if (known === undefined) return { image, key, kind };
     this.#note("cached");
@@ -178,19 +178,17 @@ const NOT_FETCHED = "images behind addresses are not fetched here";
 const LATE = "no description came in time";
 const FAILED = "the model that describes images has failed";
 
-/** Two parts with the same identity are the same image. Undefined: nothing is known of it. */
-function identityOf(source: MediaSource): string | undefined {
-  switch (source.type) {
-    case "data":
-      return `data:${source.base64}`;
-    case "url":
-      return `url:${source.url}`;
-    case "unreadable":
-      return undefined;
-    default:
-      return source satisfies never;
-  }
+/**
+ * Two parts with the same identity are the same image. Undefined: nothing is known of it. Long data are hashed: V8 hashes a long text
+ * by its length alone, so that a map of many would compare each with all others.
+ */
+async function identityOf(source: MediaSource): Promise<string | undefined> {
+  if (source.type === "unreadable") return undefined;
+  const text = source.type === "data" ? `data:${source.base64}` : `url:${source.url}`;
+  return text.length <= MAX_IDENTITY ? text : `sha256:${await sha256Hex(text)}`;
 }
+
+const MAX_IDENTITY = 1024;
 
 /** A text says why it cannot be read. */
 function kindOf(base64: string): ImageKind | string {

@@ -1,5 +1,7 @@
 /** The images and files of a request, wherever they stand, and what the model reads in their place. */
+import { hasMembers } from "../../engines/untyped-json.ts";
 import type { ReadMedia } from "../../tools/mcp/connection.ts";
+import type { UploadBudget } from "../request/upload-budget.ts";
 import { firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
 import { toFileName } from "./file-part.ts";
@@ -13,6 +15,8 @@ export interface MediaDeps {
   /** Undefined: there is no model that describes images. */
   readonly images: Omit<ImageDeps, "counts"> | undefined;
   readonly files: FileDeps;
+  /** For what requests hold while it is read, which may take half a minute. */
+  readonly budget: UploadBudget;
 }
 
 export class RequestMedia {
@@ -20,23 +24,34 @@ export class RequestMedia {
   /** Undefined: images are not described. */
   readonly #images: RequestImages | undefined;
   readonly #files: RequestFiles;
+  readonly #tenant: string;
+  readonly #budget: UploadBudget;
 
-  constructor(tenant: string, { images, files }: MediaDeps) {
+  constructor(tenant: string, { images, files, budget }: MediaDeps) {
+    this.#tenant = tenant;
+    this.#budget = budget;
     this.#images = images && new RequestImages(tenant, { ...images, counts: this.counts });
     this.#files = new RequestFiles(tenant, files);
   }
 
   /**
    * Texts for those of the parts that can be read. Rejects with the signal's reason, or with a `RequestError` for a file that cannot be
-   * read where media are refused.
+   * read where media are refused, and for more than the key may have read at a time.
    *
    * @param slots in the order of the conversation.
    */
   async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
-    const files = await this.#files.read(slots, signal);
-    const parts = slots.flatMap(({ part }) => (files.has(part) ? [] : [part]));
-    const images = await this.#images?.read(parts, signal);
-    return images === undefined ? files : new Map([...files, ...images]);
+    if (slots.length === 0) return new Map();
+    const lease = this.#budget.open(this.#tenant);
+    try {
+      lease.resize(slots.reduce((sum, { part }) => sum + sizeOf(part), 0));
+      const files = await this.#files.read(slots, signal);
+      const parts = slots.flatMap(({ part }) => (files.has(part) ? [] : [part]));
+      const images = await this.#images?.read(parts, signal);
+      return images === undefined ? files : new Map([...files, ...images]);
+    } finally {
+      lease.release();
+    }
   }
 
   /** The text for an image or a file in a result of a gateway's tool. Undefined: nothing here reads it. Rejects with the signal's reason. */
@@ -46,6 +61,13 @@ export class RequestMedia {
       ? this.#images?.readImage(source, signal)
       : this.#files.readFile({ name: toFileName(name), source }, signal);
   };
+}
+
+/** Of its texts. Parts have few fields, and are not deep. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (!hasMembers(value)) return 0;
+  return Object.values(value).reduce<number>((sum, each) => sum + sizeOf(each), 0);
 }
 
 /** By its first bytes. */

@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of request bodies and WebSocket messages that are being received: those of a tenant together by what one
- * body may have, and those of all tenants by {@link TENANTS} times as much.
+ * Bounds the bytes of request bodies and WebSocket messages that are being received, or of images and files that are being read: those
+ * of a tenant together, and those of all tenants by {@link TENANTS} times as much.
  */
 import { RequestError } from "../errors.ts";
 
@@ -33,13 +33,16 @@ interface Waiting {
 
 export class UploadBudget {
   readonly #tenantBytes: number;
+  readonly #doing: string;
   readonly #held = new Map<string, number>();
   #sum = 0;
   /** In order of arrival. */
   readonly #waiting = new Set<Waiting>();
 
-  constructor(maxBodyBytes: number) {
-    this.#tenantBytes = maxBodyBytes;
+  /** @param doing what the bytes are held for, in errors. */
+  constructor(tenantBytes: number, doing = "receiving") {
+    this.#tenantBytes = tenantBytes;
+    this.#doing = doing;
   }
 
   /** For a body whose length is known. Waits for room; rejects with a {@link RequestError} if there is none in time. */
@@ -125,7 +128,7 @@ export class UploadBudget {
   #refusal(tenant: string, bytes: number): RequestError {
     if (this.#isWithinShare(tenant, bytes)) {
       return new RequestError(
-        "The gateway is receiving too many large requests. Try again later.",
+        `The gateway is ${this.#doing} too many large requests. Try again later.`,
         {
           status: 503,
           type: "server_error",
@@ -135,7 +138,7 @@ export class UploadBudget {
       );
     }
     return new RequestError(
-      `Requests of this key that are being received have more than ${this.#tenantBytes} bytes together. Send fewer at a time.`,
+      `The gateway is ${this.#doing} requests of this key with more than ${this.#tenantBytes} bytes together. Send fewer at a time.`,
       { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
     );
   }

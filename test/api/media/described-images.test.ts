@@ -168,6 +168,7 @@ describe.each(APIS)("$name", ({ path, image, text, inMessage, inResult }) => {
       (response) => void response.end("<html>"),
       "the model that describes images has failed",
     ],
+    ["sends without end", writeWithoutEnd, "the model that describes images has failed"],
     ["is too slow", () => undefined, "no description came in time"],
   ])("a vision model that %s is a sentence for the model, and asked again", async (_, bad, why) => {
     const { post, engine, vision } = await open({
@@ -227,6 +228,36 @@ test("a key does not get what was described for another", async () => {
     "described=0, cached=1, failed=0",
   ]);
   expect(vision.images).toHaveLength(2);
+});
+
+test("of a long description only the beginning is read", async () => {
+  const { post, engine } = await open({ answer: () => "word ".repeat(180_000) });
+  await post(CHAT.path, { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) });
+  const described = /^> (.*)$/m.exec(engine.prompts[0] ?? "")?.[1];
+  expect(described).toHaveLength(16_000);
+});
+
+test("fifty copies of a long image are one, and another of its length is another", async () => {
+  const { post, engine, vision } = await open();
+  const long = (tag: string) =>
+    CHAT.image(`data:image/png;base64,${pngOf(2, 2, "x".repeat(30_000) + tag)}`);
+  const parts = [...Array.from({ length: 50 }, () => long("a")), long("b")];
+  await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(parts) });
+  expect(vision.images).toHaveLength(2);
+  expect(engine.prompts[0]?.match(/\[Image 1 again\]/g)).toHaveLength(49);
+});
+
+test("of three hundred images the newest are looked up, and described ones stay described", async () => {
+  const { post, engine, vision } = await open({ settings: { maxImages: 2 } });
+  const parts = Array.from({ length: 300 }, (_, at) =>
+    CHAT.image(`data:image/png;base64,${pngOf(at + 1, 1)}`),
+  );
+  await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(parts.slice(-3)) });
+  await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(parts) });
+  expect(vision.images).toHaveLength(4);
+  const prompt = engine.prompts[1] ?? "";
+  expect(prompt.match(/, an older one, is not described\.\]/g)).toHaveLength(296);
+  expect(prompt).toContain("[Image 300, PNG of 300 × 1 pixels.");
 });
 
 test("of many new images the newest are described, and the others in later requests", async () => {
@@ -463,6 +494,15 @@ test("the gateway on Node asks the vision model by its own client, and logs why 
 
 function fail(status: number): VisionAnswer {
   return (response) => void response.writeHead(status).end("{}");
+}
+
+/** Until its reader has enough. */
+function writeWithoutEnd(response: ServerResponse): void {
+  const write = (): void => {
+    while (!response.destroyed && response.write("x".repeat(65_536)));
+    if (!response.destroyed) response.once("drain", write);
+  };
+  write();
 }
 
 function escape(text: string): string {

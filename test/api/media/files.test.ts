@@ -210,6 +210,63 @@ test("a long file is cut, and says so", async () => {
   expect(prompt).not.toContain("TAIL");
 });
 
+test("a small PDF, sent many times, does not become a text without a limit", async () => {
+  const engine = scriptedEngine(() => ANSWER);
+  let reads = 0;
+  const { post } = createBrowsingApp({
+    engine,
+    toolbox: {},
+    readPdf() {
+      reads += 1;
+      return Promise.resolve({
+        type: "text",
+        pages: [`.${" ".repeat(MAX_CHARACTERS - 2)}.`],
+        total: 1,
+      });
+    },
+  });
+  const parts = Array.from({ length: 6 }, (_, at) =>
+    CHAT.file(base64(`%PDF-${at}`), `${at}.pdf`, "application/pdf"),
+  );
+  const settings = { model: MODEL, ...CHAT.inResult(parts) };
+  expect((await post(CHAT.path, settings)).status).toBe(200);
+  expect(reads).toBe(4);
+  for (const at of [4, 5]) {
+    expect(engine.prompts[0]).toContain(
+      `[File ${at}.pdf could not be read: the files before it are too long. Tell the user.]`,
+    );
+  }
+});
+
+test("a key's requests whose images and files are read at a time have a limit of bytes", async () => {
+  const reading = Promise.withResolvers<void>();
+  const { post } = createBrowsingApp({
+    engine: scriptedEngine(() => ANSWER),
+    toolbox: {},
+    settings: { maxBodyBytes: 1000 },
+    async readPdf() {
+      await reading.promise;
+      return { type: "text", pages: ["Read."], total: 1 };
+    },
+  });
+  const ask = (at: number) => {
+    const file = CHAT.file(base64(`%PDF-${at}${"x".repeat(400)}`), "a.pdf", "application/pdf");
+    return post(CHAT.path, { model: MODEL, ...CHAT.inMessage([file]) });
+  };
+  const held = [0, 1, 2, 3, 4, 5].map((at) => ask(at));
+  const refused = await ask(6);
+  expect([refused.status, await refused.text()]).toEqual([
+    429,
+    expect.stringContaining(
+      "The gateway is reading images and files of requests of this key with more than 4000 bytes together.",
+    ),
+  ]);
+  reading.resolve();
+  const statuses = await Promise.all(held.map(async (each) => (await each).status));
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+  expect((await ask(6)).status).toBe(200);
+});
+
 test("Anthropic's list of models says that PDFs are read", async () => {
   const { data } = await open().anthropic.models.list();
   expect(data[0]?.capabilities?.pdf_input.supported).toBe(true);

@@ -63,7 +63,7 @@ describe("the budget of uploads", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await refused).toMatchObject({
       message:
-        "Requests of this key that are being received have more than 100 bytes together. Send fewer at a time.",
+        "The gateway is receiving requests of this key with more than 100 bytes together. Send fewer at a time.",
       status: 429,
       errorType: "rate_limit_exceeded",
       retryAfter: 1,
@@ -109,7 +109,7 @@ describe("the budget of uploads", () => {
     const growing = budget.open("a");
     growing.resize(90);
     expect(() => growing.resize(101)).toThrow(
-      "Requests of this key that are being received have more than 100 bytes together. Send fewer at a time.",
+      "The gateway is receiving requests of this key with more than 100 bytes together. Send fewer at a time.",
     );
     const waiting = budget.reserve("a", 20, request);
     expect(await stateOf(waiting)).toBe("waits");

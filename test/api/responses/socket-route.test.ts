@@ -341,7 +341,7 @@ describe("a connection", () => {
           type: "too_many_requests",
           code: "rate_limit_exceeded",
           message:
-            "Requests of this key that are being received have more than 100000 bytes together. Send fewer at a time. Please try again in 1s.",
+            "The gateway is receiving requests of this key with more than 100000 bytes together. Send fewer at a time. Please try again in 1s.",
           param: null,
         },
       },
