@@ -7,7 +7,7 @@ import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { FILE_HEADERS, PAGE_HEADERS } from "../../src/pages/headers.ts";
-import { answered, send } from "../browser/chat-page.ts";
+import * as chat from "../browser/chat-page.ts";
 import { launchBrowser, MISSING } from "../browser/driver.ts";
 import { openPage } from "../browser/open.ts";
 import { CLIENTS } from "../clients/loops.ts";
@@ -86,8 +86,8 @@ describe("with the committed wrangler.toml", () => {
         const { page, problems, requested } = await openPage(browser, `${worker.origin}/`);
         for (const api of ["chat", "responses", "messages"]) {
           await page.getByLabel("API", { exact: true }).selectOption(api);
-          await send(page, `Hello by ${api}!`);
-          await answered(page, `Hello by ${api}!`);
+          await chat.send(page, `Hello by ${api}!`);
+          await chat.answered(page, `Hello by ${api}!`);
         }
         expect(requested.filter((url) => !url.startsWith(worker.origin))).toEqual([]);
         expect(problems).toEqual([]);
