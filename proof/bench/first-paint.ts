@@ -1,7 +1,8 @@
 /**
- * How soon the inspector's page can be read: first paint, and a turn shown, in a browser that has nothing of it yet, after
- * `turns` recorded turns. Needs the Chromium and the packages of test/browser. The package's page is measured with the built
- * command: `node proof/bench/first-paint.ts [loads] [turns] [src/node.ts or dist/node.js]`
+ * How soon the pages can be used, in a browser that has nothing of them yet: first paint, then the chat's text field, or the
+ * newest turn in the inspector, after `turns` recorded turns. A file of text shows what the browser and other work on the
+ * machine cost by themselves: all are loaded in turn. Needs the Chromium and the packages of test/browser. The package's
+ * pages are measured with the built command: `node proof/bench/first-paint.ts [loads] [turns] [src/node.ts or dist/node.js]`
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +16,29 @@ const TURNS = Number(process.argv[3] ?? 50);
 const KEY = "token-of-the-benchmark";
 const ENTRY = process.argv[4] ?? fileURLToPath(new URL("../../src/node.ts", import.meta.url));
 
-/** Runs in the page before its own scripts. The turn is shown when the frame that has it has been drawn. */
-const WATCH = `window.turnShown = new Promise((resolve) => {
+interface MeasuredPage {
+  readonly name: string;
+  readonly path: string;
+  /** An element without which the page is of no use. */
+  readonly needed: string;
+  readonly then: string;
+}
+
+const PAGES: readonly MeasuredPage[] = [
+  { name: "text alone", path: "/style.css", needed: "pre", then: "shown" },
+  { name: "chat", path: "/", needed: "#message", then: "one can type" },
+  {
+    name: "inspector",
+    path: `/inspect#token=${KEY}`,
+    needed: ".turn .call",
+    then: "the newest turn shown",
+  },
+];
+
+/** Runs in the page before its own scripts. The element is shown when the frame that has it has been drawn. */
+const toWatch = (needed: string) => `window.neededShown = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
-    if (document.querySelector(".turn .call") === null) return;
+    if (document.querySelector("${needed}") === null) return;
     observer.disconnect();
     requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
   }).observe(document, { subtree: true, childList: true });
@@ -32,7 +52,7 @@ window.firstPaint = new Promise((resolve) => {
 
 interface Load {
   readonly firstPaint: number;
-  readonly turnShown: number;
+  readonly neededShown: number;
 }
 
 if (MISSING !== undefined) {
@@ -51,20 +71,20 @@ const browser = await launchBrowser();
 try {
   await untilReady();
   for (let turn = 0; turn < TURNS; turn++) await ask();
-  const loads: Load[] = [];
+  const loads = new Map(PAGES.map((page) => [page, [] as Load[]]));
   // The first load also starts parts of the browser.
   for (let load = -1; load < LOADS; load++) {
-    const measured = await measure();
-    if (load >= 0) loads.push(measured);
+    for (const [page, measured] of loads) {
+      const next = await measure(page);
+      if (load >= 0) measured.push(next);
+    }
   }
-  print(
-    "first paint",
-    loads.map(({ firstPaint }) => firstPaint),
-  );
-  print(
-    "the newest turn shown",
-    loads.map(({ turnShown }) => turnShown),
-  );
+  for (const [{ name, then }, measured] of loads) {
+    const firstPaints = measured.map(({ firstPaint }) => firstPaint);
+    print(`${name}, first paint`, firstPaints);
+    const shown = measured.map(({ neededShown }) => neededShown);
+    print(`${name}, ${then}`, shown);
+  }
 } finally {
   await browser.close();
   gateway.kill();
@@ -93,16 +113,16 @@ async function ask(): Promise<void> {
 }
 
 /** In milliseconds since the address was opened, in a new context: nothing is cached. */
-async function measure(): Promise<Load> {
+async function measure({ path, needed }: MeasuredPage): Promise<Load> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   try {
-    await page.addInitScript(WATCH);
-    await page.goto(`${origin}/inspect#token=${KEY}`);
+    await page.addInitScript(toWatch(needed));
+    await page.goto(origin + path);
     return await page.evaluate<Load>(`(async () => {
-      const turnShown = await window.turnShown;
+      const neededShown = await window.neededShown;
       const firstPaint = await window.firstPaint;
-      // A turn that is there soon enough is in the first frame.
-      return { firstPaint, turnShown: Math.max(firstPaint, turnShown) };
+      // An element that is there soon enough is in the first frame.
+      return { firstPaint, neededShown: Math.max(firstPaint, neededShown) };
     })()`);
   } finally {
     await page.close();
@@ -112,5 +132,5 @@ async function measure(): Promise<Load> {
 function print(what: string, list: readonly number[]): void {
   const sorted = Float64Array.from(list).toSorted();
   const at = (share: number) => percentile(sorted, share).toFixed(0);
-  console.log(`${what}: median ${at(0.5)} ms, 90 % within ${at(0.9)} ms`);
+  console.log(`${what}: best ${at(0)} ms, median ${at(0.5)} ms, 90 % within ${at(0.9)} ms`);
 }
