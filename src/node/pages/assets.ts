@@ -184,5 +184,13 @@ async function toScript(path: string, text: string): Promise<string> {
 /** Imported here, because not every runtime that is like Node has it. */
 async function stripTypes(text: string): Promise<string> {
   const { stripTypeScriptTypes } = await import("node:module");
-  return stripTypeScriptTypes(text);
+  // Node warns of it as experimental, in the terminal of a person who has just opened a page. It runs without a pause, so no
+  // other warning is lost.
+  const emitWarning: unknown = Reflect.get(process, "emitWarning");
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(text);
+  } finally {
+    Reflect.set(process, "emitWarning", emitWarning);
+  }
 }
