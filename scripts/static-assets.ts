@@ -41,10 +41,12 @@ async function replace(path: string, bytes: string | Uint8Array): Promise<void> 
   await rename(next, path);
 }
 
-/** Earlier versions. */
+/** Folders of earlier versions. */
 async function removeOthers(folder: string, paths: readonly string[]): Promise<void> {
-  for (const name of await readdir(join(folder, "app"))) {
-    const isWanted = paths.some((path) => path.startsWith(`app/${name}`));
-    if (!isWanted) await rm(join(folder, "app", name), { recursive: true, force: true });
+  for (const entry of await readdir(join(folder, "app"), { withFileTypes: true })) {
+    const isWanted = paths.some((path) => path.startsWith(`app/${entry.name}/`));
+    if (entry.isDirectory() && !isWanted) {
+      await rm(join(folder, "app", entry.name), { recursive: true, force: true });
+    }
   }
 }
