@@ -21,17 +21,17 @@ interface MeasuredPage {
   readonly path: string;
   /** An element without which the page is of no use. */
   readonly needed: string;
-  readonly then: string;
+  readonly usable: string;
 }
 
 const PAGES: readonly MeasuredPage[] = [
-  { name: "text alone", path: "/style.css", needed: "pre", then: "shown" },
-  { name: "chat", path: "/", needed: "#message", then: "one can type" },
+  { name: "text alone", path: "/style.css", needed: "pre", usable: "shown" },
+  { name: "chat", path: "/", needed: "#message", usable: "one can type" },
   {
     name: "inspector",
     path: `/inspect#token=${KEY}`,
     needed: ".turn .call",
-    then: "the newest turn shown",
+    usable: "the newest turn shown",
   },
 ];
 
@@ -79,11 +79,11 @@ try {
       if (load >= 0) measured.push(next);
     }
   }
-  for (const [{ name, then }, measured] of loads) {
+  for (const [{ name, usable }, measured] of loads) {
     const firstPaints = measured.map(({ firstPaint }) => firstPaint);
     print(`${name}, first paint`, firstPaints);
     const shown = measured.map(({ neededShown }) => neededShown);
-    print(`${name}, ${then}`, shown);
+    print(`${name}, ${usable}`, shown);
   }
 } finally {
   await browser.close();
