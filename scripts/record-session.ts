@@ -1,15 +1,17 @@
 /**
- * Records `docs/first-answer.md` at a terminal: `node scripts/record-session.ts`. Needs `script` of util-linux, git, npm and
- * the network. With `--check` it records what is quick, and compares it with the page; times may differ.
+ * Records `docs/first-hour.md` and its pictures: `node scripts/record-session.ts`. Needs `script` of util-linux, git, npm, the
+ * network, and for the pictures the Chromium and the packages of test/browser. With `--check` it records what is quick, and
+ * compares it with the page; times may differ.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { readSessionPage, toSessionPage, withoutTimes } from "./session/page.ts";
 import { recordAll } from "./session/record.ts";
 import { SCENARIOS } from "./session/scenarios.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PAGE = join(ROOT, "docs/first-answer.md");
+const PAGE = join(ROOT, "docs/first-hour.md");
 
 if (process.argv.includes("--check")) await check();
 else await write();
@@ -17,7 +19,9 @@ else await write();
 async function write(): Promise<void> {
   const recordings = await recordAll(ROOT, SCENARIOS);
   const date = new Intl.DateTimeFormat("en-GB", { dateStyle: "long" }).format();
-  writeFileSync(PAGE, toSessionPage(recordings, { date, node: process.version }));
+  const [load = 0] = loadavg();
+  const facts = { date, node: process.version, cores: cpus().length, load };
+  writeFileSync(PAGE, toSessionPage(recordings, facts));
 }
 
 async function check(): Promise<void> {

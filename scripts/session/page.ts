@@ -1,4 +1,4 @@
-/** Writes `docs/first-answer.md` from the recordings. */
+/** Writes `docs/first-hour.md` from the recordings. */
 import type { Recording } from "./record.ts";
 
 export interface PageFacts {
@@ -6,13 +6,17 @@ export interface PageFacts {
   readonly date: string;
   /** `v24.21.0` */
   readonly node: string;
+  readonly cores: number;
+  /** Processes that wanted to run, on average: more than cores make all times longer. */
+  readonly load: number;
 }
 
-export function toSessionPage(recordings: readonly Recording[], { date, node }: PageFacts): string {
-  return `# The first answer
+export function toSessionPage(recordings: readonly Recording[], facts: PageFacts): string {
+  const { date, node, cores, load } = facts;
+  return `# The first hour
 
-Sessions at a terminal, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}. Ports were made the usual
-ones, and long lines were shortened. Commands behind the first of a block were typed in another terminal. The server at port
+Sessions at a terminal and in a browser, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}, on ${cores} cores with a load of ${load.toFixed(0)}. Ports were made the usual
+ones, keys were left out, and long lines were shortened; the pictures are of the gateway above them. Commands behind the first of a block were typed in another terminal. The server at port
 8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, at port 8002 something else,
 at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 
@@ -25,14 +29,19 @@ A new clone with a warm npm cache and Node 24, on two cores that were busy with 
 | ------------------- | ------------------: | -----------: | -------: | -------------: | ----------------------: |
 | \`npm ci\`            |               196 s |        183 s |      427 |         975 MB |                    59 s |
 | \`npm ci --omit=dev\` |                11 s |          7 s |       40 |          26 MB |                     6 s |
+
+Next: [Connect a client](clients/README.md), [Deploy](deploy.md), [Troubleshooting](troubleshooting.md)
 `;
 }
 
 function toSection({ scenario, text, seconds }: Recording): string {
   const after =
-    scenario.folder !== undefined && seconds !== undefined
+    scenario.isTimed === true && seconds !== undefined
       ? `\nThe answer was there ${Math.round(seconds)} seconds after the first command.\n`
       : "";
+  const pictures = (scenario.pictures ?? []).map(
+    ({ text: done, alt, name }) => `\n${done}\n\n![${alt}](images/${name}.png)\n`,
+  );
   const before = scenario.text === undefined ? "" : `${scenario.text}\n\n`;
   return `## ${scenario.title}
 
@@ -41,7 +50,7 @@ ${before}<!-- not run: recorded by scripts/record-session.ts -->
 \`\`\`text
 ${text.trimEnd()}
 \`\`\`
-${after}`;
+${after}${pictures.join("")}`;
 }
 
 /** The recording for each title. */

@@ -10,6 +10,8 @@ import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
 import { freePort } from "../../test/helpers/listen.ts";
 import { makeCertificate } from "../../test/helpers/certificate.ts";
 import { startTlsNginx, type TestNginx } from "../../test/helpers/nginx.ts";
+import { MadeKey } from "./made-key.ts";
+import { type Addresses, takePictures } from "./pictures.ts";
 import { PROXY, type Scenario } from "./scenarios.ts";
 import { startScriptedVllm } from "./scripted-vllm.ts";
 import { typeCommand } from "./terminal.ts";
@@ -115,8 +117,10 @@ interface Place {
 
 async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<Recording> {
   const { root, folder, ports, proxy } = place;
-  const { before = [], serve, until = /./, asked = [], files = {} } = scenario;
-  const toPlace = (text: string) => toReal(text, ports).replaceAll(PROXY, proxy?.origin ?? PROXY);
+  const { before = [], serve, until = /./, asked = [], files = {}, pictures } = scenario;
+  const key = new MadeKey();
+  const toPlace = (text: string) =>
+    key.fill(toReal(text, ports).replaceAll(PROXY, proxy?.origin ?? PROXY));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
     writeFileSync(join(cwd, name), toPlace(text));
@@ -125,10 +129,15 @@ async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<
   const options = { cwd, env: { ...toEnvironment(root, folder, ports), ...trust } };
   const type = (command: string) => typeCommand(toPlace(command), options);
   const show = (command: string, printed: string) => {
-    const shown = toShown(printed.replaceAll(proxy?.origin ?? PROXY, PROXY), ports, folder)
+    const shown = toShown(
+      key.hide(printed).replaceAll(proxy?.origin ?? PROXY, PROXY),
+      ports,
+      folder,
+    )
       .replaceAll(/\n{3,}/g, "\n\n")
       .trimEnd();
-    return `$ ${command}\n${shown.split("\n").map(shorten).join("\n")}\n`;
+    const lines = shown === "" ? [] : shown.split("\n");
+    return [`$ ${command}`, ...lines.map(shorten), ""].join("\n");
   };
   const started = performance.now();
   let seconds: number | undefined;
@@ -148,12 +157,23 @@ async function recordIn(cwd: string, scenario: Scenario, place: Place): Promise<
       seconds ??= (performance.now() - started) / 1000;
       answers.push(show(command, typed.printed));
     }
+    if (pictures !== undefined) {
+      await takePictures(pictures, addressesIn(gateway.printed), join(root, "docs/images"));
+    }
     await gateway.settle();
     const { printed } = gateway;
     await gateway.interrupt();
     first += show(serve, printed);
   }
   return { scenario, text: [first, ...answers].join("\n"), seconds };
+}
+
+function addressesIn(printed: string): Addresses {
+  const find = (pattern: RegExp) => pattern.exec(printed)?.[0] ?? "";
+  return {
+    home: find(/http:\S+:\d+\/(?=\s)/),
+    inspector: find(/http:\S+\/inspect#token=\w+/),
+  };
 }
 
 /** The environment of a user: no settings, and the command where a global installation puts it. */

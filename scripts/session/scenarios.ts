@@ -1,5 +1,7 @@
-/** The scenarios of `docs/first-answer.md`, in the order of the page. */
+/** The scenarios of `docs/first-hour.md`, in the order of the page. */
 import { createHash } from "node:crypto";
+import { SHOWN_HASH, SHOWN_KEY } from "./made-key.ts";
+import { FIRST_HOUR, type Picture } from "./pictures.ts";
 
 export interface Scenario {
   readonly title: string;
@@ -19,6 +21,10 @@ export interface Scenario {
   readonly until?: RegExp;
   /** Typed in another terminal, while the gateway serves. */
   readonly asked?: readonly string[];
+  /** The page says how soon the first answer was there. */
+  readonly isTimed?: boolean;
+  /** Taken in a browser behind what is typed, while the gateway serves. */
+  readonly pictures?: readonly Picture[];
   /** Slow, downloads something or depends on time: not recorded again when the page is checked. */
   readonly isSlow?: boolean;
 }
@@ -65,24 +71,31 @@ export const SCENARIOS: readonly Scenario[] = [
     serve: "npm ci --omit=dev && npm start",
     until: STARTED,
     asked: [ASK],
+    pictures: FIRST_HOUR,
+    isTimed: true,
     isSlow: true,
   },
   {
-    title: "From a clone, with an old Node",
-    text: "The gateway needs Node 22.19. With an older one, `npm start` fetches a newer one.",
+    title: "A client's code",
+    text: "`connect` prints it for the running gateway. `app` is a folder of your own.",
     folder: "clone",
-    serve: "npx --yes --package node@20 -- node scripts/start.cjs",
+    serve: "npm start",
     until: STARTED,
+    asked: [
+      "npm start --silent -- connect typescript --gateway http://127.0.0.1:8787 > ../app/hello.mjs",
+      "cat ../app/hello.mjs",
+      "cd ../app && npm install --silent openai && node hello.mjs",
+    ],
     isSlow: true,
   },
   {
-    title: "From the package",
-    text: "`npm pack` in a clone has made `harmony-gateway-0.1.0.tgz`.",
-    folder: "app",
-    before: ["npm install ../harmony-gateway-0.1.0.tgz", "npx harmony-gateway --version"],
-    serve: "npx harmony-gateway",
+    title: "A key for alice",
+    text: "The gateway keeps hashes of keys only. With a key, other machines may use it, too: add `--host 0.0.0.0`.",
+    folder: "clone",
+    before: ["npm start --silent -- key alice"],
+    serve: `npm start -- --keys ${SHOWN_HASH}`,
     until: STARTED,
-    asked: [ASK],
+    asked: [ASK, `${ASK} -H 'Authorization: Bearer ${SHOWN_KEY}'`],
     isSlow: true,
   },
   {
@@ -90,6 +103,14 @@ export const SCENARIOS: readonly Scenario[] = [
     serve: "harmony-gateway --url http://127.0.0.1:8000",
     until: STARTED,
     asked: [ASK],
+  },
+  {
+    title: "Is the engine right?",
+    text: "`doctor` asks it what the gateway relies on, and says what to change. Here are some of its checks; without `--checks`, all are run.",
+    before: [
+      "harmony-gateway doctor --url http://127.0.0.1:8000 --checks reachable,identity,model,context,ids-in,ids-out,json-schema",
+    ],
+    isSlow: true,
   },
   {
     title: "A vLLM that offers only gpt-oss-120b, and has no health path",
@@ -190,10 +211,23 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
   },
   {
-    title: "A missing key",
-    serve: `harmony-gateway --keys alice:${"a".repeat(64)}`,
+    title: "From a clone, with an old Node",
+    text: "The gateway needs Node 22.19. With an older one, `npm start` fetches a newer one.",
+    folder: "clone",
+    serve: "npx --yes --package node@20 -- node scripts/start.cjs",
+    until: STARTED,
+    isSlow: true,
+  },
+  {
+    title: "From the package",
+    text: "`npm pack` in a clone has made `harmony-gateway-0.1.0.tgz`.",
+    folder: "app",
+    before: ["npm install ../harmony-gateway-0.1.0.tgz", "npx harmony-gateway --version"],
+    serve: "npx harmony-gateway",
     until: STARTED,
     asked: [ASK],
+    isTimed: true,
+    isSlow: true,
   },
   {
     title: "Three keys, behind nginx with TLS and a path",

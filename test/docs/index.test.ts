@@ -15,7 +15,7 @@ test("each page is in the index", () => {
 
 test("a page that people write has at most 1,500 words of prose, and names the next page", () => {
   const generated =
-    /^(?:first-answer|settings|fields|guarantees|engines|tools-session|turn-record|security-evidence|harmony-rules)\.md$/;
+    /^(?:first-hour|settings|fields|guarantees|engines|tools-session|turn-record|security-evidence|harmony-rules)\.md$/;
   const pages = readdirSync(DOCS).filter(
     (name) => name.endsWith(".md") && name !== "README.md" && !generated.test(name),
   );
