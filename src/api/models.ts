@@ -7,6 +7,8 @@ import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
 import type { Capabilities } from "../engines/engine.ts";
 import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
 import type { FoundModel, Model, Models } from "../models/models.ts";
+import { TRAINED_TOOLS } from "../harmony/trained-tools.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
 import type { Preset } from "../turn/preset.ts";
 import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
@@ -36,10 +38,19 @@ const ALWAYS_SUPPORTED = [
 /**
  * @param seesImages images in requests are described
  * @param readsPdfs PDFs in requests are read
+ * @param toolbox tools that the gateway runs
  */
-export function modelRoutes({ seesImages = false, readsPdfs = false } = {}): Hono<ApiEnv> {
+export function modelRoutes({
+  seesImages = false,
+  readsPdfs = false,
+  toolbox = {},
+}: ModelRouteOptions = {}): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   const architecture = toArchitecture(seesImages, readsPdfs);
+  const gatewayTools = {
+    builtin: TRAINED_TOOLS.filter((name) => toolbox[name] !== undefined),
+    mcp_servers: [...(toolbox.mcp?.servers.keys() ?? [])],
+  };
 
   // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
   routes.on("GET", ["/models", "/models/user"], (c) => {
@@ -51,10 +62,11 @@ export function modelRoutes({ seesImages = false, readsPdfs = false } = {}): Hon
     return c.json({
       object: "list",
       data: entries.slice(from, to),
-      // Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
+      // Of this gateway, and Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
       ...(c.req.path.startsWith("/api/")
         ? {}
         : {
+            gateway_tools: gatewayTools,
             models: toCodexModels(
               models.all.slice(from, to).map((model) => toCatalogued(model, seesImages)),
             ),
@@ -85,6 +97,12 @@ export function modelRoutes({ seesImages = false, readsPdfs = false } = {}): Hon
     c.json({ data: findEntry(c.get("client").models, c.req.param("id"), architecture) }),
   );
   return routes;
+}
+
+interface ModelRouteOptions {
+  readonly seesImages?: boolean;
+  readonly readsPdfs?: boolean;
+  readonly toolbox?: Toolbox;
 }
 
 function toCatalogued({ id, contextLength }: Model, seesImages: boolean): CatalogueModel {

@@ -12,6 +12,7 @@ import type { Capabilities } from "../../src/engines/engine.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { createModels, type Models } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
+import { fakeTool } from "../helpers/fake-tool.ts";
 
 const models = createModels(
   [
@@ -21,13 +22,13 @@ const models = createModels(
   { newCallId: () => "call_1" },
 );
 
-function routesOf(allowed: Models): Hono<ApiEnv> {
+function routesOf(allowed: Models, options: Parameters<typeof modelRoutes>[0] = {}): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.use((c, next) => {
     c.set("client", { tenant: "anonymous", reasoningPolicy: "raw", models: allowed });
     return next();
   });
-  return routes.route("/", modelRoutes());
+  return routes.route("/", modelRoutes(options));
 }
 
 async function get(path: string): Promise<{ status: number; body: unknown }> {
@@ -82,6 +83,7 @@ describe("the list", () => {
       status: 200,
       body: {
         object: "list",
+        gateway_tools: { builtin: [], mcp_servers: [] },
         models: [
           expect.objectContaining({ slug: "openai/gpt-oss-20b", context_window: 131_072 }),
           expect.objectContaining({ slug: "gpt-oss-120b", priority: 2 }),
@@ -234,4 +236,22 @@ test("below OpenRouter's base URL there is no second list, which a client could 
 
 test("models are counted", async () => {
   expect(await get("/models/count")).toEqual({ status: 200, body: { data: { count: 2 } } });
+});
+
+test("the list says what the gateway runs and reads, for pages", async () => {
+  const unused = () => Promise.reject(new Error("not used"));
+  const server = { label: "wiki", listTools: unused, callTool: unused, close: unused };
+  const servers = new Map([["wiki", { server, policy: {} }]]);
+  const toolbox = { browser: () => fakeTool(), python: undefined, mcp: { servers } };
+  const routes = routesOf(models, { readsPdfs: true, toolbox });
+  expect(await (await routes.request("/models")).json()).toMatchObject({
+    gateway_tools: { builtin: ["browser"], mcp_servers: ["wiki"] },
+    data: [
+      { architecture: { modality: "text+file->text", input_modalities: ["text", "file"] } },
+      {},
+    ],
+  });
+  expect(await (await routesOf(models).request("/models")).json()).toMatchObject({
+    gateway_tools: { builtin: [], mcp_servers: [] },
+  });
 });

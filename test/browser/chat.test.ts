@@ -95,6 +95,34 @@ describe.skipIf(MISSING !== undefined)(
       },
     );
 
+    test.each(["chat", "responses", "messages"])(
+      "%s: the gateway's browser is a switch, and shows what it has read",
+      async (api) => {
+        const search =
+          "<|channel|>analysis<|message|>I search.<|end|><|start|>assistant<|channel|>analysis to=browser.search code" +
+          '<|message|>{"query":"citations"}<|call|>';
+        const engine = scriptedEngine([search, toFinal("Found."), toFinal("Without.")]);
+        const settings = { builtinTools: ["browser"] };
+        const { page, problems } = await openChat(browser, engine, { settings });
+        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await page.getByRole("button", { name: "Tools" }).click();
+        await page.getByLabel("Browser: search and read pages").click();
+        await page.getByRole("button", { name: "Tools 1" }).waitFor();
+        await send(page, "Search for citations.");
+        await answered(page, "Found.");
+        const call = page.locator(".call");
+        expect(await call.innerText()).toContain("run by the gateway");
+        expect(await call.innerText()).toContain("citations");
+        await call.locator("summary").click();
+        expect(await call.locator(".value").innerText()).not.toBe("");
+        await page.getByLabel("Browser: search and read pages").click();
+        await send(page, "And now?");
+        await answered(page, "Without.");
+        expect(engine.prompts.at(-1)).not.toContain("namespace browser");
+        expect(problems).toEqual([]);
+      },
+    );
+
     test("the same conversation goes through another API, and versions can be switched", async () => {
       const answers = ["one", "two", "three", "four"].map((text) => `${THOUGHT}${toFinal(text)}`);
       const engine = scriptedEngine(answers);

@@ -40,6 +40,7 @@ export const chatCompletionsApi: Api = {
     const models = modelRoutes({
       seesImages: settings.visionUrl !== undefined,
       readsPdfs: services.readsPdfs,
+      toolbox,
     });
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },

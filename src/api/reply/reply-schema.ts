@@ -73,6 +73,10 @@ export const modelList = lazy(() =>
     .object({
       object: z.literal("list"),
       data: z.array(model()),
+      /** Tools that the gateway runs for requests that ask for them, below `/v1` only. */
+      gateway_tools: z
+        .object({ builtin: z.array(z.string()), mcp_servers: z.array(z.string()) })
+        .optional(),
       /** Codex's catalogue, below `/v1` only. */
       models: z.array(z.looseObject({ slug: z.string() })).optional(),
       total_count: z.int(),

@@ -35,12 +35,19 @@ export function isApiName(value: string): value is ApiName {
 }
 
 /** What the API does not say of this conversation, in sentences. */
-export function lackingSentences(api: ApiName, { options }: Composed): string[] {
+export function lackingSentences(
+  api: ApiName,
+  { options }: Composed,
+  gatewayTools: readonly string[] = [],
+): string[] {
   const sentences = Object.entries(APIS[api].lacks).flatMap(([name, sentence]) =>
     Object.hasOwn(options, name) ? [sentence] : [],
   );
   if (api === "messages" && options.format?.type === "object") {
     sentences.push("Messages has no JSON format without a schema: it is not sent.");
+  }
+  if (api === "messages" && gatewayTools.some((name) => name.startsWith("mcp:"))) {
+    sentences.push("Messages has no MCP servers: they are not sent.");
   }
   return sentences;
 }

@@ -1,17 +1,29 @@
 /** The request that a conversation stands for. */
 import { type Composed, SCHEMA_NAME } from "../../snippets/composed.ts";
 import { type Conversation, type Message, toMessages } from "./conversation.ts";
+import { toHosted } from "./gateway-tools.ts";
 import { parseSchema, parseTools } from "./parse-fields.ts";
 import { state } from "./state.ts";
 
 /** @throws Error with a sentence if the tools are no JSON. */
-export function toComposed(conversation: Conversation, path: readonly Message[]): Composed {
-  const { system, options, format } = conversation;
+export function toComposed(
+  conversation: Conversation,
+  path: readonly Message[],
+  api = conversation.api,
+): Composed {
+  const { system, options, format, gatewayTools = [] } = conversation;
+  const { tools, hosted = [] } = parseTools(conversation.tools);
+  const offered = state.status?.gatewayTools ?? [];
+  const run = toHosted(
+    gatewayTools.filter((name) => offered.includes(name)),
+    api,
+  );
   return {
     model: modelOf(conversation),
     ...(system.trim() !== "" && { system }),
     messages: toMessages(path),
-    ...parseTools(conversation.tools),
+    tools,
+    hosted: [...hosted, ...run],
     options: {
       ...options,
       ...(format === "object" && { format: { type: "object" } }),

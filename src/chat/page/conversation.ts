@@ -17,8 +17,18 @@ export interface Question {
   readonly files?: readonly Attachment[];
 }
 
+/** A call that the gateway has run. The model's own reasoning goes on after it, and nothing of it is sent back. */
+export interface GatewayCall {
+  readonly type: "ran";
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** Undefined: it still runs. */
+  readonly result?: string;
+}
+
 /** A part of an answer, and when it was written. */
-export type AnswerPart = AssistantPart & {
+export type AnswerPart = (AssistantPart | GatewayCall) & {
   /** Milliseconds since 1970, of its first and last piece. */
   readonly began?: number;
   readonly ended?: number;
@@ -64,6 +74,8 @@ export interface Conversation {
   readonly system: string;
   /** Functions and other tools, as JSON. */
   readonly tools: string;
+  /** What the gateway runs: `browser`, `python`, and `mcp:LABEL` for a server. */
+  readonly gatewayTools?: readonly string[];
   readonly options: Omit<ComposedOptions, "format">;
   readonly format: "" | "object" | "schema";
   /** For the format, as JSON. */
@@ -131,7 +143,8 @@ export function toMessages(path: readonly Message[]): readonly ComposedMessage[]
       const { text, files } = message;
       return [{ role: "user", text, ...(files && { files }) }];
     }
-    return message.parts.length === 0 ? [] : [{ role: "assistant", parts: message.parts }];
+    const parts = message.parts.filter((part) => part.type !== "ran");
+    return parts.length === 0 ? [] : [{ role: "assistant", parts }];
   });
 }
 

@@ -35,7 +35,8 @@ export async function attach(files: Iterable<File> = []): Promise<void> {
 }
 
 async function take(file: File): Promise<Taken> {
-  if (/^(image|audio|video)\/|\/pdf$/.test(file.type)) return takeMedia(file);
+  // An SVG is text.
+  if (/^(image\/(?!svg)|audio\/|video\/)|\/pdf$/.test(file.type)) return takeMedia(file);
   if (file.size > MAX_TEXT_BYTES) return problem("A text file has at most 200 KB.");
   try {
     const bytes = await file.arrayBuffer();

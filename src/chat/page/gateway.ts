@@ -1,4 +1,5 @@
 /** The gateway that serves the page: its address, the reader's key, and requests to it. */
+import { toNames } from "./gateway-tools.ts";
 
 /** Without a slash at its end. With a path where a proxy puts the gateway below one. */
 export function toGatewayUrl(): string {
@@ -77,6 +78,8 @@ export interface ServedModel {
 
 export interface GatewayStatus {
   readonly models: readonly ServedModel[];
+  /** Names of tools that it runs. */
+  readonly gatewayTools: readonly string[];
   /** The kind of server, such as `vllm`; undefined: not known. */
   readonly engine?: string;
   readonly isReady: boolean;
@@ -88,7 +91,7 @@ export interface GatewayStatus {
 export async function loadStatus(): Promise<GatewayStatus> {
   const [models, ready] = await Promise.all([request("/v1/models"), request("/ready")]);
   if (!models.ok) throw await toError(models);
-  const list: { data: ListedModel[] } = await models.json();
+  const list: ModelList = await models.json();
   const state: ReadyState = await ready.json().catch(() => ({}));
   const first = state.models?.[0];
   const engine = first?.backends?.[0]?.engine;
@@ -98,10 +101,19 @@ export async function loadStatus(): Promise<GatewayStatus> {
       inputs: architecture?.input_modalities ?? [],
       ...(length !== undefined && { contextLength: length }),
     })),
+    gatewayTools: toNames(list.gateway_tools.builtin, list.gateway_tools.mcp_servers),
     ...(engine !== undefined && { engine }),
     isReady: ready.ok,
     running: sum(first?.backends?.map((backend) => backend.in_flight) ?? []),
     queued: first?.queued ?? 0,
+  };
+}
+
+interface ModelList {
+  readonly data: readonly ListedModel[];
+  readonly gateway_tools: {
+    readonly builtin: readonly string[];
+    readonly mcp_servers: readonly string[];
   };
 }
 

@@ -130,13 +130,14 @@ async function post(from: Answer, signal: AbortSignal) {
     0,
     path.findIndex(({ id }) => id === from.id),
   );
-  const composed = toComposed(current, from.parts.length > 0 ? [...before, from] : before);
+  const asked = from.parts.length > 0 ? [...before, from] : before;
+  const composed = toComposed(current, asked, from.api);
   const body = { ...toBody(from.api, composed), stream: true };
   const exchange: Exchange = {
     api: from.api,
     path: API_PATHS[from.api],
     body,
-    notes: lackingSentences(from.api, composed),
+    notes: lackingSentences(from.api, composed, current.gatewayTools),
     headers: [],
     events: [],
     dropped: 0,

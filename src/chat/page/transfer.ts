@@ -1,6 +1,6 @@
 /** Conversations as files: Markdown, and JSON as a request of the chosen API. */
 import { fromBody, toBody } from "../../snippets/bodies.ts";
-import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
+import type { ApiName, AssistantPart, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
 import { select } from "./actions.ts";
 import { toComposed } from "./compose.ts";
@@ -166,7 +166,7 @@ export function fromMarkdown(text: string): Conversation {
 }
 
 /** A quotation at the beginning is reasoning. */
-function readParts(said: string): Answer["parts"] {
+function readParts(said: string): readonly AssistantPart[] {
   const quoted = /^(?:>.*(?:\n|$))+/.exec(said)?.[0] ?? "";
   const rest = said.slice(quoted.length).trim();
   const thought = quoted.replaceAll(/^> ?/gm, "").trim();

@@ -27,9 +27,18 @@ export function toResponsesBody(composed: Composed): Body {
     temperature: options.temperature,
     top_p: options.topP,
     max_output_tokens: options.maxTokens,
-    include: ["reasoning.encrypted_content"],
+    include: ["reasoning.encrypted_content", ...toIncluded(composed)],
     store: false,
   });
+}
+
+/** Without them, calls that the gateway runs come without their results. */
+function toIncluded({ hosted = [] }: Composed): string[] {
+  const types = hosted.map((tool) => text(members(tool)["type"]) ?? "");
+  return [
+    ...(types.some((type) => type.includes("search")) ? ["web_search_call.results"] : []),
+    ...(types.includes("code_interpreter") ? ["code_interpreter_call.outputs"] : []),
+  ];
 }
 
 function toFormat(format: NonNullable<Composed["options"]["format"]>): Body {

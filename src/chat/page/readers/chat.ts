@@ -20,6 +20,15 @@ export function readChat(draft: Draft): ReadEvent {
       draft.seal("chat", [detail]);
     }
     draft.write("text", text(delta["content"]) ?? "");
+    for (const call of objects(delta["executed_tools"])) {
+      const label = text(call["server_label"]);
+      const name = text(call["name"]) ?? text(call["type"]) ?? "";
+      draft.ran(`${draft.parts.length} ${number(call["index"]) ?? 0}`, {
+        name: label === undefined ? name : `${label}.${name}`,
+        arguments: text(call["arguments"]) ?? "",
+        result: text(call["output"]) ?? "",
+      });
+    }
     for (const call of objects(delta["tool_calls"])) {
       const index = number(call["index"]) ?? 0;
       const inner = members(call["function"]);

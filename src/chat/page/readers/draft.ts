@@ -1,6 +1,9 @@
+/** Characters of a result that are kept. */
+const MAX_RESULT = 20_000;
+
 /** An answer while it is written: its parts grow by the events of any API. */
 import type { ApiName } from "../../../snippets/composed.ts";
-import type { AnswerPart, Usage } from "../conversation.ts";
+import type { AnswerPart, GatewayCall, Usage } from "../conversation.ts";
 
 export class Draft {
   readonly parts: AnswerPart[];
@@ -38,10 +41,25 @@ export class Draft {
   }
 
   writeArguments(id: string, text: string): void {
-    const index = this.parts.findIndex((part) => part.type === "call" && part.id === id);
+    const index = this.#find(id);
     const part = this.parts[index];
-    if (part?.type !== "call") return;
+    if (part === undefined || !("arguments" in part)) return;
     this.parts[index] = { ...part, arguments: part.arguments + text, ended: this.#now() };
+  }
+
+  /** A call that the gateway runs: when it begins, and with more that is known of it. */
+  ran(id: string, changes: Partial<Omit<GatewayCall, "type" | "id">>): void {
+    const index = this.#find(id);
+    const part = this.parts[index];
+    const at = this.#now();
+    const result = changes.result?.slice(0, MAX_RESULT);
+    const known = { ...changes, ...(result !== undefined && { result }), ended: at };
+    if (part?.type === "ran") this.parts[index] = { ...part, ...known };
+    else this.parts.push({ type: "ran", id, name: "", arguments: "", began: at, ...known });
+  }
+
+  #find(id: string): number {
+    return this.parts.findLastIndex((part) => "arguments" in part && part.id === id);
   }
 
   #replaceLast(part: AnswerPart): void {

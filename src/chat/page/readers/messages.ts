@@ -1,5 +1,5 @@
 /** Reads the events of Anthropic's Messages. */
-import { isObject, members, number, text } from "../../../snippets/read.ts";
+import { isObject, members, number, objects, text } from "../../../snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readMessages(draft: Draft): ReadEvent {
@@ -22,6 +22,13 @@ export function readMessages(draft: Draft): ReadEvent {
           call = text(block["id"]) ?? "";
           draft.call(call, text(block["name"]) ?? "");
         }
+        if (block["type"] === "server_tool_use") {
+          call = text(block["id"]) ?? "";
+          draft.ran(call, { name: text(block["name"]) ?? "" });
+        }
+        if (typeof block["tool_use_id"] === "string") {
+          draft.ran(block["tool_use_id"], { result: toResult(block["content"]) });
+        }
         break;
       }
       case "content_block_delta":
@@ -40,6 +47,18 @@ export function readMessages(draft: Draft): ReadEvent {
       default:
     }
   };
+}
+
+/** Of a search, a page or code: the parts that people read. */
+function toResult(content: unknown): string {
+  if (Array.isArray(content)) {
+    return objects(content)
+      .map(({ title, url }) => `${text(title) ?? ""} ${text(url) ?? ""}`)
+      .join("\n");
+  }
+  const { stdout, content: document, error_code: code } = members(content);
+  const { data } = members(members(document)["source"]);
+  return text(code) ?? text(stdout) ?? text(data) ?? JSON.stringify(content);
 }
 
 /** A thought goes back with its text, as one block. */

@@ -1,5 +1,6 @@
 /** Reads the events of Responses. */
-import { isObject, members, number, text } from "../../../snippets/read.ts";
+import type { Body } from "../../../snippets/composed.ts";
+import { isObject, members, number, objects, text } from "../../../snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readResponses(draft: Draft): ReadEvent {
@@ -18,6 +19,7 @@ export function readResponses(draft: Draft): ReadEvent {
           calls.set(text(item["id"]) ?? "", id);
           draft.call(id, text(item["name"]) ?? "");
         }
+        readRan(draft, item);
         break;
       case "response.reasoning_text.delta":
       case "response.reasoning_summary_text.delta":
@@ -34,6 +36,7 @@ export function readResponses(draft: Draft): ReadEvent {
         if (item["type"] === "reasoning" && typeof item["encrypted_content"] === "string") {
           draft.seal("responses", item);
         }
+        readRan(draft, item);
         break;
       case "error":
         draft.problem = text(event["message"]) ?? "The gateway reports an error.";
@@ -42,6 +45,57 @@ export function readResponses(draft: Draft): ReadEvent {
         if (isObject(event["response"])) readEnd(draft, type, event["response"]);
     }
   };
+}
+
+interface Ran {
+  readonly name: string;
+  readonly given: unknown;
+  readonly result: unknown;
+}
+
+/** Where each type of call that the gateway runs has its name, its arguments and its result. */
+const RAN: ReadonlyMap<string, (item: Body) => Ran> = new Map([
+  ["web_search_call", readSearch],
+  ["code_interpreter_call", readCode],
+  ["mcp_call", readMcp],
+  [
+    "mcp_approval_request",
+    (item: Body) => ({
+      ...readMcp(item),
+      result: "This server wants an approval, which this page does not give.",
+    }),
+  ],
+]);
+
+function readSearch({ action, results }: Body): Ran {
+  const { type, sources: _, ...given } = members(action);
+  const found = objects(results).map(({ title, url }) => `${text(title) ?? ""} ${text(url) ?? ""}`);
+  return { name: text(type) ?? "search", given, result: found.join("\n").trim() };
+}
+
+function readCode({ code, outputs }: Body): Ran {
+  const written = objects(outputs).map(({ logs }) => text(logs) ?? "[image]");
+  return { name: "python", given: code, result: written.join("\n") };
+}
+
+function readMcp({ server_label: label, name, arguments: given, output, error }: Body): Ran {
+  return { name: `${text(label)}.${text(name)}`, given, result: output ?? error };
+}
+
+function readRan(draft: Draft, item: Body): void {
+  const read = RAN.get(text(item["type"]) ?? "");
+  if (read === undefined) return;
+  const { name, given, result } = read(item);
+  const isDone = item["status"] !== "in_progress";
+  draft.ran(text(item["id"]) ?? "", {
+    name,
+    arguments: toText(given),
+    ...(isDone && { result: toText(result) }),
+  });
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
 }
 
 function readEnd(draft: Draft, type: string, response: Readonly<Record<string, unknown>>): void {

@@ -9,7 +9,7 @@ import { icon } from "../icons.ts";
 import { markdown } from "../markdown-loader.ts";
 import { update } from "../state.ts";
 import { copyButton, iconButton } from "./buttons.ts";
-import { callView } from "./call.ts";
+import { callView, ranView } from "./call.ts";
 import { switcher } from "./switcher.ts";
 
 export function answerView(answer: Answer): TemplateResult {
@@ -26,7 +26,7 @@ export function answerView(answer: Answer): TemplateResult {
 
 function isWaiting(parts: readonly AnswerPart[]): boolean {
   const last = parts.at(-1);
-  return last === undefined || last.type === "call" || last.text === "";
+  return last === undefined || !("text" in last) || last.text === "";
 }
 
 function partView(
@@ -46,6 +46,8 @@ function partView(
       return part.text === "" ? nothing : html`<div class="text">${markdown(part, isOpen)}</div>`;
     case "call":
       return callView(answer, part);
+    case "ran":
+      return ranView(part);
     default:
       return part satisfies never;
   }

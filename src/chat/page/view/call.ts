@@ -1,7 +1,7 @@
-/** A call of a function: its arguments, and a field for its result. */
+/** Calls of functions, with a field for the result, and those that the gateway has run. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
-import type { Answer, AnswerPart } from "../conversation.ts";
+import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
 import { icon } from "../icons.ts";
 import { state } from "../state.ts";
 
@@ -12,16 +12,38 @@ const MAX_BESIDE = 60;
 
 export function callView(answer: Answer, call: Call): TemplateResult {
   const isOpen = call.result === undefined && answer.status !== "running";
-  const given = toPretty(call.arguments);
-  const isShort = given.length <= MAX_BESIDE && !given.includes("\n");
   return html`<section class="call" aria-label="Call of ${call.name}">
-    <p class="call-head">
-      ${icon("tool")}<strong>${call.name}</strong>${isShort ? html`<code>${given}</code>` : nothing}
-    </p>
-    ${isShort ? nothing : html`<pre class="arguments" tabindex="0">${given}</pre>`}
-    ${call.result === undefined ? nothing : resultView(call, call.result)}
+    ${head(call)} ${call.result === undefined ? nothing : resultView(call, call.result)}
     ${isOpen ? resultForm(answer, call) : nothing}
   </section>`;
+}
+
+/** Its result is folded: the model has read it, and says what matters. */
+export function ranView(call: GatewayCall): TemplateResult {
+  return html`<section class="call" aria-label="Call of ${call.name}, run by the gateway">
+    ${head(call, html`<span class="quiet">run by the gateway</span>`)}
+    ${
+      call.result
+        ? html`<details>
+            <summary class="quiet">Result</summary>
+            <div class="value" tabindex="0">${call.result}</div>
+          </details>`
+        : nothing
+    }
+  </section>`;
+}
+
+function head(
+  { name, arguments: written }: Call | GatewayCall,
+  note: TemplateResult | typeof nothing = nothing,
+): TemplateResult {
+  const given = toPretty(written);
+  const isShort = given.length <= MAX_BESIDE && !given.includes("\n");
+  return html`<p class="call-head">
+      ${icon("tool")}<strong>${name}</strong>${isShort ? html`<code>${given}</code>` : nothing}
+      ${note}
+    </p>
+    ${isShort ? nothing : html`<pre class="arguments" tabindex="0">${given}</pre>`}`;
 }
 
 function resultView({ name }: Call, result: string): TemplateResult {

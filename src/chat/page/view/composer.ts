@@ -127,7 +127,7 @@ function optionButtons(): TemplateResult {
       },
     )}
     ${optionButton("System", "#system", current.system.trim() === "" ? 0 : 1)}
-    ${optionButton("Tools", "#tools", countTools(current.tools))}
+    ${optionButton("Tools", "#tools", countTools(current.tools) + (current.gatewayTools ?? []).length)}
     ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
     ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
     <label class="chip attach">

@@ -1,8 +1,10 @@
 /** The settings of the conversation. Only those that were changed are sent. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { live } from "lit-html/directives/live.js";
 import type { ToolChoice } from "../../../snippets/composed.ts";
 import { parseSchema, parseTools } from "../parse-fields.ts";
 import type { Conversation } from "../conversation.ts";
+import { toLabel } from "../gateway-tools.ts";
 import { PERSON_SCHEMA, WEATHER_TOOL } from "../samples.ts";
 import { change, state } from "../state.ts";
 import { area, line, selectField } from "./fields.ts";
@@ -29,8 +31,19 @@ export function optionsPane(): TemplateResult {
   </div>`;
 }
 
-function toolFields({ tools, options }: Conversation): TemplateResult {
+function toolFields({ tools, options, gatewayTools = [] }: Conversation): TemplateResult {
   return html`
+    ${(state.status?.gatewayTools ?? []).map(
+      (name) =>
+        html`<label class="tick">
+          <input
+            type="checkbox"
+            .checked=${live(gatewayTools.includes(name))}
+            @change=${() => toggle(gatewayTools, name)}
+          />
+          ${toLabel(name)}
+        </label>`,
+    )}
     ${area("Functions, as JSON", "tools", tools === "" ? 3 : 10, tools, (given) => change({ tools: given }), "One function or a list, as JSON, in the shape of any of the three APIs")}
     ${problemOf(() => parseTools(tools))}
     <p class="row">
@@ -66,6 +79,11 @@ function toolFields({ tools, options }: Conversation): TemplateResult {
       )}
     </div>
   `;
+}
+
+function toggle(chosen: readonly string[], name: string): void {
+  const others = chosen.filter((each) => each !== name);
+  change({ gatewayTools: chosen.includes(name) ? others : [...others, name] });
 }
 
 function names(tools: string): [string, string][] {
