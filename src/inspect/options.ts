@@ -17,6 +17,8 @@ export interface InspectorOptions extends AccessOptions {
   readonly models: () => Models;
   /** The chat is at `/`: the page links to it. */
   readonly hasChat: boolean;
+  /** Other processes listen on the same port, whose turns are not here. */
+  readonly isOneOfSeveral: boolean;
   /** Clients need a key. */
   readonly hasKeys: boolean;
   readonly version: string;

@@ -39,6 +39,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
         hasKeys: options.hasKeys,
         hasCapture: options.capture !== undefined,
         keeps: options.keeps,
+        isOneOfSeveral: options.isOneOfSeveral,
         models: options.models().all.map(({ id }) => id),
         turns: recorder.entries.map((entry) => toRow(entry)),
       },
@@ -47,7 +48,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     ),
   );
   app.get("/inspect/api/engines", (c) =>
-    c.json({ engines: toEngineRows(options.models()) }, 200, PAGE_HEADERS),
+    c.json({ engines: toEngineRows(options.models(), recorder) }, 200, PAGE_HEADERS),
   );
   app.delete("/inspect/api/turns", (c) => {
     recorder.clear();

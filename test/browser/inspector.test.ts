@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { sha256Hex } from "../../src/api/sha256.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { readRecord } from "../../src/node/cli/replay/read-record.ts";
 import { sleep } from "../../src/streams/timers.ts";
@@ -224,7 +225,7 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, { ...HELLO, model: "gpt-4o" });
       const { page, problems } = await show();
       await expect.poll(async () => page.locator(".row").count()).toBe(2);
-      await page.getByText("1 turns went wrong").waitFor();
+      await page.getByText("1 rejected: ").waitFor();
       await page.getByLabel("Filter turns").fill("status:rejected");
       await expect.poll(async () => page.locator(".row").allInnerTexts()).toHaveLength(1);
       expect(page.url()).toContain("?status=rejected");
@@ -252,6 +253,57 @@ describe.skipIf(MISSING !== undefined)(
       expect(page.url()).toContain("group=conversation");
     });
 
+    test("who does what is a table by key, and a key filters the list", async () => {
+      const keys = await Promise.all(
+        ["alice", "bob"].map(async (name) => ({ name, sha256: await sha256Hex(`key-of-${name}`) })),
+      );
+      const gateway = await startInspected(
+        scriptedEngine(() => FINAL),
+        { keys },
+      );
+      onTestFinished(() => gateway.close());
+      for (const name of ["alice", "bob", "bob"]) {
+        const headers = { authorization: `Bearer key-of-${name}`, "user-agent": "opencode/1.0" };
+        await post(gateway, HELLO, headers);
+      }
+      const { page, problems } = await open(`${gateway.origin}/inspect#token=${TOKEN}`);
+      await page.getByText("most turns by bob 2, alice 1").click();
+      const cells = await page.locator(".keys tbody tr").first().innerText();
+      expect(cells.split(/\s+/).slice(0, 4)).toEqual(["bob", "opencode", "2", "0"]);
+      await checkAxe(page, "keys");
+      await page.locator(".keys .mark").last().click();
+      await expect.poll(() => page.locator(".row").count()).toBe(1);
+      expect(page.url()).toContain("?key=alice");
+      expect(problems).toEqual([]);
+    });
+
+    test("the calls of a turn are listed with their arguments and results", async () => {
+      const { gateway, show } = await openInspected(
+        scriptedEngine([...TOOL_LOOP.scripts, ...STEERED.scripts]),
+      );
+      await post(gateway, TOOL_LOOP.body);
+      await post(gateway, STEERED.body);
+      const { page } = await show();
+      await page.getByText("2 in this turn, 0 before it").waitFor();
+      await expect
+        .poll(() => page.locator(".calls li").allInnerTexts())
+        .toEqual([
+          expect.stringMatching(/^book_table in this turn run by the client rejected, not sent\s/),
+          expect.stringMatching(/"guests":4\}\s+The result comes with a later request\.$/),
+        ]);
+      await page.locator(".row").last().click();
+      await page.getByText("0 in this turn, 2 before it").waitFor();
+      await page.getByText("2 calls").click();
+      await expect
+        .poll(() => page.locator(".calls li").allInnerTexts())
+        .toEqual([
+          expect.stringMatching(
+            /^step in the prompt run by the client\s+\{"n":1\}\s+→ first step done$/,
+          ),
+          expect.stringMatching(/^step in the prompt run by the client\s+\{"n":2\}\s+→ 42$/),
+        ]);
+    });
+
     test("two turns can be compared", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
       for (const effort of ["medium", "high"]) {
@@ -277,7 +329,7 @@ describe.skipIf(MISSING !== undefined)(
         "Book a table for four at Maaemo, please.",
       );
       await page.getByRole("button", { name: "Settings", exact: true }).click();
-      expect(await page.getByLabel("Tools", { exact: true }).inputValue()).toContain("book_table");
+      expect(await page.getByLabel("Functions, as JSON").inputValue()).toContain("book_table");
       expect(await page.getByLabel("Tool choice").inputValue()).toBe("required");
       expect(await page.getByLabel("Temperature").inputValue()).toBe("0.25");
       expect(requested.some((url) => url.includes("/chat/completions"))).toBe(false);
@@ -350,6 +402,7 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, STEERED.body);
       const { page } = await show();
       const download = page.waitForEvent("download");
+      await page.getByText("Export").click();
       await page.getByRole("button", { name: "Save as a page" }).click();
       const file = join(mkdtempSync(join(tmpdir(), "shared-")), "turn.html");
       await (await download).saveAs(file);
@@ -372,6 +425,7 @@ describe.skipIf(MISSING !== undefined)(
       onTestFinished(() => gateway.close());
       await post(gateway, HELLO);
       const { page } = await open(`${gateway.origin}/inspect#token=${TOKEN}`);
+      await page.getByText("Export").click();
       await page.getByRole("button", { name: "Save for replay" }).click();
       await page.getByText(/^Saved as /).waitFor();
       const [file = ""] = readdirSync(folder);
@@ -385,6 +439,7 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, HELLO);
       const { page } = await show();
       const download = page.waitForEvent("download");
+      await page.getByText("Export").click();
       await page.getByRole("button", { name: "Save for replay" }).click();
       const file = join(mkdtempSync(join(tmpdir(), "saved-")), "turn.json");
       await (await download).saveAs(file);
@@ -455,6 +510,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".compare select").selectOption({ index: 1 });
       await page.keyboard.press("c");
       const download = page.waitForEvent("download");
+      await page.getByText("Export").click();
       await page.getByRole("button", { name: "Save as a page" }).click();
       const file = join(mkdtempSync(join(tmpdir(), "evil-")), "turn.html");
       await (await download).saveAs(file);

@@ -7,7 +7,7 @@ import {
   toggleField,
   toParameters,
 } from "../../src/inspect/page/filter.ts";
-import { toConversations, toProblems, toTotals } from "../../src/inspect/page/totals.ts";
+import { toConversations, toKeys, toProblems, toTotals } from "../../src/inspect/page/totals.ts";
 import type { Row } from "../../src/inspect/page/types.ts";
 
 const NOW = Date.parse("2026-11-25T12:00:00Z");
@@ -122,7 +122,7 @@ test("totals count what is shown", () => {
   expect(toTotals([]).duration).toEqual({ p50: null, p95: null });
 });
 
-test("equal problems are one, the commonest first", () => {
+test("equal problems are one, failures first, then the commonest", () => {
   const wrong = {
     outcome: "refused",
     status: 400,
@@ -142,8 +142,24 @@ test("equal problems are one, the commonest first", () => {
       newest.number,
     ]),
   ).toEqual([
-    [wrong.problem, 2, ["alice", "bob"], rows[2]?.number],
     ["failed", 1, ["alice"], rows[0]?.number],
+    [wrong.problem, 2, ["alice", "bob"], rows[2]?.number],
+  ]);
+});
+
+test("keys are those with the most turns first, with their clients", () => {
+  const rows = [
+    rowOf({ tenant: "bob", client: null }),
+    rowOf({ client: "opencode" }),
+    rowOf({ outcome: "failed" }),
+  ];
+  expect(
+    toKeys(rows).map(({ key, clients, totals, newest }) => {
+      return [key, clients, totals.turns, totals.failed, newest.number];
+    }),
+  ).toEqual([
+    ["alice", ["opencode", "codex"], 2, 1, rows[2]?.number],
+    ["bob", [], 1, 0, rows[0]?.number],
   ]);
 });
 

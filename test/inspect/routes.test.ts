@@ -38,6 +38,7 @@ function createInspected(
       runAgain: () => Promise.reject(new Error("not asked for")),
       keeps: { turns: 100, bytes: 16_000_000, seconds: 60 },
       models: () => models,
+      isOneOfSeveral: false,
       hasKeys: false,
       hasChat: true,
       version: "0.0.0-test",

@@ -60,10 +60,26 @@ export function relatives(row: Row): TemplateResult | typeof nothing {
   if (row.forkedFrom === null && made.length === 0) return nothing;
   const others = made.length - MAX_SHOWN;
   return html`<ul class="relatives" aria-label="Runs and forks">
-    ${row.forkedFrom === null ? nothing : originItem(row, origin)}
+    ${stability(row, made)} ${row.forkedFrom === null ? nothing : originItem(row, origin)}
     ${made.slice(0, MAX_SHOWN).map((each) => madeItem(row, each))}
     ${others > 0 ? html`<li class="quiet">and ${others} more</li>` : nothing}
   </ul>`;
+}
+
+/** Of several runs: how many wrote the same. */
+function stability(row: Row, made: readonly Row[]): TemplateResult | typeof nothing {
+  const runs = made.slice(0, MAX_SHOWN).filter((each) => isRun(each) && each.isComplete);
+  const found = runs.map((run) => knownDifference(row, run));
+  const compared = found.filter((each) => each !== undefined && each !== null);
+  if (compared.length < 2) return nothing;
+  const same = compared.filter(({ output }) => output === null).length;
+  return html`<li>
+    <strong>${same} of ${compared.length} runs wrote the same.</strong>
+  </li>`;
+}
+
+function isRun({ id }: Row): boolean {
+  return id.startsWith("run_");
 }
 
 function originItem(row: Row, origin: Row | undefined): TemplateResult {
@@ -82,7 +98,7 @@ function originItem(row: Row, origin: Row | undefined): TemplateResult {
 function madeItem(row: Row, made: Row): TemplateResult {
   return html`<li>
     <button type="button" class="plain" @click=${() => select(made.number)}>
-      ${made.id.startsWith("run_") ? "Run" : `Fork by ${whoOf(made)}`}, ${toTime(made.at)}
+      ${isRun(made) ? "Run" : `Fork by ${whoOf(made)}`}, ${toTime(made.at)}
     </button>
     ${toOutcome(made).word}, ${toMs(made.ms)}. ${outputOf(row, made)} ${compareButton(made)}
   </li>`;

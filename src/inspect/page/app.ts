@@ -1,24 +1,20 @@
 /** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { attempt } from "./attempt.ts";
-import { relatives, runButtons } from "./again.ts";
 import { answerPane, linkParts } from "./answer.ts";
-import { captureTurn, followChanges, pinTurn, saveTurn } from "./api.ts";
-import { cameBand } from "./request-band.ts";
+import { followChanges } from "./api.ts";
 import { comparePane } from "./compare.ts";
-import { conversationBand } from "./conversation.ts";
 import { type FirstLoad, firstLoad, loadWith, sharedTurn, toGatewayUrl } from "./first-load.ts";
-import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
+import { toCount } from "./format.ts";
 import { help, onKey } from "./keys.ts";
 import { followAddress, readAddress } from "./address.ts";
 import { followEngines } from "./follow-engines.ts";
-import { listPane, toggle, whoOf } from "./list.ts";
+import { listPane } from "./list.ts";
 import { overviewBar } from "./overview.ts";
-import { outputBand } from "./output.ts";
 import { loadRows, merge, pickOther, select, show } from "./selection.ts";
 import { drawNow, onChange, type Pane, state, update } from "./store.ts";
-import { toCurl } from "./to-curl.ts";
-import type { LoadedTurn, Row } from "./types.ts";
+import { turnView } from "./turn-view.ts";
+import type { LoadedTurn } from "./types.ts";
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ["turn", "Turn"],
@@ -53,6 +49,11 @@ function page(): TemplateResult {
                     ${label}
                   </button>`,
               )}
+              ${
+                state.hasChat
+                  ? html`<a class="plain" href="./">Chat</a> <a class="plain" href="./api">API</a>`
+                  : nothing
+              }
             </nav>`
       }
       <span class="end quiet">
@@ -63,7 +64,8 @@ function page(): TemplateResult {
                   class="dot ${state.isConnected ? "good" : "bad"}"
                   aria-hidden="true"
                 ></span>
-                ${state.isConnected ? "live" : "not connected"} ${state.overview?.version ?? ""}`
+                ${state.isConnected ? (state.isPaused ? "paused" : "live") : "not connected"}
+                <span class="kept">· ${keptWords()}</span>`
         }
       </span>
       <button
@@ -98,85 +100,14 @@ function mainPane(turn: LoadedTurn | undefined): TemplateResult {
   }
 }
 
-function turnView(turn: LoadedTurn): TemplateResult {
-  const { record, row } = turn;
-  const { word, tone } = toOutcome(row);
-  const preset = record.settings?.preset?.name;
-  return html`<div class="turn">
-    <header class="turn-head">
-      <p class="turn-title">
-        <span class="dot ${tone}" aria-hidden="true"></span> <strong>${word}</strong>
-        <button
-          type="button"
-          class="mark"
-          title="Show only turns of this key"
-          @click=${() => toggle("key", row.tenant)}
-        >
-          ${whoOf(row)}
-        </button>
-        <span>${record.model}</span>
-        ${chipsOf(row).map(({ label, meaning }) => html`<span class="mark" title=${meaning}>${label}</span>`)}
-        ${preset && html`<span>preset ${preset}</span>`}
-        <span class="quiet"
-          >${record.api} · ${toCount(row.promptTokens)} tokens in · ${toCount(row.completionTokens)}
-          out · ${toMs(row.ms)}</span
-        >
-      </p>
-      ${
-        state.isShared
-          ? nothing
-          : html`<p class="actions">
-              ${openInChat(turn)} ${runButtons(row)}
-              <button
-                type="button"
-                class="plain"
-                @click=${() => attempt(() => saveTurn(row, "html"))}
-              >
-                Save as a page
-              </button>
-              <button type="button" class="plain" @click=${() => attempt(() => saveForReplay(row))}>
-                Save for replay
-              </button>
-              <button type="button" class="plain" @click=${() => attempt(() => copyCurl(turn))}>
-                Copy as cURL
-              </button>
-              <button
-                type="button"
-                class="plain"
-                aria-pressed=${row.isPinned}
-                ?disabled=${!row.isComplete}
-                title="A pinned turn is kept, also when others are dropped or cleared"
-                @click=${() => attempt(() => pinTurn(row))}
-              >
-                ${row.isPinned ? "Pinned" : "Pin"}
-              </button>
-              <span role="status">${state.notice}</span>
-            </p>`
-      }
-      ${state.isShared ? nothing : relatives(row)}
-    </header>
-    ${
-      record.cut.length > 0
-        ? html`<p class="note bad">
-            The record was too large and is cut:
-            ${record.cut.map(({ what, left }) => `${toCount(left)} of ${what}`).join(", ")}.
-          </p>`
-        : nothing
-    }
-    ${cameBand(turn)} ${conversationBand(turn)} ${outputBand(turn)}
-  </div>`;
-}
-
-/** The gateway serves the chat, which this page links to. */
-const HAS_CHAT = document.body.dataset["chat"] === "on";
-
-/** The request fills the chat, and is not sent. Undefined content is none of the record's. */
-function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
-  const body = record.request?.body;
-  if (!HAS_CHAT || typeof body !== "string" || body === "") return nothing;
-  return html`<a class="plain" href="./#request=${encodeURIComponent(body)}&fork=${record.id}"
-    >Open in chat</a
-  >`;
+/** What bounds the list: an operator asks where older turns are. */
+function keptWords(): string {
+  const { overview } = state;
+  if (overview === undefined) return "";
+  const { turns, bytes, seconds } = overview.keeps;
+  const hours = seconds / 3600;
+  const age = hours >= 1 ? `${Math.round(hours * 10) / 10} h` : `${seconds} s`;
+  return `keeps ${toCount(turns)} turns, ${toCount(Math.round(bytes / 2 ** 20))} MB, ${age}, in memory only`;
 }
 
 /** No turn is shown: the list or the selected turn has not come yet, or there is none. */
@@ -193,7 +124,7 @@ function empty(): TemplateResult {
     <h2>No turns yet</h2>
     <p>Point a client at the gateway, and every turn appears here as the model saw it.</p>
     <pre>OPENAI_BASE_URL=${base} OPENAI_API_KEY=any</pre>
-    ${HAS_CHAT ? html`<a class="primary" href="./">Open the chat</a>` : nothing}
+    ${state.hasChat ? html`<a class="primary" href="./">Open the chat</a>` : nothing}
     <p class="quiet">or press <kbd>?</kbd> for the keys</p>
   </section>`;
 }
@@ -217,19 +148,6 @@ function askForToken(): TemplateResult {
       <button type="submit" class="primary">Open</button>
     </form>
   </main>`;
-}
-
-/** Into the gateway's folder for captures, or by the browser. */
-async function saveForReplay(row: Row): Promise<void> {
-  if (!state.overview?.hasCapture) return saveTurn(row, "json");
-  update({ notice: `Saved as ${await captureTurn(row)}`, problem: "" });
-}
-
-async function copyCurl({ record }: LoadedTurn): Promise<void> {
-  const command = toCurl(record, toGatewayUrl(), state.overview?.hasKeys ?? false);
-  if (command === undefined) return update({ problem: "The request is not kept." });
-  await navigator.clipboard.writeText(command);
-  update({ notice: "Copied.", problem: "" });
 }
 
 /** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */

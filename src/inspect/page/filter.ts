@@ -2,7 +2,7 @@
  * The filter of the list, as it is typed: `key:alice status:error >5s paris`. The address has the same as parameters, so that Back works
  * and a link can be shared.
  */
-import { chipsOf, toOutcome } from "./format.ts";
+import { chipsOf, toStatus } from "./format.ts";
 import type { Row } from "./types.ts";
 
 /** Fields that take a word, and the values of a turn that are compared with it. */
@@ -13,7 +13,7 @@ const FIELDS = {
   backend: (row) => [row.backend ?? ""],
   tool: (row) => row.calls,
   conversation: (row) => [row.conversation?.id ?? ""],
-  status: (row) => [statusOf(row), String(row.status ?? "")],
+  status: (row) => [toStatus(row), String(row.status ?? "")],
   is: (row) => chipsOf(row).map(({ name }) => name),
 } satisfies Record<string, (row: Row) => readonly string[]>;
 
@@ -101,13 +101,6 @@ export function toggleField(text: string, field: Field, value: string): string {
   const parts = text.split(/\s+/).filter((each) => each !== "");
   const rest = parts.filter((each) => each.toLowerCase() !== part);
   return (rest.length === parts.length ? [...rest, part] : rest).join(" ");
-}
-
-function statusOf(row: Row): string {
-  const { tone } = toOutcome(row);
-  if (tone === "bad") return "error";
-  if (tone === "warn") return row.outcome === "refused" ? "rejected" : "cut";
-  return tone === "busy" ? "running" : "ok";
 }
 
 function has(text: string, value: string): boolean {

@@ -1,4 +1,5 @@
 /** Requests the state of the engines once a second while the page is visible. */
+import { noteWritten, speedOf } from "./engine-speed.ts";
 import { request, TokenRefused } from "./first-load.ts";
 import { update } from "./store.ts";
 import type { EngineRow } from "./types.ts";
@@ -14,6 +15,8 @@ export async function followEngines(): Promise<never> {
 }
 
 let shown = "";
+/** Nothing was being written. */
+let isStill = false;
 
 async function askOnce(): Promise<void> {
   const text = await request("engines").then(
@@ -23,8 +26,12 @@ async function askOnce(): Promise<void> {
       return "";
     },
   );
-  if (text === "" || text === shown) return;
-  shown = text;
+  if (text === "") return;
   const { engines }: { engines: readonly EngineRow[] } = JSON.parse(text);
+  noteWritten(engines, Date.now());
+  const wasStill = isStill;
+  isStill = engines.every(({ id }) => (speedOf(id)?.now ?? 0) === 0);
+  if (text === shown && isStill && wasStill) return;
+  shown = text;
   update({ engines });
 }

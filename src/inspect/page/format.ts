@@ -115,6 +115,14 @@ export function toOutcome(row: Pick<Row, "outcome" | "status">): {
   }
 }
 
+/** The same as the filter's `status:` has it. */
+export function toStatus(row: Pick<Row, "outcome" | "status">): string {
+  const { tone } = toOutcome(row);
+  if (tone === "bad") return "error";
+  if (tone === "warn") return row.outcome === "refused" ? "rejected" : "cut";
+  return tone === "busy" ? "running" : "ok";
+}
+
 /** A fact about a turn that a reader looks for, with its meaning. */
 export interface Chip {
   /** In filters: `is:repaired`. */

@@ -22,6 +22,7 @@ const CHOICES: readonly (readonly [text: string, field: Field, value: string])[]
   ["schema enforced", "is", "schema"],
   ["output repaired", "is", "repaired"],
   ["reasoning missing", "is", "missing"],
+  ["pinned", "is", "pinned"],
 ];
 
 export function listPane(select: (number: number) => void): TemplateResult {
@@ -51,10 +52,10 @@ export function listPane(select: (number: number) => void): TemplateResult {
         <option value="">Show …</option>
         ${CHOICES.map(([text], index) => html`<option value=${index}>${text}</option>`)}
       </select>
+      <label class="group">
+        <input type="checkbox" .checked=${state.isGrouped} @change=${group} /> by conversation
+      </label>
     </div>
-    <label class="group">
-      <input type="checkbox" .checked=${state.isGrouped} @change=${group} /> by conversation
-    </label>
     <div
       class="list-box"
       tabindex="0"
@@ -158,12 +159,20 @@ function rowItem({ row, at, size }: Item, select: (number: number) => void): Tem
         <span class="when">${toTime(row.at)}</span>
       </span>
       <span class="row-words">${row.words || row.problem || row.id}</span>
-      <span class="row-facts">
-        ${whoOf(row)} · ${row.model.replace(/^openai\//, "")} · ${toCount(row.promptTokens)} →
-        ${toCount(row.completionTokens)} · ${toMs(row.ms ?? row.firstTokenMs)}
-      </span>
+      <span class="row-facts"><b>${whoOf(row)}</b>${factsOf(row)}</span>
     </button>
   </div>`;
+}
+
+function factsOf(row: Row): string {
+  const { model, promptTokens, completionTokens, ms, firstTokenMs } = row;
+  const isOnly = (state.overview?.models.length ?? 0) < 2;
+  const facts = [
+    isOnly ? "" : model.replace(/^openai\//, ""),
+    promptTokens === null ? "" : `${toCount(promptTokens)} → ${toCount(completionTokens)}`,
+    ms === null && firstTokenMs === null ? "" : toMs(ms ?? firstTokenMs),
+  ];
+  return facts.map((fact) => (fact === "" ? "" : ` · ${fact}`)).join("");
 }
 
 /** `alice · codex`. Without keys there is one tenant, which says nothing. */

@@ -1,11 +1,18 @@
 /** Above the turns: the engines' state, totals of what the filter shows, and what went wrong. */
-import { html, nothing, type TemplateResult } from "lit-html";
+import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
-import { toCount, toMs } from "./format.ts";
+import { toCount, toMs, toTime } from "./format.ts";
 import { toggle } from "./list.ts";
 import { state, visibleRows } from "./store.ts";
-import { toProblems, toTotals } from "./totals.ts";
+import { speedOf } from "./engine-speed.ts";
+import { toKeys, toProblems, toTotals, type Totals } from "./totals.ts";
 import type { EngineRow, Row } from "./types.ts";
+
+const PROBLEM_WORDS = [
+  ["error", "failed"],
+  ["rejected", "rejected"],
+  ["cut", "cut at the limit"],
+] as const;
 
 /** Kinds of problems that are listed. */
 const MAX_PROBLEMS = 5;
@@ -15,25 +22,31 @@ export function overviewBar(select: (number: number) => void): TemplateResult {
   // Totals of thousands of turns take some milliseconds: scrolling does not change them.
   return html`<section class="overview" aria-label="Overview">
     ${state.engines.map((engine) => engineLine(engine))}
-    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows, select)}`)}
+    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows, select)} ${keysTable(rows)}`)}
   </section>`;
 }
 
-function engineLine({
-  id,
-  state: status,
-  reason,
-  version,
-  contextLength,
-  queued,
-  backends,
-}: EngineRow): TemplateResult {
+/** Of the turns by which an engine's first token and cache are judged. */
+const RECENT_MS = 300_000;
+
+function engineLine(engine: EngineRow): TemplateResult {
+  const { id, state: status, reason, version, contextLength, queued, backends } = engine;
   const running = backends.reduce((sum, { inFlight }) => sum + inFlight, 0);
+  const speed = speedOf(id);
+  const since = Date.now() - RECENT_MS;
+  const totals = toTotals(
+    state.rows.filter((row) => row.model === id && Date.parse(row.at) >= since),
+  );
+  const { p50 } = totals.firstToken;
   const facts = [
     version ?? status,
     contextLength === null ? "" : `${toCount(contextLength)} tokens`,
     `${toCount(running)} running`,
     queued > 0 ? `${toCount(queued)} queued` : "",
+    speed === undefined ? "" : `${toCount(Math.round(speed.now))} tokens/s`,
+    p50 === null ? "" : `first token p50 ${toMs(p50)}`,
+    totals.promptTokens === 0 ? "" : `cache ${cachedShare(totals)} %`,
+    state.overview?.isOneOfSeveral ? "this process only" : "",
   ];
   return html`<p class="engine">
     <span
@@ -41,29 +54,60 @@ function engineLine({
       aria-hidden="true"
     ></span>
     <strong>${id}</strong> ${facts.filter((fact) => fact !== "").join(" · ")}
+    ${speed === undefined ? nothing : speedLine(speed.before)}
     ${reason === null ? nothing : html`<span class="why">${reason}</span>`}
     ${
       backends.length < 2
         ? nothing
         : html`<span class="quiet">
-            ${backends.map(({ id: name, health, inFlight }) => `${name} ${health}, ${inFlight} running`).join(" · ")}
+            ${backends.map((backend) => backendWords(backend)).join(" · ")}
           </span>`
     }
   </p>`;
 }
 
+function backendWords({ id, health, inFlight, failed }: EngineRow["backends"][number]): string {
+  return `${id} ${health}, ${inFlight} running${failed > 0 ? `, ${toCount(failed)} failed` : ""}`;
+}
+
+const LINE = { width: 60, height: 16 };
+
+/** Tokens per second over the last minutes. */
+function speedLine(values: readonly number[]): TemplateResult {
+  const most = Math.max(1, ...values);
+  const points = values
+    .map((value, index) => {
+      const x = (index / (values.length - 1)) * LINE.width;
+      return `${x.toFixed(1)},${(LINE.height - (value / most) * (LINE.height - 2)).toFixed(1)}`;
+    })
+    .join(" ");
+  const words = `Tokens per second over five minutes, at most ${Math.round(most)}`;
+  return html`<svg
+    class="speed"
+    viewBox="0 0 ${LINE.width} ${LINE.height}"
+    width=${LINE.width}
+    height=${LINE.height}
+    role="img"
+    aria-label=${words}
+  >
+    ${svg`<polyline points=${points}></polyline>`}
+  </svg>`;
+}
+
+function cachedShare({ promptTokens, cachedTokens }: Totals): number {
+  return promptTokens === 0 ? 0 : Math.round((cachedTokens / promptTokens) * 100);
+}
+
 function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
   if (rows.length === 0) return nothing;
   const totals = toTotals(rows);
-  const { turns, failed, promptTokens, cachedTokens, completionTokens, firstToken, duration } =
-    totals;
-  const cached = promptTokens === 0 ? 0 : Math.round((cachedTokens / promptTokens) * 100);
+  const { turns, failed, promptTokens, completionTokens, firstToken, duration } = totals;
   const speed =
     totals.tokensPerSecond === null ? "" : `${Math.round(totals.tokensPerSecond)} tokens/s`;
   const parts = [
     `${toCount(turns)} ${turns === 1 ? "turn" : "turns"}`,
     failed === 0 ? "" : `${((failed / turns) * 100).toFixed(1)} % failed`,
-    `${toCount(promptTokens)} in (${cached} % cached)`,
+    `${toCount(promptTokens)} in (${cachedShare(totals)} % cached)`,
     `${toCount(completionTokens)} out`,
     `first token p50 ${toMs(firstToken.p50)}, p95 ${toMs(firstToken.p95)}`,
     `duration p50 ${toMs(duration.p50)}, p95 ${toMs(duration.p95)}`,
@@ -78,10 +122,16 @@ function problemsList(
 ): TemplateResult | typeof nothing {
   const problems = toProblems(rows);
   if (problems.length === 0) return nothing;
-  return html`<details class="problems">
-    <summary>
-      ${toCount(problems.reduce((sum, { count }) => sum + count, 0))} turns went wrong
-    </summary>
+  const counts = PROBLEM_WORDS.flatMap(([status, word]) => {
+    const count = problems.reduce(
+      (sum, each) => sum + (each.status === status ? each.count : 0),
+      0,
+    );
+    return count === 0 ? [] : [`${toCount(count)} ${word}`];
+  });
+  const [first] = problems;
+  return html`<details class="problems ${first?.status === "error" ? "bad" : ""}">
+    <summary>⚠ ${counts.join(", ")}: <span class="quiet">${first?.text}</span></summary>
     <ul>
       ${problems.slice(0, MAX_PROBLEMS).map(
         ({ text, count, keys, newest }) =>
@@ -98,5 +148,51 @@ function problemsList(
           </li>`,
       )}
     </ul>
+  </details>`;
+}
+
+/** Keys that are listed: the busiest. */
+const MAX_KEYS = 50;
+
+/** Which key uses how much. With one key it says nothing. */
+function keysTable(rows: readonly Row[]): TemplateResult | typeof nothing {
+  const keys = toKeys(rows);
+  if (keys.length < 2) return nothing;
+  const busiest = keys.slice(0, 3).map(({ key, totals }) => `${key} ${toCount(totals.turns)}`);
+  return html`<details class="keys">
+    <summary>
+      ${toCount(keys.length)} keys:
+      <span class="quiet">most turns by ${busiest.join(", ")}</span>
+    </summary>
+    <div class="keys-box" tabindex="0" role="region" aria-label="Turns by key">
+      <table class="facts">
+        <thead>
+          <tr>
+            ${["key", "clients", "turns", "failed", "tokens in", "out", "p95", "last"].map(
+              (name) => html`<th scope="col">${name}</th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${keys.slice(0, MAX_KEYS).map(
+            ({ key, clients, totals, newest }) =>
+              html`<tr>
+                <th scope="row">
+                  <button type="button" class="mark" @click=${() => toggle("key", key)}>
+                    ${key}
+                  </button>
+                </th>
+                <td>${clients.join(", ")}</td>
+                <td>${toCount(totals.turns)}</td>
+                <td class=${totals.failed > 0 ? "bad" : ""}>${toCount(totals.failed)}</td>
+                <td>${toCount(totals.promptTokens)}</td>
+                <td>${toCount(totals.completionTokens)}</td>
+                <td>${toMs(totals.duration.p95)}</td>
+                <td>${toTime(newest.at)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </details>`;
 }

@@ -36,6 +36,8 @@ export interface State {
   notice: string;
   /** The page is a file with one turn in it. */
   isShared: boolean;
+  /** The gateway serves the chat, which this page links to. */
+  readonly hasChat: boolean;
   /** On a narrow screen: which side is shown. */
   isListOpen: boolean;
 }
@@ -60,6 +62,7 @@ export const state: State = {
   problem: "",
   notice: "",
   isShared: false,
+  hasChat: document.body.dataset["chat"] === "on",
   isListOpen: true,
 };
 

@@ -1,5 +1,5 @@
 /** Numbers over the turns that pass the filter, equal problems together, and turns by conversation. */
-import { toOutcome } from "./format.ts";
+import { toOutcome, toStatus } from "./format.ts";
 import type { Row } from "./types.ts";
 
 export interface Totals {
@@ -54,8 +54,9 @@ function toPercentiles(values: readonly (number | null)[]): Percentiles {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** Turns that ended badly for one reason, the commonest first. */
+/** Turns that ended badly for one reason. */
 export interface Problem {
+  readonly status: "error" | "rejected" | "cut";
   readonly text: string;
   readonly count: number;
   readonly keys: readonly string[];
@@ -63,22 +64,59 @@ export interface Problem {
   readonly newest: Row;
 }
 
+const ORDER = ["error", "rejected", "cut"] as const;
+
+/** Failures first, then the commonest. */
 export function toProblems(rows: readonly Row[]): Problem[] {
-  const byText = new Map<string, Row[]>();
+  const byText = new Map<string, [Row, ...Row[]]>();
   for (const row of rows) {
     const { tone, word } = toOutcome(row);
     if (tone !== "bad" && tone !== "warn") continue;
-    const text = row.problem ?? word;
+    // A failure and a rejection may have the same reason.
+    const text = `${toStatus(row)} ${row.problem ?? word}`;
     const same = byText.get(text);
     if (same === undefined) byText.set(text, [row]);
     else same.push(row);
   }
-  return Array.from(byText, ([text, same]) => ({
-    text,
+  return Array.from(byText.values(), (same) => ({
+    status: ORDER.find((each) => each === toStatus(same[0])) ?? "error",
+    text: same[0].problem ?? toOutcome(same[0]).word,
     count: same.length,
     keys: [...new Set(same.map(({ tenant }) => tenant))],
     newest: same.reduce((newest, row) => (row.number > newest.number ? row : newest)),
-  })).toSorted((a, b) => b.count - a.count || b.newest.number - a.newest.number);
+  })).toSorted(
+    (a, b) =>
+      ORDER.indexOf(a.status) - ORDER.indexOf(b.status) ||
+      b.count - a.count ||
+      b.newest.number - a.newest.number,
+  );
+}
+
+/** The turns of one key. */
+export interface KeyTotals {
+  readonly key: string;
+  readonly clients: readonly string[];
+  readonly totals: Totals;
+  readonly newest: Row;
+}
+
+/** Names of clients that are listed of a key. */
+const MAX_CLIENTS = 4;
+
+/** The key with the most turns first. */
+export function toKeys(rows: readonly Row[]): KeyTotals[] {
+  const byKey = new Map<string, [Row, ...Row[]]>();
+  for (const row of rows) {
+    const own = byKey.get(row.tenant);
+    if (own === undefined) byKey.set(row.tenant, [row]);
+    else own.push(row);
+  }
+  return Array.from(byKey, ([key, own]) => ({
+    key,
+    clients: [...new Set(own.flatMap(({ client }) => client ?? []))].slice(0, MAX_CLIENTS),
+    totals: toTotals(own),
+    newest: own.reduce((newest, row) => (row.number > newest.number ? row : newest)),
+  })).toSorted((a, b) => b.totals.turns - a.totals.turns || b.newest.number - a.newest.number);
 }
 
 /** Conversations by their newest turn, each with its turns, newest first. Turns without one stand alone. */

@@ -27,6 +27,8 @@ export interface LoadedTurn {
 export interface Overview {
   readonly version: string;
   readonly hasKeys: boolean;
+  /** Other processes listen on the same port, whose turns are not here. */
+  readonly isOneOfSeveral: boolean;
   /** Turns can be written into a folder of the gateway. */
   readonly hasCapture: boolean;
   /** What bounds the turns that the gateway keeps. */

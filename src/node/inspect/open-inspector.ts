@@ -32,7 +32,7 @@ export function openInspector(
     // A token of the operator's own is not printed.
     toUrl: (origin) => `${origin}/inspect${inspectKey === undefined ? `#token=${token}` : ""}`,
     routes(deps, closing) {
-      const { keys, host, allowedHosts, home } = deps.settings;
+      const { keys, host, allowedHosts, home, reusePort } = deps.settings;
       return inspectorRoutes({
         closing,
         runAgain(record, signal) {
@@ -44,6 +44,7 @@ export function openInspector(
         ...(capture && { capture }),
         assets,
         models: () => deps.models,
+        isOneOfSeveral: reusePort,
         hasKeys: keys.length > 0,
         hasChat: home === "chat",
         version,

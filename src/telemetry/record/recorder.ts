@@ -14,6 +14,7 @@ import { type Begun, Entry, type EntryOptions } from "./entry.ts";
 import type { RecordChanges } from "./changes.ts";
 import type { SeenRecord } from "./seen-record.ts";
 import type { TurnRecord } from "./schema.ts";
+import type { TurnRecording } from "./recording.ts";
 import { createSources, type Sources } from "./sources.ts";
 import type { TurnSummary } from "./turn-summary.ts";
 
@@ -69,6 +70,9 @@ export class Recorder {
   readonly #entryOptions: EntryOptions;
   /** By number, oldest first. */
   readonly #kept = new Map<number, Entry>();
+  /** Running turns, and by model the tokens of those that have ended. */
+  readonly #running = new Map<TurnRecording, string>();
+  readonly #written = new Map<string, number>();
   #count = 0;
 
   constructor(options: RecorderOptions) {
@@ -117,6 +121,13 @@ export class Recorder {
     for (const entry of this.#kept.values()) {
       if (entry.at < oldest && isDroppable(entry)) this.#drop(entry);
     }
+  }
+
+  /** Tokens that a model has written since recording began, those of running turns included. */
+  writtenBy(model: string): number {
+    let tokens = this.#written.get(model) ?? 0;
+    for (const [recording, id] of this.#running) if (id === model) tokens += recording.written;
+    return tokens;
   }
 
   /** Keeps a record until it is unpinned. Returns why it cannot be pinned. */
@@ -209,6 +220,8 @@ export class Recorder {
           recording.noteFailure({ outcome: signal.aborted ? "cancelled" : "failed", error });
           throw error;
         } finally {
+          this.#running.delete(recording);
+          this.#written.set(model.id, (this.#written.get(model.id) ?? 0) + recording.written);
           entry.turnEnded();
           this.#tell(entry);
         }
@@ -239,6 +252,7 @@ export class Recorder {
       });
     if (running && !isFirst) running.entries.push(entry);
     const recording = entry.beginTurn(model, elapsed);
+    this.#running.set(recording, model);
     this.#tell(entry);
     return { entry, recording };
   }

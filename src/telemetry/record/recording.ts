@@ -76,6 +76,20 @@ function sizeOf(value: object): number {
   return bytes;
 }
 
+/** The number of tokens, as far as the engine says it: otherwise a text counts as one. */
+function tokensOf(tokens: EngineTokens): number {
+  switch (tokens.type) {
+    case "ids":
+      return tokens.ids.length;
+    case "pieces":
+      return tokens.counts.reduce((sum, count) => sum + count, 0);
+    case "text":
+      return tokens.tokens ?? 1;
+    default:
+      return tokens satisfies never;
+  }
+}
+
 type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
 
 /** Estimated sizes of a note, and of each id in it, in bytes. */
@@ -94,6 +108,8 @@ export class TurnRecording {
   end: TurnEnd | undefined;
   failure: Failure | undefined;
   ended: number | undefined;
+  /** Tokens that the engine has written so far, kept or not. */
+  written = 0;
   readonly #budget: RecordBudget;
   readonly #elapsed: Elapsed;
   #call: CallNote | undefined;
@@ -219,6 +235,7 @@ export class TurnRecording {
   #read(call: CallNote, tokens: EngineTokens): void {
     const ms = this.#elapsed();
     call.firstToken ??= ms;
+    this.written += tokensOf(tokens);
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;
     }

@@ -318,6 +318,30 @@ test("the oldest records make room, by number and by bytes", async () => {
   expect(app.entries.map(({ number }) => number)).toEqual([7]);
 });
 
+test("the tokens that a model has written are counted, those of running turns included", async () => {
+  const engine = scriptedEngine([FINAL, { write: THINK, hang: true }]);
+  const app = createRecordedApp({ engine });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const [record] = await app.records();
+  const ended = record?.end?.usage?.completionTokens ?? 0;
+  expect(ended).toBeGreaterThan(3);
+  expect(app.recorder.writtenBy(HELLO.model)).toBe(ended);
+  const abort = new AbortController();
+  const running = app.request("/v1/chat/completions", {
+    method: "POST",
+    body: JSON.stringify({ ...HELLO, stream: true }),
+    signal: abort.signal,
+  });
+  const all = () => app.recorder.writtenBy(HELLO.model);
+  await expect.poll(all).toBeGreaterThan(ended + 3);
+  const before = all();
+  abort.abort();
+  await running.then((response) => response.body?.cancel());
+  await expect.poll(() => app.entries[1]?.isComplete).toBe(true);
+  expect(all()).toBe(before);
+  expect(app.recorder.writtenBy("another")).toBe(0);
+});
+
 test("nothing is recorded while nobody listens, and recording ends with the last listener", async () => {
   const engine = scriptedEngine(() => FINAL);
   const app = createRecordedApp({ engine });

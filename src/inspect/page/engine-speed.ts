@@ -1,0 +1,51 @@
+/** How fast each model writes: samples of the number of tokens that it has written, of the last five minutes. */
+import type { EngineRow } from "./types.ts";
+
+const KEPT_MS = 300_000;
+/** The speed that is shown is that of the last seconds. */
+const RECENT_MS = 5000;
+/** Points of the line. */
+const POINTS = 60;
+
+interface Sample {
+  readonly at: number;
+  readonly written: number;
+}
+
+const samples = new Map<string, Sample[]>();
+
+export function noteWritten(engines: readonly EngineRow[], at: number): void {
+  for (const { id, written } of engines) {
+    const known = (samples.get(id) ?? []).filter((sample) => sample.at > at - KEPT_MS);
+    samples.set(id, [...known, { at, written }]);
+  }
+}
+
+export interface Speed {
+  /** Tokens per second, of the last five seconds. */
+  readonly now: number;
+  /** The same over the last minutes, oldest first. */
+  readonly before: readonly number[];
+}
+
+/** Undefined until there are two samples. */
+export function speedOf(id: string): Speed | undefined {
+  const known = samples.get(id) ?? [];
+  const last = known.at(-1);
+  if (last === undefined || known.length < 2) return undefined;
+  const recent = known.find(({ at }) => at >= last.at - RECENT_MS) ?? last;
+  const before = Array.from({ length: POINTS }, (_, index) => {
+    const from = last.at - KEPT_MS + (index * KEPT_MS) / POINTS;
+    return perSecond(
+      known.findLast(({ at }) => at <= from) ?? known[0],
+      known.findLast(({ at }) => at <= from + KEPT_MS / POINTS),
+    );
+  });
+  return { now: perSecond(recent === last ? known.at(-2) : recent, last), before };
+}
+
+function perSecond(from: Sample | undefined, to: Sample | undefined): number {
+  if (from === undefined || to === undefined || to.at <= from.at) return 0;
+  // The gateway has been started anew.
+  return Math.max(0, ((to.written - from.written) * 1000) / (to.at - from.at));
+}
