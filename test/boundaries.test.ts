@@ -42,7 +42,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   snippets: [],
   pages: ["api"],
-  chat: ["api", "pages", "snippets"],
+  chat: ["api", "harmony", "openchatml", "pages", "snippets"],
   inspect: ["api", "config", "models", "pages", "snippets", "telemetry", "tokenizer"],
 };
 

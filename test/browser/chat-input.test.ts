@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { sha256Hex } from "../../src/api/sha256.ts";
+import { parseOpenChatML } from "../../src/openchatml/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { pdfOf } from "../helpers/pdf.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -288,6 +289,17 @@ describe.skipIf(MISSING !== undefined)(
         await page.locator(".answer strong").waitFor();
         expect(await page.locator(".reasoning").count()).toBe(1);
       }
+      await page.locator(".menu summary").click();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export as OpenChatML" }).click();
+      await (await download).saveAs(join(folder, "c.openchatml"));
+      await page.locator(".menu summary").click();
+      const { messages } = parseOpenChatML(readFileSync(join(folder, "c.openchatml"), "utf8"));
+      expect(messages.map(({ channel, content }) => [channel, content])).toEqual([
+        ["final", "Six times seven?"],
+        ["analysis", "Six times seven."],
+        ["final", "It is **42**."],
+      ]);
       for (const [name, text, reason] of [
         ["x.json", "{", "it is not JSON"],
         ["x.md", "# Notes", "it has no part that begins with “## You”"],

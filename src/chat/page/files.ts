@@ -70,7 +70,9 @@ const WITHOUT = new Map([
 function toDataUrl(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.addEventListener("load", () => resolve(String(reader.result)));
+    reader.addEventListener("load", () =>
+      resolve(typeof reader.result === "string" ? reader.result : ""),
+    );
     reader.addEventListener("error", () => reject(reader.error ?? new Error(file.name)));
     reader.readAsDataURL(file);
   });

@@ -5,7 +5,13 @@ import { codePane } from "./view/code.ts";
 import { eventsPane } from "./view/events.ts";
 import { optionsPane } from "./view/options.ts";
 
-export { exportJson, exportMarkdown, fromRequest, importFile } from "./transfer.ts";
+export {
+  exportJson,
+  exportMarkdown,
+  exportOpenChatML,
+  fromRequest,
+  importFile,
+} from "./transfer.ts";
 export { helpDialog, keyDialog } from "./view/dialogs.ts";
 
 export const PANES: Readonly<Record<Pane, () => TemplateResult>> = {

@@ -1,4 +1,4 @@
-/** Conversations as files: Markdown, and JSON as a request of the chosen API. */
+/** Conversations as files: Markdown, JSON as a request of the chosen API, and OpenChatML. */
 import { fromBody, toBody } from "../../snippets/bodies.ts";
 import type { ApiName, AssistantPart, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
@@ -26,6 +26,23 @@ export function exportJson(): void {
     saveFile(`${toFileName(current.title)}.json`, JSON.stringify(body, undefined, 2));
   } catch (error) {
     update({ notice: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+export async function exportOpenChatML(): Promise<void> {
+  const { current } = state;
+  const path = toPath(current);
+  try {
+    const { toOpenChatML } = await import("./to-openchatml.ts");
+    const { text, left } = toOpenChatML(toComposed(current, path));
+    const parts = path.flatMap((message) => (message.role === "user" ? [] : message.parts));
+    const hasRun = parts.some(({ type }) => type === "ran");
+    const lost = [...left, ...(hasRun ? ["calls that the gateway has run"] : [])];
+    saveFile(`${toFileName(current.title)}.openchatml`, text);
+    if (lost.length > 0) update({ notice: `OpenChatML leaves out: ${lost.join("; ")}.` });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    update({ notice: `This chat cannot be written as OpenChatML: ${reason}` });
   }
 }
 

@@ -15,7 +15,7 @@ import { iconButton } from "./buttons.ts";
 import { select } from "./fields.ts";
 
 export function composer(): TemplateResult {
-  const { running, draft, editing, notice, erased, files } = state;
+  const { running, draft, editing, notice, erased } = state;
   return html`<div class="composer-frame">
     ${notice === "" ? nothing : noticeView(notice)}
     ${erased === undefined ? nothing : erasedView(erased)}
@@ -45,7 +45,7 @@ export function composer(): TemplateResult {
               </button>
             </p>`
       }
-      ${files.length === 0 ? nothing : attachments(files, detach)}
+      ${state.files.length === 0 ? nothing : attachments(state.files, detach)}
       <label class="unseen" for="message">Message</label>
       <textarea
         id="message"

@@ -13,6 +13,9 @@ export function exportMenu(): TemplateResult {
       <button type="button" @click=${async () => (await loadLater()).exportJson()}>
         Export as a request (JSON)
       </button>
+      <button type="button" @click=${async () => (await loadLater()).exportOpenChatML()}>
+        Export as OpenChatML
+      </button>
       <label class="file-button"
         >Import …
         <input
