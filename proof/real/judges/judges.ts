@@ -57,7 +57,12 @@ const guidellmReport = z.looseObject({
   ),
 });
 
-const LLM_COMPLY_FORMATS = ["openai-chat", "open-responses", "anthropic"];
+/** llm-comply's formats, and the base URL for each. */
+const LLM_COMPLY_FORMATS = {
+  "openai-chat": "$GATEWAY_URL",
+  "open-responses": "${GATEWAY_URL%/v1}/open-responses/v1",
+  anthropic: "$GATEWAY_URL",
+};
 
 export const JUDGES: readonly Judge[] = [
   {
@@ -106,13 +111,13 @@ npm install --no-audit --no-fund --ignore-scripts @langchain/core@1.2.13 @langch
     title: "Open Responses' compliance suite",
     url: "https://github.com/openresponses/openresponses",
     version: "commit 5fac8d59 (29 January 2026)",
-    judges: "Responses",
+    judges: "Responses below `/open-responses/v1`",
     setUp: `git clone -q --no-checkout https://github.com/openresponses/openresponses repo
 git -C repo checkout -q 5fac8d59ffe003391d6a7bada77918c1a17ca1bd -- bin src
 mv repo/bin repo/src .
 echo '{"private":true,"type":"module"}' > package.json
 npm install --no-audit --no-fund --ignore-scripts zod@3.25.76 tsx@4.23.15`,
-    run: 'node_modules/.bin/tsx bin/compliance-test.ts -u "$GATEWAY_URL" -k none -m "$MODEL" --json > result.json',
+    run: 'node_modules/.bin/tsx bin/compliance-test.ts -u "${GATEWAY_URL%/v1}/open-responses/v1" -k none -m "$MODEL" --json > result.json',
     results: ["result.json"],
     read: (folder) => toChecks(readResult(folder, "result.json", statusList)),
   },
@@ -120,16 +125,18 @@ npm install --no-audit --no-fund --ignore-scripts zod@3.25.76 tsx@4.23.15`,
     name: "llm-comply",
     title: "llm-comply",
     version: "0.5.0",
-    judges: "Chat Completions, Responses, Messages",
+    judges: "Chat Completions, Responses below `/open-responses/v1`, Messages",
     setUp: `python3 -m venv .
 bin/pip install --quiet llm-comply==0.5.0`,
-    run: LLM_COMPLY_FORMATS.map(
-      (format) =>
-        `bin/llm-comply -u "$GATEWAY_URL" -k none -m "$MODEL" --format ${format} --json > ${format}.json || true`,
-    ).join("\n"),
-    results: LLM_COMPLY_FORMATS.map((format) => `${format}.json`),
+    run: Object.entries(LLM_COMPLY_FORMATS)
+      .map(
+        ([format, url]) =>
+          `bin/llm-comply -u "${url}" -k none -m "$MODEL" --format ${format} --json > ${format}.json || true`,
+      )
+      .join("\n"),
+    results: Object.keys(LLM_COMPLY_FORMATS).map((format) => `${format}.json`),
     read: (folder) =>
-      LLM_COMPLY_FORMATS.flatMap((format) =>
+      Object.keys(LLM_COMPLY_FORMATS).flatMap((format) =>
         toChecks(readResult(folder, `${format}.json`, statusList)).map(({ name, outcome }) => ({
           name: `${format}: ${name}`,
           outcome,

@@ -17,8 +17,8 @@ What programs of others make of the gateway: counts, and whose fault each failur
 
 ## Judges
 
-Suites that others wrote, over the demo engine: \`node proof/real/judges/run.ts --write\`. \`proof/real/judges/expected.json\` names each failed check, with its
-reason. A run fails if any check fails that has no reason there, if one of those passes, or if a judge checks nothing.
+Suites that others wrote, over the demo engine, beside a scripted vision model: \`node proof/real/judges/run.ts --write\`.
+\`proof/real/judges/expected.json\` names each failed check, with its reason. A run fails if any check fails that has no reason there, if one of those passes, or if a judge checks nothing.
 
 | judge | version | date | judges | passed | failed | skipped |
 | --- | --- | --- | --- | ---: | ---: | ---: |

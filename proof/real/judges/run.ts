@@ -1,5 +1,5 @@
 /**
- * Lets other people's suites judge the gateway over the demo engine:
+ * Lets other people's suites judge the gateway over the demo engine, beside a scripted vision model:
  *
  *     node proof/real/judges/run.ts                       # all of them; each is installed when it is missing
  *     node proof/real/judges/run.ts langchain llmprobe    # some
@@ -13,6 +13,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
+import { startVision } from "../../matrix/vision.ts";
 import { writeFormatted, writeJson } from "../write-formatted.ts";
 import { type Expectation, expectations, type Expectations, findSurprises } from "./expectation.ts";
 import type { Check, Judge } from "./judge.ts";
@@ -36,7 +37,8 @@ if (unknown.length > 0) {
 const expected: Expectations = expectations.parse(
   JSON.parse(readFileSync(join(HERE, "expected.json"), "utf8")),
 );
-const demo = await startGatewayProcess([]);
+const vision = await startVision();
+const demo = await startGatewayProcess(vision.args);
 try {
   for (const judge of JUDGES) {
     if (positionals.length > 0 && !positionals.includes(judge.name)) continue;
@@ -53,6 +55,7 @@ try {
   }
 } finally {
   await demo.stop();
+  vision.close();
 }
 if (values.write) writeJson(EXPECTED, expected);
 writeFormatted("docs/clients/judges.md", toPage(JUDGES, expected));
