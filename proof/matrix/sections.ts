@@ -5,7 +5,7 @@ import { join } from "node:path";
 export const MATRIX_PAGE = join(import.meta.dirname, "../../docs/clients/matrix.md");
 
 /** What a section says in numbers. */
-export interface MatrixCounts {
+interface MatrixCounts {
   /** The client, with its version. */
   readonly client: string;
   readonly date: string;

@@ -6,7 +6,7 @@ import { writeJson } from "./write-formatted.ts";
 
 export type ClientResult = z.infer<typeof clientResult>;
 /** By the program's path below `proof/real`. */
-export type ClientResults = Readonly<Record<string, ClientResult>>;
+type ClientResults = Readonly<Record<string, ClientResult>>;
 
 const clientResult = z.object({
   /** The client, with its version. */

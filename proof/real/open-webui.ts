@@ -97,7 +97,10 @@ function write(prompt: string): string {
 const engine = await startVllmServer({ isFrozen: () => false, complete });
 const vision = await startVision();
 const gateway = await startGatewayProcess([
-  ...["--engine", "vllm", "--url", engine.url],
+  "--engine",
+  "vllm",
+  "--url",
+  engine.url,
   ...vision.args,
 ]);
 const data = mkdtempSync(join(tmpdir(), "open-webui-"));

@@ -1,7 +1,7 @@
 /** What once failed in clients that were run, and what the gateway does since. The programs in `clients.json` check it. */
 import type { Fault } from "./expectation.ts";
 
-export interface Mended {
+interface Mended {
   readonly client: string;
   /** Its program below `proof/real`. */
   readonly script: string;
