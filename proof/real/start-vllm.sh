@@ -6,6 +6,8 @@ cd "$(dirname "$0")"
 home=${VLLM_HOME:-$PWD/.vllm}
 port=${1:-18000}
 [ $# = 0 ] || shift
+# More threads than one wait for each other, on a busy machine for most of the time.
+export OMP_NUM_THREADS=1
 export VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1
 # Its own chat endpoint encodes with openai-harmony, which would download the vocabulary.
 export TIKTOKEN_ENCODINGS_BASE="$home/vocabulary"

@@ -90,13 +90,13 @@ class ScriptedTokens(LogitsProcessor):
         if begun != completion[:at]:
             bodies = [at + 1 for at, token in enumerate(completion) if token == MESSAGE]
             said = begun.count(MESSAGE)
+            if said == 0:
+                return None
             if said == 1 and ANALYSIS not in begun:
                 # The gateway has opened the message that it demands.
                 said = len(bodies)
-            if said > len(bodies):
+            if not bodies or said > len(bodies):
                 return RETURN
-            if said == 0:
-                return None
             body = begun[len(begun) - begun[::-1].index(MESSAGE) :]
             at = bodies[said - 1] + len(body)
             if body != completion[bodies[said - 1] : at]:
