@@ -25,7 +25,7 @@ import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
-import { chatRoutes } from "./chat/routes.ts";
+import { chatRoutes, type FoundEngine } from "./chat/routes.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -103,6 +103,8 @@ export interface AppDeps {
   readonly pages?: boolean;
   /** The files of pages that run in browsers. Absent: this runtime has none, and `/` is a page of links. */
   readonly assets?: ServedPages | undefined;
+  /** Inference servers on this machine, which the chat names to its operator. Absent: nobody looks for them. */
+  readonly foundEngines?: (() => readonly FoundEngine[]) | undefined;
   /** Routes of the inspector's page. Absent: there is none. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
@@ -170,7 +172,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       hasLinks: settings.home === "links" || (settings.home === "chat" && !deps.assets),
     };
     if (settings.home === "chat" && deps.assets) {
-      app.route("/", chatRoutes({ ...pages, assets: deps.assets }));
+      const foundEngines = isPrivate(deps) ? deps.foundEngines : undefined;
+      app.route("/", chatRoutes({ ...pages, assets: deps.assets, foundEngines }));
     }
     app.route("/", pageRoutes(pages));
   }

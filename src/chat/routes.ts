@@ -13,15 +13,31 @@ export interface ChatOptions {
   readonly hasInspector: boolean;
   /** Where clients reach the gateway, for the code. Undefined: where the page was requested. */
   readonly publicUrl: string | undefined;
+  /** Inference servers on this machine that are not used. Absent: the reader may not know them, or nobody has looked. */
+  readonly foundEngines?: (() => readonly FoundEngine[]) | undefined;
 }
 
-export function chatRoutes({ assets, hasInspector, publicUrl }: ChatOptions): Hono<ApiEnv> {
+export interface FoundEngine {
+  /** `ollama with gpt-oss:20b` */
+  readonly name: string;
+  /** Starts the gateway with it. */
+  readonly command: string;
+}
+
+export function chatRoutes({
+  assets,
+  hasInspector,
+  publicUrl,
+  foundEngines = () => [],
+}: ChatOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/", async (c, next) => {
     if (!isForBrowser(c)) return next();
+    const found = foundEngines();
     const theme = themeOf(c.req.header("cookie"));
     const html = await assets.html(CHAT_PAGE, {
       ...(theme !== undefined && { theme }),
+      ...(found.length > 0 && { found: JSON.stringify(found) }),
       ...(hasInspector && { inspector: "on" }),
       ...(publicUrl !== undefined && { origin: publicUrl.replace(/\/+$/, "") }),
     });

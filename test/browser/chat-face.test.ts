@@ -1,9 +1,12 @@
 /** Colours, dialogs and what else the page does for its reader. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { serveGateway } from "../../src/node/server/serve.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
-import { checkAxe } from "./open.ts";
+import { checkAxe, openPage } from "./open.ts";
 
 let browser: Browser;
 
@@ -83,6 +86,22 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer strong").waitFor();
       await page.reload();
       await page.getByRole("button", { name: "Six times seven?", exact: true }).waitFor();
+    });
+
+    test("the demo's page names what was found on this machine, with the command", async () => {
+      const name = 'ollama with <b>"gpt-oss"</b>';
+      const command = "harmony-gateway --url http://127.0.0.1:11434";
+      const gateway = await serveGateway(testSettings({ port: 0 }), {
+        foundEngines: () => [{ name, command }],
+        log: createLog({ level: "error", now: Date.now, write: () => {} }),
+      });
+      onTestFinished(() => gateway.close());
+      const { page, problems } = await openPage(browser, `${gateway.origin}/`);
+      await page.getByText("This is the built-in demo.").waitFor();
+      expect(await page.locator(".found dt").innerText()).toBe(name);
+      expect(await page.locator(".found code").innerText()).toBe(command);
+      await checkAxe(page, "demo");
+      expect(problems).toEqual([]);
     });
 
     test("copying says so", async () => {

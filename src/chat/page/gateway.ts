@@ -13,6 +13,11 @@ export function toPublicUrl(): string {
 
 export const HAS_INSPECTOR = document.body.dataset["inspector"] === "on";
 
+/** Inference servers on this machine, where the reader runs the gateway. */
+export function foundEngines(): readonly { readonly name: string; readonly command: string }[] {
+  return JSON.parse(document.body.dataset["found"] ?? "[]");
+}
+
 const KEY = "harmony-gateway-key";
 
 /** Storage may be forbidden: the key then lives as long as the page. */

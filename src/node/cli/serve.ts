@@ -1,4 +1,5 @@
 /** `harmony-gateway serve`: the gateway, until a signal or a key ends it. */
+import type { FoundEngine } from "../../chat/routes.ts";
 import { toBackends } from "../../config/backends.ts";
 import { SettingsError } from "../../config/resolve.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -12,8 +13,9 @@ import { countQueued, showTraffic } from "../console/traffic-status.ts";
 import { ListenError } from "../server/listen-error.ts";
 import { type Gateway, serveGateway } from "../server/serve.ts";
 import { StoreBusyError } from "../sqlite/store-busy-error.ts";
+import { commandName } from "./command-name.ts";
 import { type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
-import { findEnginesOnLoopback } from "./engines-on-loopback.ts";
+import { type EngineOnLoopback, findEnginesOnLoopback } from "./engines-on-loopback.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { createServeKeys } from "./serve-keys.ts";
 import { type LoadedSettings, loadSettings } from "./settings.ts";
@@ -21,6 +23,8 @@ import { hasLostTerminal } from "./terminal.ts";
 
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
+/** Characters of a model's name, which another server has chosen. */
+const MAX_NAME = 80;
 
 export async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   const started = await start(args, io).catch((error: unknown) => {
@@ -47,7 +51,8 @@ async function start(args: readonly string[], io: CommandIo) {
   const { settings, warnings } = loadSettings(args, io.environment);
   const output = openLogOutput();
   const { log: lines, terminal } = createConsoleLog(settings, output);
-  const log = output.isTTY ? withEngineHints(lines, settings) : lines;
+  const found: FoundEngine[] = [];
+  const log = output.isTTY ? withEngineHints(lines, settings, found) : lines;
   // What Node itself reports there must not end the process either.
   process.stderr.on("error", () => {});
   for (const message of warnings) log.warn("warning", { message });
@@ -56,6 +61,7 @@ async function start(args: readonly string[], io: CommandIo) {
     log,
     droppedLines: () => output.dropped,
     isTerminal: output.isTTY,
+    foundEngines: () => found,
     ...(terminal && { onTokens: (count: number) => (tokens += count) }),
     demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
     environment: io.environment,
@@ -107,13 +113,14 @@ function showMore(gateway: Gateway, { terminal, tokens, settings, args, io }: Mo
 }
 
 /** Names engines on this machine, once: at the start of the demo, or when an engine cannot be reached. */
-function withEngineHints(log: Log, settings: Settings): Log {
+function withEngineHints(log: Log, settings: Settings, found: FoundEngine[]): Log {
   const backends = toBackends(settings);
   const isDemo = backends.every(({ engine }) => engine === "demo");
   const name = lazy(async () => {
     const urls = backends.flatMap(({ url }) => url ?? []);
     const engines = await findEnginesOnLoopback(createFetchTransport(), urls);
     if (engines.length > 0) log.info("engines found", { engines });
+    found.push(...engines.map((engine) => toFoundEngine(engine)));
   });
   return {
     ...log,
@@ -126,6 +133,11 @@ function withEngineHints(log: Log, settings: Settings): Log {
       if (event === "engine unavailable") void name();
     },
   };
+}
+
+function toFoundEngine({ kind, url, models: [model] }: EngineOnLoopback): FoundEngine {
+  const name = model === undefined ? kind : `${kind} with ${model.slice(0, MAX_NAME)}`;
+  return { name, command: `${commandName()} --url ${url}` };
 }
 
 /** Settings that are wrong change nothing. */

@@ -21,6 +21,7 @@ import type { RequestPage } from "../../tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
+import type { FoundEngine } from "../../chat/routes.ts";
 import type { PageAssets } from "../../pages/assets.ts";
 import { openMcp } from "../mcp/open-mcp.ts";
 import type { Inspector } from "../inspect/open-inspector.ts";
@@ -56,6 +57,8 @@ export interface Shared {
   readonly inspector: Inspector | undefined;
   /** The files of the pages for browsers. */
   readonly assets: PageAssets;
+  /** Inference servers on this machine that are not used. */
+  readonly foundEngines?: () => readonly FoundEngine[];
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;

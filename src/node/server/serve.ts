@@ -1,4 +1,5 @@
 /** Starts the gateway (store, port, engines, application) and shuts it down in reverse order. */
+import type { FoundEngine } from "../../chat/routes.ts";
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
@@ -38,6 +39,8 @@ export interface ServeOptions {
   readonly demoTokensPerSecond?: number;
   /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
   readonly isTerminal?: boolean;
+  /** Inference servers on this machine that are not used, for the chat. Absent: nobody looks for them. */
+  readonly foundEngines?: () => readonly FoundEngine[];
   /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
   readonly onTokens?: (tokens: number) => void;
   /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */

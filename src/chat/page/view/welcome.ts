@@ -1,7 +1,7 @@
 /** The empty conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { send } from "../actions.ts";
-import { toPublicUrl } from "../gateway.ts";
+import { foundEngines, toPublicUrl } from "../gateway.ts";
 import { icon } from "../icons.ts";
 import { SAMPLES } from "../samples.ts";
 import { change, state, update } from "../state.ts";
@@ -40,10 +40,30 @@ export function welcome(): TemplateResult {
 }
 
 function demoNote(): TemplateResult {
-  return html`<p class="note">
-    This is the built-in demo. It follows fixed rules. To use a model, start the gateway with
-    <code>--url</code> and the address of your inference server.
-  </p>`;
+  const found = foundEngines();
+  return html`<div class="note">
+    <p>
+      This is the built-in demo. It follows fixed rules. To use a model, start the gateway with
+      <code>--url</code> and the address of your inference
+      server${found.length > 0 ? ". On this machine:" : "."}
+    </p>
+    ${
+      found.length === 0
+        ? nothing
+        : html`<dl class="found">
+            ${found.map(
+              ({ name, command }) =>
+                html`<div>
+                  <dt>${name}</dt>
+                  <dd>
+                    <code>${command}</code
+                    >${copyButton(`Copy the command for ${name}`, () => command)}
+                  </dd>
+                </div>`,
+            )}
+          </dl>`
+    }
+  </div>`;
 }
 
 function address(label: string, url: string): TemplateResult {

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createModels } from "../../src/models/models.ts";
+import type { PageAssets } from "../../src/pages/assets.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { fakeEngine } from "../helpers/fake-engine.ts";
+import { testSettings } from "../helpers/gateway.ts";
+
+const FOUND = { name: "ollama with gpt-oss:20b", command: "harmony-gateway --url http://x" };
+const KEY = `alice:${"0".repeat(64)}`;
+
+/** The facts that the page is given. */
+async function factsOf(settings: object, host: string | undefined) {
+  const seen: unknown[] = [];
+  const assets: PageAssets = {
+    html: (_, facts) => Promise.resolve(String(seen.push(facts))),
+    sources: () => Promise.reject(new Error("not used")),
+    file: () => Promise.resolve(undefined),
+  };
+  const app = createApp({
+    settings: testSettings({ ...settings }),
+    models: createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" }),
+    log: createLog({ level: "error", now: Date.now, write: () => {} }),
+    now: () => 0,
+    randomId: () => "1",
+    assets,
+    foundEngines: () => [FOUND],
+    ...(host !== undefined && { host }),
+  });
+  await app.request("http://127.0.0.1/", { headers: { accept: "text/html" } });
+  return seen;
+}
+
+test("only the operator's page names the servers of the machine", async () => {
+  const found = [{ found: JSON.stringify([FOUND]) }];
+  expect(await factsOf({}, "127.0.0.1")).toEqual(found);
+  expect(await factsOf({}, undefined)).toEqual([{}]);
+  expect(await factsOf({ open: true }, "127.0.0.1")).toEqual([{}]);
+  expect(await factsOf({ keys: [KEY] }, "127.0.0.1")).toEqual([{}]);
+});
