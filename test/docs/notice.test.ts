@@ -4,9 +4,19 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
+const notice = readFileSync(join(ROOT, "NOTICE"), "utf8");
+
 test("NOTICE says where each folder of test data comes from", () => {
-  const notice = readFileSync(join(ROOT, "NOTICE"), "utf8");
   const folders = readdirSync(join(ROOT, "test/fixtures")).map((name) => `test/fixtures/${name}`);
   expect(folders).toContain("test/fixtures/swe-tape");
   expect(folders.filter((folder) => !notice.includes(folder))).toEqual([]);
+});
+
+test("NOTICE names the modules that hold others' words", () => {
+  const modules = readdirSync(join(ROOT, "src/harmony")).filter((name) =>
+    readFileSync(join(ROOT, "src/harmony", name), "utf8").includes("word for word"),
+  );
+  expect(modules).toContain("trained-tools.ts");
+  const built = modules.map((name) => `dist/harmony/${name.replace(/ts$/, "js")}`);
+  expect(built.filter((path) => !notice.includes(path))).toEqual([]);
 });
