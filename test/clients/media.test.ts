@@ -13,7 +13,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { ON_WORKERS, startTestGateway } from "../helpers/gateway.ts";
 import { pdfOf } from "../helpers/pdf.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { pngOf, startVisionServer } from "../helpers/vision-server.ts";
+import { pngOf } from "../helpers/png.ts";
+import { startVisionServer } from "../helpers/vision-server.ts";
 
 setTracingDisabled(true);
 

@@ -6,7 +6,8 @@ import { runAgain } from "../../src/node/cli/replay/run-again.ts";
 import { CONTENT_PARTS } from "../helpers/content-parts.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { pngOf, startVisionServer } from "../helpers/vision-server.ts";
+import { pngOf } from "../helpers/png.ts";
+import { startVisionServer } from "../helpers/vision-server.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const FINAL = "<|channel|>final<|message|>A cat.<|return|>";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Api, Observed, ObservedCall, ObservedChoice, ObservedLogprob } from "./apis.ts";
 import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
 import { FIRST_SEED } from "./engine.ts";
+import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
 import { readEvents, StreamError } from "./stream-error.ts";
 
@@ -99,8 +100,9 @@ export const chat: Api = {
 function toMessages(entry: HistoryEntry): object[] {
   switch (entry.role) {
     case "system":
+      return [{ role: "system", content: entry.text }];
     case "user":
-      return [{ role: entry.role, content: entry.text }];
+      return [{ role: "user", content: contentOf("chat", entry.text, entry.media) }];
     case "assistant":
       return [
         {
@@ -118,7 +120,7 @@ function toMessages(entry: HistoryEntry): object[] {
           tool_calls: [{ id, type: "function", function: { name, arguments: args } }],
           ...(reasoning !== undefined && { reasoning }),
         },
-        { role: "tool", tool_call_id: id, content: result },
+        { role: "tool", tool_call_id: id, content: contentOf("chat", result, entry.media) },
       ];
     }
     default:

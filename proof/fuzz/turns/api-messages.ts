@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Api, Observed } from "./apis.ts";
 import type { Demands, HistoryEntry, RequestedToolChoice } from "./case.ts";
+import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
 import { readEvents, StreamError } from "./stream-error.ts";
 
@@ -81,8 +82,9 @@ function toMessages(entry: HistoryEntry): object[] {
     reasoning === undefined ? [] : [{ type: "thinking", thinking: reasoning, signature: "" }];
   switch (entry.role) {
     case "system":
+      return [{ role: "system", content: entry.text }];
     case "user":
-      return [{ role: entry.role, content: entry.text }];
+      return [{ role: "user", content: contentOf("messages", entry.text, entry.media) }];
     case "assistant": {
       const text = { type: "text", text: entry.text };
       return [{ role: "assistant", content: [...analysis(entry.reasoning), text] }];
@@ -92,7 +94,16 @@ function toMessages(entry: HistoryEntry): object[] {
       const call = { type: "tool_use", id, name, input: JSON.parse(args) };
       return [
         { role: "assistant", content: [...analysis(reasoning), call] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: result }] },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: id,
+              content: contentOf("messages", result, entry.media),
+            },
+          ],
+        },
       ];
     }
     default:

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Api, Observed } from "./apis.ts";
 import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
+import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
 import { readEvents, StreamError } from "./stream-error.ts";
 
@@ -92,8 +93,11 @@ function toItems(entry: HistoryEntry, index: number): object[] {
         ];
   switch (entry.role) {
     case "system":
-    case "user":
-      return [{ type: "message", role: entry.role, content: entry.text }];
+      return [{ type: "message", role: "system", content: entry.text }];
+    case "user": {
+      const content = contentOf("responses", entry.text, entry.media);
+      return [{ type: "message", role: "user", content }];
+    }
     case "assistant":
       return [
         ...reasoning(entry.reasoning),
@@ -108,7 +112,11 @@ function toItems(entry: HistoryEntry, index: number): object[] {
       return [
         ...reasoning(entry.reasoning),
         { type: "function_call", call_id: id, name, arguments: args },
-        { type: "function_call_output", call_id: id, output: result },
+        {
+          type: "function_call_output",
+          call_id: id,
+          output: contentOf("responses", result, entry.media),
+        },
       ];
     }
     default:

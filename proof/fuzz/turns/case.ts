@@ -1,5 +1,6 @@
 /** One case of the search, as plain data: it can be printed, shrunk and run again. */
 import type { Constraint } from "../../../src/engines/engine.ts";
+import type { Medium } from "./media.ts";
 import type { Layout } from "../../../src/harmony/message-layout.ts";
 
 /**
@@ -100,7 +101,8 @@ export type RequestedToolChoice =
     };
 
 export type HistoryEntry =
-  | { readonly role: "system" | "user"; readonly text: string }
+  | { readonly role: "system"; readonly text: string }
+  | { readonly role: "user"; readonly text: string; readonly media?: readonly Medium[] }
   | { readonly role: "assistant"; readonly text: string; readonly reasoning?: string }
   | {
       readonly role: "call";
@@ -109,6 +111,8 @@ export type HistoryEntry =
       readonly args: string;
       readonly reasoning?: string;
       readonly result: string;
+      /** Of its result. */
+      readonly media?: readonly Medium[];
     };
 
 export type MessageRole = "analysis" | "preamble" | "final" | "call";

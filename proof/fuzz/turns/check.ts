@@ -12,6 +12,7 @@ import {
 import type { Observed, ObservedCall, ObservedChoice } from "./apis.ts";
 import type { Case, Wire } from "./case.ts";
 import type { CallRecord, Session } from "./engine.ts";
+import { mediaOf, readText } from "./media.ts";
 import { callableNames } from "./model.ts";
 import { ANSWER, FUNCTIONS, satisfies } from "./schemas.ts";
 import { toTruth, type TrueMessage } from "./truth.ts";
@@ -42,6 +43,7 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
   for (const [way, run] of Object.entries({ plain, streamed })) {
     checkConduct(given, run, (rule, detail) => report(rule, { way, ...detail }));
   }
+  checkPrompts(given, plain, streamed, report);
   if (plain.observed === undefined || streamed.observed === undefined) return violations;
   // If a read is text, the tokens that were cut off are estimated, and count towards the limit.
   const isCounted =
@@ -225,6 +227,22 @@ function checkSpecialIds(given: Case, { prompt }: CallRecord, report: Report): v
 }
 
 const USER: TokenId = 1428;
+
+/** The same request has the same prompt, with what stands for each image and file. */
+function checkPrompts(given: Case, plain: Run, streamed: Run, report: Report): void {
+  const [first, other] = [plain, streamed].map(({ session }) => session.calls[0]?.prompt);
+  if (first === undefined || other === undefined) return;
+  if (!isDeepStrictEqual(first, other)) report("same-prompt", { of: [first.length, other.length] });
+  const text = o200kHarmony().decode(first);
+  for (const medium of given.history.flatMap((entry) => mediaOf(entry))) {
+    // An engine that is sent text gets spelled control tokens broken up.
+    const lines = readText(medium)
+      .split("\n")
+      .filter((line) => given.wire === "ids" || !line.includes("<|"));
+    const missing = lines.find((line) => !text.includes(line));
+    if (missing !== undefined) report("media-are-read", { medium, missing });
+  }
+}
 
 function countPairs(ids: readonly TokenId[], first: TokenId, second: TokenId): number {
   return ids.filter((id, at) => id === first && ids[at + 1] === second).length;

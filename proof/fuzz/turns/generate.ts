@@ -10,6 +10,7 @@ import type {
   SearchSettings,
   Wire,
 } from "./case.ts";
+import { MEDIA_KINDS } from "./media.ts";
 import { createRandom, type Random, spreadSeed } from "../random.ts";
 import { ANSWER, FUNCTIONS, toDocument, toWrongDocument } from "./schemas.ts";
 
@@ -63,6 +64,8 @@ const SPELLED = [
 class Generator {
   readonly #seed: number;
   readonly #random: Random;
+  /** Its own, so that everything else of a case is the same without images and files. */
+  readonly #mediaRandom: Random;
   readonly #wire: Wire;
   readonly #api: string;
   #words = 0;
@@ -70,6 +73,7 @@ class Generator {
   constructor(seed: number, wire: Wire, api: string) {
     this.#seed = seed;
     this.#random = createRandom(spreadSeed(seed));
+    this.#mediaRandom = createRandom(spreadSeed(~seed));
     this.#wire = wire;
     this.#api = api;
   }
@@ -86,7 +90,7 @@ class Generator {
         ? this.#overHttp(engine, settings)
         : { engine: this.#called(engine), settings }),
       demands,
-      history: this.#history(demands),
+      history: this.#history(demands).map((entry) => this.#withMedia(entry)),
       choices: Array.from({ length: demands.n }, () => this.#plan(demands)),
     };
   }
@@ -267,6 +271,16 @@ class Generator {
       });
     }
     return history;
+  }
+
+  #withMedia(entry: HistoryEntry): HistoryEntry {
+    const random = this.#mediaRandom;
+    if (!(entry.role === "user" || entry.role === "call") || !random.chance(0.12)) return entry;
+    const media = Array.from({ length: random.between(1, 3) }, () => ({
+      kind: random.pick(MEDIA_KINDS),
+      id: random.between(1, 4),
+    }));
+    return { ...entry, media };
   }
 
   #clientText(): string {

@@ -10,6 +10,12 @@ export function* smallerCases(given: Case): Generator<Case> {
   for (const fewer of without(history, (_, at) => at === lastUser(given))) {
     yield { ...given, history: fewer };
   }
+  for (const [at, entry] of history.entries()) {
+    if (entry.role !== "user" && entry.role !== "call") continue;
+    for (const media of without(entry.media ?? [])) {
+      yield { ...given, history: history.with(at, { ...entry, media }) };
+    }
+  }
   for (const [index, plan] of choices.entries()) {
     for (const fewer of without(plan)) yield withPlan(given, index, fewer);
   }

@@ -7,6 +7,7 @@ import { createModels } from "../../../src/models/models.ts";
 import type { Case } from "./case.ts";
 import { createHttpEngine } from "./http-engine.ts";
 import { type Fault, withFault, withFaultyRequests } from "./faults.ts";
+import { VISION_SETTINGS, visionTransport } from "./media.ts";
 import { createSessionEngine, type Session, toCapabilities } from "./engine.ts";
 
 export interface World {
@@ -43,7 +44,13 @@ export function worldFor({ wire, engine, settings }: Case, fault?: Fault): World
   if (worlds.size >= MAX_WORLDS && oldest !== undefined) worlds.delete(oldest);
   const { layout, ...steering } = settings;
   const world = createWorld({
-    settings: { ...steering, layout, defaultMaxOutputTokens: 1200, date: "2026-01-31" },
+    settings: {
+      ...steering,
+      ...VISION_SETTINGS,
+      layout,
+      defaultMaxOutputTokens: 1200,
+      date: "2026-01-31",
+    },
     engine: (sessions) =>
       engine.isOverHttp === true
         ? createHttpEngine(wire, sessions)
@@ -85,6 +92,7 @@ function createWorld(options: WorldOptions): World {
   const app = createApp({
     settings,
     models: fault ? withFault(models, fault) : models,
+    transport: visionTransport,
     log: createLog({ level: "error", now: () => 0, write: (line) => faults.push(line) }),
     now: () => 0,
     randomId: () => `id${++ids}`,

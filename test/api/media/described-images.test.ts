@@ -12,8 +12,8 @@ import { readCounter } from "../../helpers/counter.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { pngOf } from "../../helpers/png.ts";
 import {
-  pngOf,
   sendDescription,
   startVisionServer,
   type VisionAnswer,

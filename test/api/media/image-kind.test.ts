@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { firstBytes } from "../../../src/api/media/base64.ts";
 import { MAX_HEAD, readImageKind } from "../../../src/api/media/image-kind.ts";
-import { pngOf } from "../../helpers/vision-server.ts";
+import { pngOf } from "../../helpers/png.ts";
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>
   Buffer.concat(

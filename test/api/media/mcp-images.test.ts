@@ -6,7 +6,8 @@ import { createMcpApp } from "../../helpers/mcp-app.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
 import { pdfOf } from "../../helpers/pdf.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { pngOf, startVisionServer } from "../../helpers/vision-server.ts";
+import { pngOf } from "../../helpers/png.ts";
+import { startVisionServer } from "../../helpers/vision-server.ts";
 
 const LOOK =
   '<|channel|>commentary to=words.look_up <|constrain|>json<|message|>{"word":"cat"}<|call|>';

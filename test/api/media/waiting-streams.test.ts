@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { pngOf, sendDescription, startVisionServer } from "../../helpers/vision-server.ts";
+import { pngOf } from "../../helpers/png.ts";
+import { sendDescription, startVisionServer } from "../../helpers/vision-server.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";
 
 const ANSWER = "<|channel|>final<|message|>Seen<|return|>";

@@ -21,7 +21,8 @@ import { createLogWith } from "../../../src/telemetry/log.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { pngOf, startVisionServer } from "../../helpers/vision-server.ts";
+import { pngOf } from "../../helpers/png.ts";
+import { startVisionServer } from "../../helpers/vision-server.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const ANSWER =
