@@ -2,12 +2,14 @@
  * The tasks of every coding agent: create a file, patch it, run commands; six calls in a loop, two of them malformed;
  * continue an earlier session; call an MCP server; and reach the end of a short context.
  */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
-import { startTap } from "./tap.ts";
+import { startTap, type Tap } from "./tap.ts";
 import { toTrainedTask } from "./trained.ts";
+import { greyPng, SEEN, startVision } from "./vision.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 
 export const MODEL = "openai/gpt-oss-20b";
@@ -42,6 +44,8 @@ export interface AgentTools {
   shell(command: string): ToolCall;
   /** A call to the MCP server `everything`. */
   echo(message: string): readonly ToolCall[];
+  /** A call that returns an image. Absent: its tools return none. */
+  look?(path: string): ToolCall;
 }
 
 export function toMatrixClient(agent: CodingAgent): MatrixClient {
@@ -90,17 +94,24 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
       "calls a tool of an MCP server",
       echoed && agent.prompts.some((prompt) => prompt.includes("Echo: ping")),
     );
+    if (client.tools.look !== undefined) {
+      writeFileSync(join(workspace.project, "shot.png"), greyPng());
+      const vision = await startVision();
+      await throughGateway(tap, [...engine, ...vision.args], async () => {
+        const looked = await ask(tasks.look);
+        check(
+          "looks at an image twice: it is described once, and the model reads the description",
+          looked && vision.images() === 1 && agent.prompts.some((prompt) => prompt.includes(SEEN)),
+        );
+      }).finally(() => vision.close());
+    }
     if (trained !== undefined) {
-      const direct = await startGatewayProcess([...engine, "--trained-tools", "direct"]);
-      try {
-        tap.forwardTo(new URL(direct.baseURL).origin);
+      await throughGateway(tap, [...engine, "--trained-tools", "direct"], async () => {
         const answered = await ask(trained);
         for (const { name, passed } of trained.checks(agent.prompts)) {
           check(name, passed && answered);
         }
-      } finally {
-        await direct.stop();
-      }
+      });
     }
   } finally {
     await tap.close();
@@ -116,10 +127,26 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
   };
 }
 
+/** Lets the client speak to another gateway for a while. */
+async function throughGateway(
+  tap: Tap,
+  args: readonly string[],
+  use: () => Promise<void>,
+): Promise<void> {
+  const gateway = await startGatewayProcess(args);
+  try {
+    tap.forwardTo(new URL(gateway.baseURL).origin);
+    await use();
+  } finally {
+    await gateway.stop();
+  }
+}
+
 function toTasks(project: string, tools: AgentTools) {
   const notes = join(project, "notes.txt");
   const count = (number: number) => tools.shell(`echo ${number} >> count.txt`);
   const shell = tools.shell("").tool;
+  const look = tools.look?.(join(project, "shot.png"));
   return {
     write: {
       name: "write",
@@ -155,6 +182,12 @@ function toTasks(project: string, tools: AgentTools) {
       ask: "Let the server say something.",
       calls: tools.echo("ping"),
       answer: "The server has said it.",
+    },
+    look: {
+      name: "look",
+      ask: "Look at the screenshot.",
+      calls: look === undefined ? [] : [look, look],
+      answer: "Three tests failed.",
     },
   } satisfies Record<string, Task>;
 }

@@ -9,6 +9,14 @@ const [command, ...args] = MCP_SERVER;
 
 const OPTIONS = ["--print", "--provider", "gateway", "--model", MODEL];
 
+const ENTRY = {
+  id: MODEL,
+  reasoning: true,
+  input: ["text", "image"],
+  contextWindow: 131_072,
+  maxTokens: 32_768,
+};
+
 export const piOverEach: readonly MatrixClient[] = [
   piOver("Chat Completions", "openai-completions"),
   piOver("Responses", "openai-responses"),
@@ -26,6 +34,7 @@ function piOver(name: string, api: string, toBaseUrl = (url: string) => url): Ma
       ],
       shell: (line) => ({ tool: "bash", arguments: { command: line } }),
       echo: (message) => [{ tool: "mcp__everything__echo", arguments: { message } }],
+      look: (path) => ({ tool: "read", arguments: { path } }),
     },
     configure(workspace, baseURL) {
       workspace.configure(".pi/agent/models.json", {
@@ -34,7 +43,7 @@ function piOver(name: string, api: string, toBaseUrl = (url: string) => url): Ma
             baseUrl: toBaseUrl(baseURL),
             api,
             apiKey: "none",
-            models: [{ id: MODEL, reasoning: true, contextWindow: 131_072, maxTokens: 32_768 }],
+            models: [ENTRY],
           },
         },
       });
