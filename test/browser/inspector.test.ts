@@ -543,6 +543,19 @@ describe.skipIf(MISSING !== undefined)(
         .toEqual(["start", "message", "end", "start", "message", "end", "start"]);
     });
 
+    test("text that turns its direction moves no control token", async () => {
+      const turned = FINAL.replace("Hello!", "\u202eabc\u2067def");
+      const { gateway, show } = await openInspected(scriptedEngine(() => turned));
+      await post(gateway, HELLO, { "user-agent": "\u00ff\u00fe/1", "x-session-id": "\u00ad" });
+      const { page } = await show();
+      await page.locator(".call .run").first().waitFor();
+      const lefts = await page.evaluate<number[]>(
+        "Array.from(document.querySelectorAll('.call .chip, .call .run'), (each) => each.getBoundingClientRect().left)",
+      );
+      expect(lefts.length).toBeGreaterThan(4);
+      expect(lefts).toEqual(lefts.toSorted((a, b) => a - b));
+    });
+
     test("a thousand turns and a hundred thousand tokens keep the document small", async () => {
       const long = `<|channel|>final<|message|>${"token ".repeat(100_000)}<|return|>`;
       const engine = scriptedEngine((_, index) => (index === 0 ? long : FINAL), { batch: 100 });

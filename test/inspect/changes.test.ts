@@ -5,11 +5,12 @@ import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 test("for a page that does not read, only numbers wait, and it learns that it has to load the list again", async () => {
-  const { recorder, post } = createRecordedApp({
+  const app = createRecordedApp({
     engine: scriptedEngine(() => "<|channel|>final<|message|>Hello!<|return|>"),
   });
+  const { recorder } = app;
   const messages = [{ role: "user", content: "Hi" }];
-  await (await post("/v1/chat/completions", { model: "openai/gpt-oss-20b", messages })).text();
+  await (await app.post("/v1/chat/completions", { model: "openai/gpt-oss-20b", messages })).text();
   const entry = recorder.find(1);
   if (entry === undefined) throw new Error("nothing was recorded");
   const listeners = new Set<RecordListener>();

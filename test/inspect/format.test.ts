@@ -1,6 +1,6 @@
 import { assert, date, maxSafeNat, property } from "fast-check";
 import { expect, test } from "vitest";
-import { toCount, toTime } from "../../src/inspect/page/format.ts";
+import { plain, shown, toCount, toTime } from "../../src/inspect/page/format.ts";
 
 test("counts and times are written as the browser's own formats write them", () => {
   expect(toCount(0)).toBe("0");
@@ -12,4 +12,10 @@ test("counts and times are written as the browser's own formats write them", () 
       expect(toTime(time.toISOString())).toBe(time.toLocaleTimeString("en-GB"));
     }),
   );
+});
+
+test("signs that turn the direction of text are shown by their names, others are kept", () => {
+  expect(plain("a\u202eb\u2067c\u2069\u202c")).toBe("a[U+202E]b[U+2067]c[U+2069][U+202C]");
+  expect(plain("שלום\u200f!")).toBe("שלום\u200f!");
+  expect(shown("\u202d")).toBe("[U+202D]");
 });

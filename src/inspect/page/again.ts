@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { loadDifference, runTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
-import { toMs, toOutcome, toTime } from "./format.ts";
+import { plain, toMs, toOutcome, toTime } from "./format.ts";
 import { whoOf } from "./list.ts";
 import { openComparison, select } from "./selection.ts";
 import { state, update } from "./store.ts";
@@ -121,7 +121,8 @@ export function outputOf(before: Row, after: Row): TemplateResult | typeof nothi
   if (output === null) return html`<strong>${prompt}The same output.</strong>`;
   return html`<span
     >${prompt}<strong>The output differs from ${output.unit} ${output.at}</strong>:
-    <code class="was">${output.was}</code> became <code class="is">${output.is}</code></span
+    <code class="was">${plain(output.was)}</code> became
+    <code class="is">${plain(output.is)}</code></span
   >`;
 }
 
@@ -135,12 +136,15 @@ function knownDifference(before: Row, after: Row): Difference | null | undefined
   const key = `${before.number}/${after.number}`;
   if (!asked.has(key)) {
     asked.add(key);
-    asking = asking.then(async () => {
-      // A turn that is no longer kept has none.
-      const difference = await loadDifference(before.number, after.number).catch(() => null);
-      differences.set(key, difference);
-      update({});
-    });
+    asking = askAfter(asking, key, before, after);
   }
   return differences.get(key);
+}
+
+async function askAfter(other: Promise<void>, key: string, before: Row, after: Row): Promise<void> {
+  await other;
+  // A turn that is no longer kept has none.
+  const difference = await loadDifference(before.number, after.number).catch(() => null);
+  differences.set(key, difference);
+  update({});
 }

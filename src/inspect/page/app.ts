@@ -1,5 +1,6 @@
 /** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
+import { guard } from "lit-html/directives/guard.js";
 import { attempt } from "./attempt.ts";
 import { answerPane, linkParts } from "./answer.ts";
 import { followChanges } from "./api.ts";
@@ -83,7 +84,11 @@ function page(): TemplateResult {
         ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
         ${state.isShared ? nothing : overviewBar(select)} ${mainPane(turn)}
       </main>
-      ${state.pane !== "compare" && turn !== undefined ? answerPane(turn) : nothing}
+      ${
+        state.pane !== "compare" && turn !== undefined
+          ? guard([turn.record], () => answerPane(turn))
+          : nothing
+      }
     </div>
     ${state.isHelpOpen ? help() : nothing}
   `;

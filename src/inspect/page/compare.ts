@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { outputOf } from "./again.ts";
-import { hueOfMessage, LETTERS, shown, toCount, toMs } from "./format.ts";
+import { hueOfMessage, LETTERS, plain, shown, toCount, toMs } from "./format.ts";
 import { state } from "./store.ts";
 import type { LoadedTurn } from "./types.ts";
 
@@ -12,7 +12,7 @@ export function comparePane(pick: (number: number) => void): TemplateResult {
   return html`<section class="compare" aria-labelledby="compare-title">
     <h2 id="compare-title">Compare</h2>
     <label
-      >${turn.row.words || turn.row.id} with
+      >${plain(turn.row.words || turn.row.id)} with
       <select
         @change=${(event: Event) => {
           if (event.target instanceof HTMLSelectElement) pick(Number(event.target.value));
@@ -25,7 +25,7 @@ export function comparePane(pick: (number: number) => void): TemplateResult {
           .map(
             (row) =>
               html`<option value=${row.number} ?selected=${row.number === other?.row.number}>
-                ${row.number}: ${row.words || row.id}
+                ${row.number}: ${plain(row.words || row.id)}
               </option>`,
           )}
       </select>

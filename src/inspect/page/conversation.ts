@@ -127,7 +127,8 @@ function cardHead(message: RecordedMessage, index: number): TemplateResult {
   </div>`;
 }
 
-const opened = new Set<string>();
+/** Long texts that are shown whole. */
+export const opened = new Set<string>();
 
 /** The beginning of a long text, and a button for the rest. */
 function longText(text: string, key: string): TemplateResult {

@@ -21,10 +21,21 @@ export function toTime(at: string): string {
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
+/**
+ * The same text with the characters that embed, override or isolate a direction by their names: no style keeps an open one from moving
+ * what stands beside its text, such as a control token.
+ */
+export function plain(text: string): string {
+  return text.replaceAll(
+    /[\u202a-\u202e\u2066-\u2069]/g,
+    (sign) => `[U+${sign.charCodeAt(0).toString(16).toUpperCase()}]`,
+  );
+}
+
 /** Text, or its length if content is not recorded. */
 export function shown(text: RecordedText | undefined): string {
   if (text === undefined) return "";
-  return typeof text === "string" ? text : `(${toCount(text.chars)} characters, not kept)`;
+  return typeof text === "string" ? plain(text) : `(${toCount(text.chars)} characters, not kept)`;
 }
 
 export function idsOf(ids: RecordedIds): readonly number[] {

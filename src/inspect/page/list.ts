@@ -4,7 +4,7 @@ import { writeAddress } from "./address.ts";
 import { clearTurns } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { type Field, toggleField } from "./filter.ts";
-import { chipsOf, toCount, toMs, toOutcome, toTime } from "./format.ts";
+import { chipsOf, plain, toCount, toMs, toOutcome, toTime } from "./format.ts";
 import { state, update, visibleRows } from "./store.ts";
 import { toConversations } from "./totals.ts";
 import type { Row } from "./types.ts";
@@ -158,7 +158,7 @@ function rowItem({ row, at, size }: Item, select: (number: number) => void): Tem
         ${at === 0 && size > 1 ? chip(`${size} turns`, `one conversation, ${by}`) : nothing}
         <span class="when">${toTime(row.at)}</span>
       </span>
-      <span class="row-words">${row.words || row.problem || row.id}</span>
+      <span class="row-words">${plain(row.words || row.problem || row.id)}</span>
       <span class="row-facts"><b>${whoOf(row)}</b>${factsOf(row)}</span>
     </button>
   </div>`;

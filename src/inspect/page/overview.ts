@@ -1,7 +1,7 @@
 /** Above the turns: the engines' state, totals of what the filter shows, and what went wrong. */
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
-import { toCount, toMs, toTime } from "./format.ts";
+import { plain, toCount, toMs, toTime } from "./format.ts";
 import { toggle } from "./list.ts";
 import { state, visibleRows } from "./store.ts";
 import { speedOf } from "./engine-speed.ts";
@@ -131,13 +131,15 @@ function problemsList(
   });
   const [first] = problems;
   return html`<details class="problems ${first?.status === "error" ? "bad" : ""}">
-    <summary>⚠ ${counts.join(", ")}: <span class="quiet">${first?.text}</span></summary>
+    <summary>
+      ⚠ ${counts.join(", ")}: <span class="quiet">${plain(first?.text ?? "")}</span>
+    </summary>
     <ul>
       ${problems.slice(0, MAX_PROBLEMS).map(
         ({ text, count, keys, newest }) =>
           html`<li>
             <button type="button" class="plain" @click=${() => select(newest.number)}>
-              ${count > 1 ? `${toCount(count)} × ` : ""}${text}
+              ${count > 1 ? `${toCount(count)} × ` : ""}${plain(text)}
             </button>
             ${keys.map(
               (key) =>

@@ -1,7 +1,7 @@
 /** Tokens and text, in three views. Control tokens are chips, which no typed text can look like. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedRecovery } from "../../telemetry/record/schema.ts";
-import { shown } from "./format.ts";
+import { plain, shown } from "./format.ts";
 import { state } from "./store.ts";
 import type { Unit } from "./units.ts";
 import { inBlocks } from "./windowed.ts";
@@ -49,7 +49,7 @@ function cells(
 
 /** White space that would be invisible. */
 function visible(text: string): string {
-  return text
+  return plain(text)
     .replaceAll("\n", "↵")
     .replaceAll("\t", "⇥")
     .replace(/^ +$/, (run) => "·".repeat(run.length));
@@ -71,7 +71,7 @@ function runs(
         html`<span
           class="run ${last.hue ?? ""} ${last.isUsed ? "" : "unused"}"
           data-part=${last.part ?? nothing}
-          >${text}</span
+          >${plain(text)}</span
         >`,
       );
     }

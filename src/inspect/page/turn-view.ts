@@ -1,9 +1,10 @@
 /** The selected turn: what it is, what can be done with it, and its bands. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { guard } from "lit-html/directives/guard.js";
 import { relatives, runButtons } from "./again.ts";
 import { captureTurn, pinTurn, saveTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
-import { conversationBand } from "./conversation.ts";
+import { conversationBand, opened } from "./conversation.ts";
 import { toGatewayUrl } from "./first-load.ts";
 import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { toggle, whoOf } from "./list.ts";
@@ -65,7 +66,12 @@ export function turnView(turn: LoadedTurn): TemplateResult {
           </p>`
         : nothing
     }
-    ${cameBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)} ${outputBand(turn)}
+    ${guard(
+      // A million tokens take a second to lay out: what happens in the list does not change them.
+      [record, state.view, opened.size],
+      () =>
+        html`${cameBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)} ${outputBand(turn)}`,
+    )}
   </div>`;
 }
 

@@ -157,7 +157,7 @@ test("a second run waits for no engine while one runs, and ends when its page le
     body: { error: "A turn is being run again. Wait until it has ended." },
   });
   leaving.abort();
-  await expect(first).rejects.toThrow();
+  await expect(first).rejects.toThrow("aborted");
   await expect.poll(() => engine.open).toBe(0);
   await expect.poll(async () => (await turns()).at(-1)?.outcome).toBe("cancelled");
   // The next one may run.
@@ -165,7 +165,7 @@ test("a second run waits for no engine while one runs, and ends when its page le
   const second = inspect("turns/1/again", "POST", next.signal);
   await expect.poll(() => engine.open).toBe(1);
   next.abort();
-  await expect(second).rejects.toThrow();
+  await expect(second).rejects.toThrow("aborted");
 });
 
 test("a run that fails is a failed turn", async () => {

@@ -130,8 +130,8 @@ test("another request with the same id does not reveal a private turn", async ()
   });
   const [path, body] = APIS["chat completions"];
   const id = { "x-request-id": "same" };
-  const open = { model: MODEL, messages: [{ role: "user", content: "Hello" }] };
-  const first = send(app, path, open, id);
+  const hello = { model: MODEL, messages: [{ role: "user", content: "Hello" }] };
+  const first = send(app, path, hello, id);
   await eventually(() => expect(app.entries).toHaveLength(1));
   const second = send(app, path, body, { ...id, ...OFF });
   await eventually(() => expect(app.entries.length).toBeGreaterThan(1));
