@@ -1,7 +1,7 @@
 /** Writes an OpenChatML document as text, with the arguments of calls checked against schemas. */
 import type { Document } from "./document.ts";
 import { createArgumentCheck, type ToolSchemas } from "./tool-schemas.ts";
-import { type RenderMode, writeDocument } from "./write-document.ts";
+import { writeDocument } from "./write-document.ts";
 
 export interface RenderOptions {
   /**
@@ -10,7 +10,7 @@ export interface RenderOptions {
    * - `training`: the last message does, if it is the assistant's on `final`
    * - `completion`: as `history`, and the assistant's next message is opened
    */
-  readonly mode?: RenderMode;
+  readonly mode?: "history" | "training" | "completion";
   /** Reject calls whose arguments do not fit. */
   readonly toolSchemas?: ToolSchemas;
 }

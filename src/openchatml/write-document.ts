@@ -8,7 +8,7 @@ import { FrameError, isHeaderValue } from "./frame.ts";
 import { writeDocumentHeader } from "./header.ts";
 import type { ArgumentCheck } from "./tool-schemas.ts";
 
-export type RenderMode = "history" | "training" | "completion";
+type RenderMode = "history" | "training" | "completion";
 
 export interface WriteOptions {
   /** Absent: messages are closed as the document says. */
