@@ -7,14 +7,14 @@ import { ChatAnthropic } from "@langchain/anthropic";
 import { HumanMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { Agent, OpenAIResponsesModel, run, setTracingDisabled, tool, user } from "@openai/agents";
-import { generateText } from "ai";
+import { generateText, streamText } from "ai";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ON_WORKERS, startTestGateway } from "../helpers/gateway.ts";
 import { pdfOf } from "../helpers/pdf.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { pngOf } from "../helpers/png.ts";
-import { startVisionServer } from "../helpers/vision-server.ts";
+import { sendDescription, startVisionServer, type VisionAnswer } from "../helpers/vision-server.ts";
 
 setTracingDisabled(true);
 
@@ -28,11 +28,17 @@ const DESCRIBED =
   /\[Image 1, PNG of 640 × 480 pixels\. [^\]]*:\]\n> A cat on a mat\.\n\[End of image 1\]/;
 const READ = /\[File [^\]]*PDF of 1 page:\]\n\[Page 1\]\nFirst page\n\[End of File/;
 const QUESTION = "What is this?";
+const KEEP_ALIVE_MS = 20;
 
-async function start(scripts: readonly Script[] = [ANSWER]) {
-  const vision = await startVisionServer(() => "A cat on a mat.");
+const DESCRIPTION = "A cat on a mat.";
+
+async function start(scripts: readonly Script[] = [ANSWER], { isSlow = false } = {}) {
+  const later: VisionAnswer = (response) =>
+    void setTimeout(() => sendDescription(response, DESCRIPTION), 10 * KEEP_ALIVE_MS);
+  const vision = await startVisionServer(() => (isSlow ? later : DESCRIPTION));
   const engine = scriptedEngine(scripts);
-  const gateway = await startTestGateway({ engine, settings: vision.settings });
+  const settings = { ...vision.settings, ...(isSlow && { keepAliveMs: KEEP_ALIVE_MS }) };
+  const gateway = await startTestGateway({ engine, settings });
   onTestFinished(() => gateway.close());
   const { baseURL, origin } = gateway;
   return {
@@ -297,5 +303,62 @@ describe("a compaction", () => {
     const result = await run(agent, "Hello.");
     expect(result.finalOutput).toBe("A cat.");
     expect(engine.prompts[1]).toContain(SUMMARIZED);
+  });
+});
+
+/** Each streams an answer about an image, and resolves with its text. */
+const STREAMS: Readonly<Record<string, (clients: Clients) => Promise<string | undefined>>> = {
+  "openai chat.completions": async ({ openai }) => {
+    const stream = openai.chat.completions.stream({
+      model: MODEL,
+      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: DATA_URL } }] }],
+    });
+    return (await stream.finalContent()) ?? undefined;
+  },
+  "openai responses": async ({ openai }) => {
+    const stream = openai.responses.stream({
+      model: MODEL,
+      input: [
+        { role: "user", content: [{ type: "input_image", image_url: DATA_URL, detail: "auto" }] },
+      ],
+    });
+    return (await stream.finalResponse()).output_text;
+  },
+  "@anthropic-ai/sdk": async ({ anthropic }) => {
+    const source = { type: "base64", media_type: "image/png", data: PNG } as const;
+    const stream = anthropic.messages.stream({
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: "user", content: [{ type: "image", source }] }],
+    });
+    return stream.finalText();
+  },
+  "@ai-sdk/openai": ({ ai }) => streamWithImage(ai.openai(MODEL)),
+  "@ai-sdk/openai-compatible": ({ ai }) => streamWithImage(ai.compatible(MODEL)),
+  "@ai-sdk/anthropic": ({ ai }) => streamWithImage(ai.anthropic(MODEL)),
+  "@langchain/openai": async ({ langchain }) => {
+    const content = [{ type: "image_url", image_url: { url: DATA_URL } }];
+    let text = "";
+    for await (const { text: piece } of await langchain.stream([new HumanMessage({ content })])) {
+      text += piece;
+    }
+    return text;
+  },
+};
+
+async function streamWithImage(model: AiModel): Promise<string> {
+  const { text } = streamText({
+    model,
+    maxRetries: 0,
+    messages: [{ role: "user", content: [{ type: "file", data: PNG, mediaType: "image/png" }] }],
+  });
+  return text;
+}
+
+describe("a stream that keep-alives open, since its image is described for longer,", () => {
+  test.each(Object.entries(STREAMS))("is read by %s", async (_, ask) => {
+    const clients = await start([ANSWER], { isSlow: true });
+    expect(await ask(clients)).toBe("A cat.");
+    expect(clients.engine.prompts[0]).toMatch(DESCRIBED);
   });
 });

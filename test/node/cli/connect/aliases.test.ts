@@ -78,6 +78,21 @@ test("the catalogue has each model once, with its shortest context, and the pres
   expect(models[3].supported_reasoning_levels[0].effort).toBe("none");
 });
 
+test.each([
+  [
+    ["--vision-url", "http://127.0.0.1:8081", "--vision-model", "sees"],
+    ["text", "image"],
+  ],
+  [[], ["text"]],
+])("the catalogue says whether images are described: %s", (flags, modalities) => {
+  const preset = JSON.stringify({ quick: { model: "openai/gpt-oss-20b" } });
+  const models = catalogue("--model", "openai/gpt-oss-20b", "--presets", preset, ...flags);
+  expect(models).toMatchObject([
+    { slug: "openai/gpt-oss-20b", input_modalities: modalities },
+    { slug: "quick", input_modalities: modalities },
+  ]);
+});
+
 /** Fields without which Codex 0.169.0 refuses a catalogue. */
 test("an entry has every field that Codex requires", () => {
   const [entry] = catalogue();
