@@ -288,7 +288,7 @@ describe.skipIf(MISSING !== undefined)(
       await expect
         .poll(() => page.locator(".calls li").allInnerTexts())
         .toEqual([
-          expect.stringMatching(/^book_table in this turn run by the client rejected, not sent\s/),
+          expect.stringMatching(/^book_table in this turn rejected, not sent\s/),
           expect.stringMatching(/"guests":4\}\s+The result comes with a later request\.$/),
         ]);
       await page.locator(".row").last().click();

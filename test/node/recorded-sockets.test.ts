@@ -93,3 +93,51 @@ test("a WebSocket that is opened with x-harmony-record: off has no content in it
     expect(await inspect(path)).not.toMatch(/plover|Hello!/);
   }
 });
+
+test("what a WebSocket references of a response that continues a private one is private, too", async () => {
+  const gateway = await startTestGateway({
+    engine: scriptedEngine(() => FINAL),
+    settings: { inspect: true, inspectKey: TOKEN },
+  });
+  onTestFinished(() => gateway.close());
+  const model = "openai/gpt-oss-20b";
+  const first = await fetch(`${gateway.baseURL}/responses`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-harmony-record": "off" },
+    body: JSON.stringify({ model, input: "My plover" }),
+  });
+  const { id } = z.object({ id: z.string() }).parse(await first.json());
+  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
+  onTestFinished(() => socket.close());
+  await once(socket, "open");
+  const ended = z.object({
+    type: z.literal("response.completed"),
+    response: z.object({ output: z.array(z.looseObject({ id: z.string(), type: z.string() })) }),
+  });
+  const ask = async (body: object) => {
+    const { promise, resolve } = Promise.withResolvers<z.output<typeof ended>["response"]>();
+    const read = (data: Buffer) => {
+      const found = ended.safeParse(JSON.parse(data.toString("utf8")));
+      if (found.success) resolve(found.data.response);
+    };
+    socket.on("message", read);
+    socket.send(JSON.stringify({ type: "response.create", model, store: false, ...body }));
+    const response = await promise;
+    socket.off("message", read);
+    return response;
+  };
+  const { output } = await ask({ previous_response_id: id, input: "Go on." });
+  const item = output.find(({ type }) => type === "message");
+  await ask({
+    input: [
+      { type: "item_reference", id: item?.id },
+      { type: "message", role: "user", content: "And on." },
+    ],
+  });
+  for (const number of [1, 2, 3]) {
+    const response = await fetch(`${gateway.origin}/inspect/api/turns/${number}`, {
+      headers: { "x-inspect-token": TOKEN },
+    });
+    expect(await response.text()).not.toMatch(/plover|Hello!/);
+  }
+});

@@ -38,7 +38,8 @@ export function createConnectionStore(stored: ResponseStore): ConnectionStore {
     delete: (tenant, id) => stored.delete(tenant, id),
     ownItem(itemId) {
       const items = own === undefined ? [] : [...own.input, ...own.response.output];
-      return items.find((item) => item["id"] === itemId);
+      const item = items.find((each) => each["id"] === itemId);
+      return item && { item, isPrivate: own?.isPrivate ?? false };
     },
     evict(id) {
       if (own?.response.id === id) own = undefined;

@@ -46,7 +46,13 @@ export interface ResponseStore {
   getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredResponse>>;
   delete(tenant: string, id: string): Promise<void>;
   /** An item that is known without reading its response. */
-  ownItem(itemId: string): WireItem | undefined;
+  ownItem(itemId: string): OwnItem | undefined;
+}
+
+export interface OwnItem {
+  readonly item: WireItem;
+  /** As its response is. */
+  readonly isPrivate: boolean;
 }
 
 export interface PutOptions {

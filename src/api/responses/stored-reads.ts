@@ -116,7 +116,10 @@ export function createItemReads(
     },
     async find(itemId) {
       const own = responses.ownItem(itemId);
-      if (own !== undefined) return own;
+      if (own !== undefined) {
+        arePrivate ||= own.isPrivate;
+        return own.item;
+      }
       const id = responseOf(itemId);
       if (id === undefined) return undefined;
       let items = read.get(id);

@@ -51,7 +51,13 @@ function callItem({ name, args, by, isEarlier, isFailed, ms, ...call }: ToolCall
     <p>
       <strong><code>${name}</code></strong>
       <span class="source">${isEarlier ? "in the prompt" : "in this turn"}</span>
-      <span class="quiet">run by the ${by}${ms === undefined ? "" : `, ${toMs(ms)}`}</span>
+      ${
+        call.isRejected
+          ? nothing
+          : html`<span class="quiet"
+              >run by the ${by}${ms === undefined ? "" : `, ${toMs(ms)}`}</span
+            >`
+      }
       ${isFailed ? html`<span class="why">failed</span>` : nothing}
       ${call.isRejected ? html`<span class="why">rejected, not sent</span>` : nothing}
     </p>
