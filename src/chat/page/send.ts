@@ -88,6 +88,8 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
     at = { ...at, parts: [...draft.parts], usage: draft.usage, ...changes };
     put(at);
   };
+  // Before the page is drawn as if the answer had ended with its calls.
+  show({ status: "running" });
   try {
     const { exchange, response } = await post(from, signal);
     const requestId = response.headers.get("x-request-id");

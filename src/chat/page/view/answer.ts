@@ -7,7 +7,7 @@ import { type Answer, type AnswerPart, canContinue } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../icons.ts";
 import { markdown } from "../markdown-loader.ts";
-import { update } from "../state.ts";
+import { state, update } from "../state.ts";
 import { copyButton, iconButton } from "./buttons.ts";
 import { callView, ranView } from "./call.ts";
 import { switcher } from "./switcher.ts";
@@ -19,7 +19,7 @@ export function answerView(answer: Answer): TemplateResult {
     ${parts.map((part, index) => partView(answer, part, index))}
     ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
     ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${answer.problem}</span></p>` : nothing}
-    ${status !== "running" && canContinue(answer) ? continuing(answer) : nothing}
+    ${state.running === undefined && canContinue(answer) ? continuing(answer) : nothing}
     ${status === "running" ? nothing : foot(answer)}
   </article>`;
 }
