@@ -23,7 +23,9 @@ describe.each(CLIENTS)("$name: the headers name what is not served", (client) =>
     ["web_search", { model: `${MODEL}:online` }],
     ["web_search", { model: `${MODEL}:online:high` }],
     ["web_search", { model: `${MODEL}:online`, ...WEB }],
-    ["file-parser, web_search", { plugins: [{ id: "file-parser" }, { id: "web" }] }],
+    ["moderation, web_search", { plugins: [{ id: "moderation" }, { id: "web" }] }],
+    // Files are read without it, and one that is not says so in its place.
+    [null, { plugins: [{ id: "file-parser", pdf: { engine: "cloudflare-ai" } }] }],
     [null, { plugins: [{ id: "web", enabled: false }] }],
     [null, { plugins: [] }],
     [null, {}],

@@ -240,7 +240,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "plugins",
         treatment: "honoured",
-        note: "Of `web`, as `web_search_options`. Others are ignored, and named in the header `x-harmony-skipped-tools`.",
+        note: "Of `web`, as `web_search_options`. Files are read with or without `file-parser` (docs/media.md). Others are ignored, and named in the header `x-harmony-skipped-tools`.",
       },
       {
         name: "tools of other types",

@@ -2,8 +2,8 @@
 import type { Turn } from "../../turn/turn.ts";
 
 /**
- * What is not served of OpenRouter's `plugins`, and of `:online`, which means the plugin `web`. `web` is a search; other
- * plugins are named as they are, and none of them is served.
+ * What is not served of OpenRouter's `plugins`, and of `:online`, which means the plugin `web`. `web` is a search; `file-parser` is what
+ * the gateway does with each file; other plugins are named as they are, and none of them is served.
  */
 export function skippedPlugins(
   plugins: unknown,
@@ -14,11 +14,13 @@ export function skippedPlugins(
   const ids = Array.isArray(plugins) ? plugins.flatMap((plugin) => enabledId(plugin) ?? []) : [];
   if (suffixes.has("online")) ids.push(WEB);
   const hasSearch = builtins?.tools.some(({ name }) => name === "browser") ?? false;
-  const names = ids.flatMap((id) => (id !== WEB ? [id] : hasSearch ? [] : ["web_search"]));
-  return [...new Set(names)];
+  const names = ids.map((id) => (id === WEB ? "web_search" : id));
+  const served = new Set([FILE_PARSER, ...(hasSearch ? ["web_search"] : [])]);
+  return [...new Set(names).difference(served)];
 }
 
 const WEB = "web";
+const FILE_PARSER = "file-parser";
 
 function enabledId(plugin: unknown): string | undefined {
   if (typeof plugin !== "object" || plugin === null || !("id" in plugin)) return undefined;

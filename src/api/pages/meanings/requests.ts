@@ -33,7 +33,7 @@ const SHARED: Meanings = {
   parallel_tool_calls: "Whether one answer may call several tools. Default: true.",
   builtin_tools: "Tools of the model's training that the client runs: `browser`, `python`.",
   plugins:
-    "OpenRouter's plugins. `web` searches, if the gateway does; others are reported as skipped.",
+    "OpenRouter's plugins. `web` searches, if the gateway does; files are read without `file-parser`; others are reported as skipped.",
   temperature: "Randomness, 0 to 2. Default: 1.",
   top_p: "Samples from the most likely tokens of this total probability. Default: 1.",
   top_k: "Samples from this many of the most likely tokens.",
