@@ -79,13 +79,15 @@ function replyUnprepared<P extends object>(
 ): Response {
   const { signal } = abort;
   const hints: FrameHints = { isLast: false };
+  let hasLeft = false;
   let silent: NonNullable<SseOptions["keepAlive"]> = keepAlive ?? KEEP_ALIVE;
   const frames = createPushStream<string>(async (consumer) => {
     let opened;
     try {
       opened = await open(await preparing, { patienceMs: 0, signal, hints });
     } catch (error) {
-      if (signal.aborted) return;
+      // The route may have aborted as well, with this error.
+      if (hasLeft || c.req.raw.signal.aborted) return;
       // Too late for a status; the log and the audit have it.
       c.error = error instanceof Error ? error : new Error("unknown", { cause: error });
       deps.onFailure(c, error);
@@ -96,8 +98,16 @@ function replyUnprepared<P extends object>(
     silent = opened.keepAlive ?? KEEP_ALIVE;
     await opened.frames.pushTo(consumer);
   });
-  const options = toOptions(abort, hints, deps);
-  return sseResponse(c, frames, { ...options, headers, keepAlive: () => toFrame(silent) });
+  const { onCancel, ...options } = toOptions(abort, hints, deps);
+  return sseResponse(c, frames, {
+    ...options,
+    headers,
+    keepAlive: () => toFrame(silent),
+    onCancel(reason) {
+      hasLeft = true;
+      onCancel(reason);
+    },
+  });
 }
 
 /** A function of its own: what is called when a client leaves is held as long as the stream, and with it all that it could see. */
@@ -118,6 +128,12 @@ function toOptions(
 function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, undefined);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const settle =
+      <V>(next: (value: V) => void) =>
+      (value: V): void => {
+        clearTimeout(timer);
+        next(value);
+      };
+    work.then(settle(resolve), settle(reject));
   });
 }

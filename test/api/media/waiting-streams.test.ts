@@ -1,8 +1,9 @@
 /** Streams whose images are being described: their head and keep-alives do not wait for the descriptions. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import { EngineError } from "../../../src/engines/engine-error.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
-import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { pngOf } from "../../helpers/png.ts";
 import { sendDescription, startVisionServer } from "../../helpers/vision-server.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";
@@ -81,10 +82,10 @@ const APIS = [
 ] as const;
 
 /** A gateway whose vision model answers when it is allowed to. */
-async function open() {
+async function open(script: Script = ANSWER) {
   const waiting: ServerResponse[] = [];
   const vision = await startVisionServer(() => (response) => void waiting.push(response));
-  const engine = scriptedEngine(() => ANSWER);
+  const engine = scriptedEngine(() => script);
   const gateway = await startTestGateway({
     engine,
     settings: { ...vision.settings, keepAliveMs: 20 },
@@ -145,6 +146,15 @@ test.each(APIS)("$name: a failure behind the head is an error of the stream", as
     .toContainEqual(
       expect.objectContaining({ status: 200, reason: expect.stringContaining("tool_choice") }),
     );
+});
+
+test.each(APIS)("$name: an engine that refuses is an error of the stream", async (api) => {
+  const { post, describe } = await open({ refuse: new EngineError("unreachable", "it is gone") });
+  const response = await post(api.path, api.toBody(["a"]));
+  const text = await read(response, (seen) => {
+    if (api.keepAlive.test(seen)) describe();
+  });
+  expect(text).toMatch(/"error":\{|response\.failed/);
 });
 
 test.each(APIS)("$name: a client that leaves meanwhile leaves nothing behind", async (api) => {
