@@ -1,11 +1,12 @@
 /** The data of pictures and PDFs as the page shows them: their beginning. */
 
-const LONG = /([\w+/]{24})[\w+/=]{400,}/g;
+const DATA = /^(?:data:[\w/+.-]+;base64,)?[\w+/=]{400}/;
+const SHOWN = 60;
 
 export function shorten(text: string): string {
-  return text.replaceAll(LONG, "$1…");
+  return DATA.test(text) ? `${text.slice(0, SHOWN)}…` : text;
 }
 
 export function isShortened(text: string): boolean {
-  return /[\w+/]{24}…/.test(text);
+  return /[\w+/]{20}…/.test(text);
 }

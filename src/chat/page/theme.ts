@@ -2,7 +2,7 @@
  * Light or dark, if the reader prefers another than the system's. A cookie keeps it, so that the gateway writes it into the HTML of
  * each page: none is drawn in the wrong colours first.
  */
-import { THEME_COOKIE, type Theme, themeOf } from "../../api/pages/theme.ts";
+import { THEME_COOKIE, type Theme } from "../../api/pages/theme.ts";
 
 export type ThemeChoice = Theme | "system";
 
@@ -10,7 +10,8 @@ const YEAR_SECONDS = 31_536_000;
 const CHOICES = ["system", "light", "dark"] as const;
 
 export function getTheme(): ThemeChoice {
-  return themeOf(`${THEME_COOKIE}=${document.body.dataset["theme"]}`) ?? "system";
+  const theme = document.body.dataset["theme"];
+  return theme === "light" || theme === "dark" ? theme : "system";
 }
 
 export function nextTheme(): ThemeChoice {
