@@ -5,6 +5,7 @@ import {
   matches,
   parseFilter,
   toggleField,
+  togglePart,
   toParameters,
 } from "../../src/inspect/page/filter.ts";
 import { toConversations, toKeys, toProblems, toTotals } from "../../src/inspect/page/totals.ts";
@@ -176,4 +177,9 @@ test("conversations are those of one key, the one with the newest turn first", (
     ["bob"],
     ["alice"],
   ]);
+});
+
+test("a part of the filter is added, and taken out again", () => {
+  expect(togglePart("key:alice", ">5s")).toBe("key:alice >5s");
+  expect(togglePart("key:alice >5s", ">5s")).toBe("key:alice");
 });

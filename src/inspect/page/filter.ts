@@ -95,9 +95,12 @@ export function fromParameters(query: URLSearchParams): string {
 
 const MAX_VALUE = 200;
 
-/** Adds a field to what is typed, or takes it out. */
 export function toggleField(text: string, field: Field, value: string): string {
-  const part = `${field}:${value.toLowerCase().replaceAll(/\s+/g, "")}`;
+  return togglePart(text, `${field}:${value.toLowerCase().replaceAll(/\s+/g, "")}`);
+}
+
+/** Adds a part to what is typed, or takes it out. */
+export function togglePart(text: string, part: string): string {
   const parts = text.split(/\s+/).filter((each) => each !== "");
   const rest = parts.filter((each) => each.toLowerCase() !== part);
   return (rest.length === parts.length ? [...rest, part] : rest).join(" ");

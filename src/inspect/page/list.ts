@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { writeAddress } from "./address.ts";
 import { clearTurns } from "./api.ts";
 import { attempt } from "./attempt.ts";
-import { type Field, toggleField } from "./filter.ts";
+import { type Field, toggleField, togglePart } from "./filter.ts";
 import { chipsOf, plain, toCount, toMs, toOutcome, toTime } from "./format.ts";
 import { state, update, visibleRows } from "./store.ts";
 import { toConversations } from "./totals.ts";
@@ -13,16 +13,18 @@ import { fixedRows, onListScroll } from "./windowed.ts";
 /** Height in pixels, the same as in the style sheet. */
 export const ROW_HEIGHT = 68;
 
-/** What the menu adds to the filter. */
-const CHOICES: readonly (readonly [text: string, field: Field, value: string])[] = [
-  ["errors", "status", "error"],
-  ["rejected", "status", "rejected"],
-  ["cut at limit", "status", "cut"],
-  ["forced call", "is", "forced"],
-  ["schema enforced", "is", "schema"],
-  ["output repaired", "is", "repaired"],
-  ["reasoning missing", "is", "missing"],
-  ["pinned", "is", "pinned"],
+/** What the menu adds to the filter, or takes out. */
+const CHOICES: readonly (readonly [label: string, part: string])[] = [
+  ["errors", "status:error"],
+  ["rejected", "status:rejected"],
+  ["cut at limit", "status:cut"],
+  ["slower than 5 s", ">5s"],
+  ["of the last hour", "since:1h"],
+  ["forced call", "is:forced"],
+  ["schema enforced", "is:schema"],
+  ["output repaired", "is:repaired"],
+  ["reasoning missing", "is:missing"],
+  ["pinned", "is:pinned"],
 ];
 
 export function listPane(select: (number: number) => void): TemplateResult {
@@ -44,8 +46,8 @@ export function listPane(select: (number: number) => void): TemplateResult {
         aria-label="Add to the filter"
         @change=${(event: Event) => {
           if (!(event.target instanceof HTMLSelectElement)) return;
-          const [, field, value] = CHOICES[Number(event.target.value)] ?? [];
-          if (field !== undefined && value !== undefined) toggle(field, value);
+          const [, part] = CHOICES[Number(event.target.value)] ?? [];
+          if (part !== undefined) setFilter(togglePart(state.filter, part));
           event.target.value = "";
         }}
       >

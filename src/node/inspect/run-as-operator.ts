@@ -12,7 +12,7 @@ import { contentText } from "../cli/replay/read-record.ts";
 import { randomId } from "../random-id.ts";
 
 /** No key can have this name. */
-export const OPERATOR = "(operator)";
+const OPERATOR = "(operator)";
 
 export interface OperatorDeps extends Pick<
   AppDeps,
@@ -53,7 +53,7 @@ export async function runAsOperator(
       signal,
     },
   );
-  const run = recorder.entries.find((entry) => entry.summary().id === id);
+  const run = recorder.entries.findLast((entry) => entry.summary().id === id);
   return run?.number;
 }
 

@@ -40,8 +40,6 @@ export class Entry {
   readonly number: number;
   /** Kept until it is unpinned, whatever the limits are. */
   isPinned = false;
-  /** False: it has been dropped. */
-  isKept = true;
   #begun: Begun;
   readonly #options: EntryOptions;
   #model: string | undefined;
@@ -106,7 +104,6 @@ export class Entry {
   }
 
   release(): void {
-    this.isKept = false;
     this.#begun.budget.release();
   }
 

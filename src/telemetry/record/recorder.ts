@@ -25,8 +25,6 @@ export interface RecordEntry {
   readonly number: number;
   readonly isComplete: boolean;
   readonly isPinned: boolean;
-  /** False: it has been dropped. */
-  readonly isKept: boolean;
   summary(): TurnSummary;
   /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
   record(): Promise<TurnRecord>;

@@ -99,6 +99,23 @@ test("a turn runs again with the same prompt, as the operator, and is compared",
   });
 });
 
+test.each([
+  ["/chat/completions", CHAT],
+  ["/responses", { model: MODEL, input: "Which colour is the sky?", instructions: "Be short." }],
+  ["/messages", { model: MODEL, max_tokens: 500, messages: CHAT.messages, system: "Be short." }],
+])("a request to %s runs again, plain and streamed", async (path, body) => {
+  const engine = scriptedEngine(() => BLUE);
+  const { send, inspect, turns } = await start(engine);
+  for (const [index, stream] of [false, true].entries()) {
+    await send("POST", path, { ...body, stream });
+    const number = index * 2 + 1;
+    const ran = await inspect(`turns/${number}/again`, "POST");
+    expect(ran).toEqual({ status: 200, body: { number: number + 1 } });
+    expect((await turns()).at(-1)).toMatchObject({ tenant: "(operator)", outcome: "stop" });
+    expect(engine.prompts[number]).toBe(engine.prompts[number - 1]);
+  }
+});
+
 describe("what a client has stored", () => {
   test("of responses and conversations does not change, and is not needed", async () => {
     const engine = scriptedEngine(() => BLUE);

@@ -45,7 +45,6 @@ async function withEvents(
     number: entry.number,
     isComplete: true,
     isPinned: false,
-    isKept: true,
     summary: () => entry.summary(),
     changes: () => Promise.reject(new Error("not asked for")),
     record: async () => ({ ...record, answer: record.answer && { ...record.answer, events } }),

@@ -23,7 +23,9 @@ test("complete turns are dropped by their age, running and pinned ones are not",
   const limits = { ...small, maxRecords: 10, maxAgeMs: 60_000 };
   const app = createRecordedApp({ engine, recorder: { limits, now } });
   const told: string[] = [];
-  app.recorder.listen(({ number, isKept }) => told.push(`${number} ${isKept}`));
+  app.recorder.listen(({ number }) =>
+    told.push(`${number} ${app.recorder.find(number) !== undefined}`),
+  );
   await ask(app, 2);
   const abort = new AbortController();
   const running = app.request("/v1/chat/completions", {
