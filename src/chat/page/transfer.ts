@@ -1,6 +1,6 @@
 /** Conversations as files: Markdown, JSON as a request of the chosen API, and OpenChatML. */
 import { fromBody, toBody } from "../../snippets/bodies.ts";
-import type { ApiName, AssistantPart, Body, Composed } from "../../snippets/composed.ts";
+import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
 import { select } from "./actions.ts";
 import { toComposed } from "./compose.ts";
@@ -13,6 +13,7 @@ import {
   toPath,
   toTitle,
 } from "./conversation.ts";
+import { fromMarkdown, toMarkdown } from "./markdown-file.ts";
 import { state, update } from "./state.ts";
 import { store } from "./store-current.ts";
 
@@ -51,40 +52,23 @@ export function exportMarkdown(): void {
   saveFile(`${toFileName(current.title)}.md`, toMarkdown(current));
 }
 
-const YOU = "## You";
-const MODEL = "## gpt-oss";
-
-export function toMarkdown(conversation: Conversation): string {
-  const blocks = toPath(conversation).map((message) => {
-    if (message.role === "user") return `${YOU}\n\n${message.text}`;
-    const parts = message.parts.map((part) => {
-      if (part.type === "text") return part.text;
-      if (part.type === "reasoning") return part.text === "" ? "" : quote(part.text);
-      return `\`${part.name}(${part.arguments})\` → ${part.result ?? "no result"}`;
-    });
-    return `${MODEL}\n\n${parts.filter((part) => part !== "").join("\n\n")}`;
-  });
-  return `# ${conversation.title}\n\n${blocks.join("\n\n")}\n`;
-}
-
-function quote(text: string): string {
-  return text
-    .split("\n")
-    .map((each) => `> ${each}`)
-    .join("\n");
-}
-
 export async function importFile(file: File): Promise<void> {
   try {
     if (file.size > MAX_BYTES) throw new Error("it is larger than 5 MB");
     const text = await file.text();
-    if (file.name.endsWith(".md")) await open(fromMarkdown(text));
+    if (file.name.endsWith(".md")) await open(fromMarkdownFile(text));
     else await open(fromRequest(JSON.parse(text)));
   } catch (error) {
     const reason =
       error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : "";
     update({ notice: `\`${file.name}\` was not imported: ${reason}.` });
   }
+}
+
+function fromMarkdownFile(text: string): Conversation {
+  const { messages, ...title } = fromMarkdown(text);
+  const composed = { model: "", messages, tools: [], options: {} };
+  return { ...toConversation(state.current.api, composed), ...title };
 }
 
 async function open(conversation: Conversation): Promise<void> {
@@ -166,31 +150,6 @@ function toMessage(
     model,
     status: "done",
   } satisfies Answer;
-}
-
-/** @throws Error if the file was not made by an export */
-export function fromMarkdown(text: string): Conversation {
-  const [head = "", ...blocks] = text.split(/^(?=## (?:You|gpt-oss)$)/m);
-  if (blocks.length === 0) throw new Error("it has no part that begins with “## You”");
-  const messages = blocks.map((block): Composed["messages"][number] => {
-    const isUser = block.startsWith(YOU);
-    const said = block.slice((isUser ? YOU : MODEL).length).trim();
-    return isUser ? { role: "user", text: said } : { role: "assistant", parts: readParts(said) };
-  });
-  const made = toConversation(state.current.api, { model: "", messages, tools: [], options: {} });
-  const title = /^# (.+)$/m.exec(head)?.[1];
-  return title === undefined ? made : { ...made, title };
-}
-
-/** A quotation at the beginning is reasoning. */
-function readParts(said: string): readonly AssistantPart[] {
-  const quoted = /^(?:>.*(?:\n|$))+/.exec(said)?.[0] ?? "";
-  const rest = said.slice(quoted.length).trim();
-  const thought = quoted.replaceAll(/^> ?/gm, "").trim();
-  return [
-    ...(thought === "" ? [] : [{ type: "reasoning" as const, text: thought }]),
-    ...(rest === "" ? [] : [{ type: "text" as const, text: rest }]),
-  ];
 }
 
 function toFileName(title: string): string {
