@@ -67,6 +67,7 @@ function toImageDeps(settings: Settings, services: MediaServices): MediaDeps["im
       requestPage && mediaHosts.length > 0 ? createImageFetch(mediaHosts, requestPage) : undefined,
     maxImages: settings.maxImages,
     timeoutMs,
+    pause: services.pause,
     onOutcome(outcome, description) {
       meters.images.add({ outcome });
       if (description === undefined) return;

@@ -4,6 +4,7 @@
  */
 import { EngineError } from "../../engines/engine-error.ts";
 import { withDeadline } from "../../streams/follow-signal.ts";
+import type { Pause } from "../../streams/slices.ts";
 import { FetchRefused } from "../../tools/browser/url-policy.ts";
 import { sha256Hex } from "../sha256.ts";
 import { byteCount, firstBytes } from "./base64.ts";
@@ -25,12 +26,16 @@ export interface ImageDeps {
   /** For all descriptions of a request. */
   readonly timeoutMs: number;
   readonly counts: MediaCounts;
+  readonly pause: Pause;
   readonly onOutcome: (outcome: ImageOutcome, description?: Description) => void;
   /** The vision model has failed. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export type ImageOutcome = "described" | "cached" | "failed";
+
+/** Parts that are read between two pauses: a few milliseconds. */
+const SLICE = 500;
 
 /** More different images of a request are not looked up: a client chooses how many there are. */
 const MAX_LOOKUPS = 256;
@@ -67,7 +72,11 @@ export class RequestImages {
   async read(parts: readonly object[], signal: AbortSignal): Promise<ReadonlyMap<object, string>> {
     const texts = new Map<object, string>();
     const images = new Map<string, Image>();
-    for (const part of parts) {
+    for (const [index, part] of parts.entries()) {
+      if (index % SLICE === SLICE - 1) {
+        await this.#deps.pause();
+        signal.throwIfAborted();
+      }
       const image = readImagePart(part);
       if (image === undefined) continue;
       const id = (await identityOf(image.source)) ?? `unreadable:${images.size}`;
