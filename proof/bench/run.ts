@@ -69,7 +69,7 @@ const results: Results = {
     inner: await runInner({ rounds, passes: given.quick ? 3 : 20, onProgress }),
   }),
   ...(suites.includes("sizes") && {
-    sizes: await runSizes({ rounds, passes: given.quick ? 3 : 5, onProgress }),
+    sizes: await runSizes({ rounds, passes: 5, onProgress }),
   }),
 };
 onProgress("");

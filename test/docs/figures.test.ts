@@ -40,6 +40,19 @@ test("a chart shows its table: if not, run scripts/write-figures.ts", () => {
   expect(drawn).toBe(drawSizes(findTable(figures, "request-cost")));
 });
 
+test("no measured request costs more in proportion than a shorter one, as docs/performance.md says", () => {
+  const rows = findTable(figures, "request-cost").rows.map((cells) =>
+    cells.map((cell) => Number(cell.replaceAll(",", ""))),
+  );
+  const costsPerToken = rows.map(([tokens = NaN, ...costs]) => costs.map((cost) => cost / tokens));
+  for (const [at, longer] of costsPerToken.slice(1).entries()) {
+    for (const [column, cost] of longer.entries()) {
+      // A measurement may be off by a fifth. The sizes grow threefold, so that a square would be off by more.
+      expect(cost).toBeLessThanOrEqual(1.2 * (costsPerToken[at]?.[column] ?? NaN));
+    }
+  }
+});
+
 describe("a measured figure stands in a page only as a quote", () => {
   /** Reports of measurements, and notes for those who change the code. */
   const REPORTS =
