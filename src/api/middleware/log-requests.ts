@@ -21,8 +21,8 @@ export interface RecordDeps {
  */
 export const CLIENT_LEFT = 499;
 
-/** Requested every few seconds by load balancers and scrapers: logged at `debug` only. */
-const POLLED = new Set(["/health", "/ready", "/metrics"]);
+/** Requested every few seconds by load balancers, scrapers and open pages: logged at `debug` only, and not audited. */
+const POLLED = new Set(["/health", "/ready", "/metrics", "/inspect/api/engines"]);
 
 export function logRequests({ log, meters, now, audit }: RecordDeps): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {

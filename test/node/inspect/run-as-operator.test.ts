@@ -87,14 +87,20 @@ test("a turn runs again with the same prompt, as the operator, and is compared",
   expect((await inspect("turns/1/difference/3")).body).toMatchObject({
     difference: { isSamePrompt: true, output: { unit: "token", was: " blue.<|return|>" } },
   });
+  // An open page asks for it each second.
+  await inspect("engines");
+  await inspect("turns/9");
   const lines = gateway.logged.filter(({ tenant }) => tenant === "(operator)");
   expect(lines.map(({ event }) => event)).toContain("turn");
   await eventually(() => {
-    const keys = readFileSync(auditFile, "utf8")
+    const audited = readFileSync(auditFile, "utf8")
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line))
-      .filter(({ turns: count }) => count > 0);
+      .map((line) => JSON.parse(line));
+    const routes = audited.map(({ route }) => route);
+    expect(routes).toContain("/inspect/api/turns/:number");
+    expect(routes).not.toContain("/inspect/api/engines");
+    const keys = audited.filter(({ turns: count }) => count > 0);
     expect(keys.map(({ key }) => key)).toEqual(["alice", "(operator)", "(operator)"]);
   });
 });
