@@ -39,7 +39,7 @@ const PAGE = join(ROOT, "docs/edge.md");
 const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2", "express@5"];
 
 const STOPS = "SIGTERM ends it";
-const results = new Map<string, Map<string, boolean | undefined>>();
+const results = new Map<string, Map<string, boolean>>();
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
@@ -172,7 +172,7 @@ async function check(
     (error: unknown) => String(error),
   );
   const isExpected = (why === "") !== lacks.includes(feature);
-  const held = results.get(runtime) ?? new Map<string, boolean | undefined>();
+  const held = results.get(runtime) ?? new Map<string, boolean>();
   results.set(runtime, held.set(feature, why === ""));
   console.log(`${isExpected ? "ok    " : "FAILED"} ${runtime}: ${feature}${why && ` (${why})`}`);
   if (!isExpected) process.exitCode = 1;

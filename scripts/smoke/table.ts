@@ -1,8 +1,8 @@
 /** The table of runtimes and features in the docs, from what was tried. */
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** By runtime, by feature: whether it holds. Undefined: it has no meaning there. */
-export type Results = ReadonlyMap<string, ReadonlyMap<string, boolean | undefined>>;
+/** By runtime, by feature: whether it holds. Absent: it has no meaning there. */
+export type Results = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
 
 const [BEGIN, END] = ["<!-- smoke: begin -->", "<!-- smoke: end -->"];
 
