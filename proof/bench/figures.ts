@@ -39,7 +39,7 @@ export function toFigures(results: Results): Figures {
       unit: "ms",
     },
   ].flatMap(({ id, what, value, unit }) =>
-    value === undefined
+    value === undefined || Number.isNaN(value)
       ? []
       : [[id, { what, text: `${toText(value)} ${unit}`, ...source }] as const],
   );

@@ -38,6 +38,8 @@ const sizes = [1000, 10_000].flatMap((tokens) =>
 
 test("a run gives the figures of what it has measured, and no others", () => {
   expect(toFigures(run)).toEqual({});
+  const unmeasured = { "paced-64": { gateway: { cpuPerToken: one(NaN) } } };
+  expect(toFigures({ ...run, streaming: unmeasured })).toEqual({});
   const requests = {
     gateway: { cpuPerRequest: one(600) },
     "hono-pipe": { cpuPerRequest: one(400) },
