@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serveGateway } from "../../src/node/server/serve.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { testSettings } from "../helpers/gateway.ts";
+import { startTestGateway, testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
@@ -102,6 +102,17 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".found code").innerText()).toBe(command);
       await checkAxe(page, "demo");
       expect(problems).toEqual([]);
+    });
+
+    test("a server that is down is named in a banner, and a message gets the gateway's error", async () => {
+      const settings = { engine: "vllm", url: "http://127.0.0.1:9", model: "openai/gpt-oss-20b" };
+      const gateway = await startTestGateway({ settings });
+      onTestFinished(() => gateway.close());
+      const { page } = await openPage(browser, `${gateway.origin}/`);
+      await page.getByText("The inference server does not answer yet (unreachable).").waitFor();
+      await send(page, "Hi");
+      await page.locator(".answer .problem").waitFor();
+      expect(await page.locator(".answer .problem").innerText()).not.toBe("");
     });
 
     test("copying says so", async () => {

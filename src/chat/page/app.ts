@@ -24,7 +24,7 @@ function page(): TemplateResult {
         ${
           statusProblem !== "" || isDown
             ? html`<p class="banner" role="alert">
-                ${statusProblem === "" ? "The inference server does not answer yet. Messages get the gateway's error until it does." : statusProblem}
+                ${statusProblem === "" ? downSentence(status?.failure) : statusProblem}
               </p>`
             : nothing
         }
@@ -49,6 +49,11 @@ function page(): TemplateResult {
     }
     ${keyProblem === undefined ? nothing : later?.keyDialog(keyProblem)}
     ${isHelpOpen && keyProblem === undefined ? later?.helpDialog() : nothing}`;
+}
+
+function downSentence(failure: string | undefined): string {
+  const reason = failure === undefined ? "" : ` (${failure})`;
+  return `The inference server does not answer yet${reason}. Messages get the gateway's error until it does.`;
 }
 
 const frame = document.querySelector("#app");

@@ -88,6 +88,8 @@ export interface GatewayStatus {
   /** The kind of server, such as `vllm`; undefined: not known. */
   readonly engine?: string;
   readonly isReady: boolean;
+  /** The kind of the last failure of its server, such as `unreachable`. */
+  readonly failure?: string;
   readonly running: number;
   readonly queued: number;
 }
@@ -99,7 +101,7 @@ export async function loadStatus(): Promise<GatewayStatus> {
   const list: ModelList = await models.json();
   const state: ReadyState = await ready.json().catch(() => ({}));
   const first = state.models?.[0];
-  const engine = first?.backends?.[0]?.engine;
+  const { engine, last_failure: { kind: failure } = {} } = first?.backends?.[0] ?? {};
   return {
     models: list.data.map(({ id, context_length: length, architecture }) => ({
       id,
@@ -109,6 +111,7 @@ export async function loadStatus(): Promise<GatewayStatus> {
     gatewayTools: toNames(list.gateway_tools.builtin, list.gateway_tools.mcp_servers),
     ...(engine !== undefined && { engine }),
     isReady: ready.ok,
+    ...(failure !== undefined && { failure }),
     running: sum(first?.backends?.map((backend) => backend.in_flight) ?? []),
     queued: first?.queued ?? 0,
   };
@@ -131,7 +134,11 @@ interface ListedModel {
 interface ReadyState {
   readonly models?: readonly {
     readonly queued?: number;
-    readonly backends?: readonly { readonly engine: string; readonly in_flight: number }[];
+    readonly backends?: readonly {
+      readonly engine: string;
+      readonly in_flight: number;
+      readonly last_failure?: { readonly kind?: string };
+    }[];
   }[];
 }
 

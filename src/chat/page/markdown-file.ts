@@ -46,10 +46,9 @@ function readParts(said: string): readonly AssistantPart[] {
     const last = parts.at(-1);
     const [, name = "", written = "", result = ""] = CALL.exec(block) ?? [];
     if (name !== "") {
-      const inner = (text: string) => text.replaceAll("\n    ", "\n");
-      const answered = result === "" ? {} : { result: inner(result) };
+      const answered = result === "" ? {} : { result: outdent(result) };
       const id = `call_${parts.length}`;
-      parts.push({ type: "call", id, name, arguments: inner(written), ...answered });
+      parts.push({ type: "call", id, name, arguments: outdent(written), ...answered });
     } else if (last?.type !== "text" && /^(?:>.*(?:\n|$))+$/.test(block)) {
       const text = block.replaceAll(/^> ?/gm, "");
       if (last?.type === "reasoning")
@@ -62,6 +61,10 @@ function readParts(said: string): readonly AssistantPart[] {
     }
   }
   return parts;
+}
+
+function outdent(text: string): string {
+  return text.replaceAll("\n    ", "\n");
 }
 
 const CALL = /^`([\w.-]{1,128})\((.*?)\)` → (.*)$/s;
