@@ -8,14 +8,7 @@ import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts
 import type { PromptRequest } from "./request.ts";
 import { openSummary } from "./summary.ts";
 import { isInFlight, toItemId } from "./response-store.ts";
-import {
-  createItemReads,
-  type HistoryBudget,
-  type ItemReads,
-  readChain,
-  sizeOf,
-  wantedIds,
-} from "./stored-reads.ts";
+import { ItemReads, type HistoryBudget, readChain, sizeOf, wantedIds } from "./stored-reads.ts";
 
 export interface RequestContext {
   /** All items for the model, in order. */
@@ -53,7 +46,7 @@ export async function loadContext(
   const { earlier, ancestors, conversation } = loaded;
   const earlierSize = budget.size();
   const sent = toInputItems(request.input);
-  const reads = createItemReads(responses, client.tenant, wantedIds(sent));
+  const reads = new ItemReads(responses, client.tenant, wantedIds(sent));
   const own = await dereferenceAll(sent, reads, budget);
   if (own.length === 0 && earlier.length === 0) {
     throw new RequestError("input: is required", { param: "input" });

@@ -80,57 +80,57 @@ export async function readChain(
   }
 }
 
-export interface ItemReads {
-  /** An input or output item by its id. Also undefined when it was not among `wanted`. */
-  find(itemId: string): Promise<WireItem | undefined>;
-  /** One of the responses that have been read is private. */
-  readonly arePrivate: boolean;
-}
+/** Reads items by reference. */
+export class ItemReads {
+  readonly #responses: ResponseStore;
+  readonly #tenant: string;
+  readonly #wanted: ReadonlySet<string>;
+  readonly #read = new Map<string, Promise<ReadonlyMap<string, WireItem>>>();
+  readonly #slices = createSlices();
+  #arePrivate = false;
 
-/** `wanted`: the ids that may be requested. Only these are kept of a response that was read. */
-export function createItemReads(
-  responses: ResponseStore,
-  tenant: string,
-  wanted: ReadonlySet<string>,
-): ItemReads {
-  const slices = createSlices();
-  let arePrivate = false;
-  const read = new Map<string, Promise<ReadonlyMap<string, WireItem>>>();
-
-  async function readItems(id: string): Promise<ReadonlyMap<string, WireItem>> {
-    const found = new Map<string, WireItem>();
-    const entry = await responses.get(tenant, id);
-    if (entry === undefined) return found;
-    arePrivate ||= entry.isPrivate ?? false;
-    for (const item of [...entry.input, ...entry.response.output]) {
-      const itemId = item["id"];
-      if (typeof itemId === "string" && wanted.has(itemId)) found.set(itemId, item);
-    }
-    await slices.spend(sizeOf(entry));
-    return found;
+  /** @param wanted the ids that may be requested. Only these are kept of a response that was read. */
+  constructor(responses: ResponseStore, tenant: string, wanted: ReadonlySet<string>) {
+    this.#responses = responses;
+    this.#tenant = tenant;
+    this.#wanted = wanted;
   }
 
-  return {
-    get arePrivate() {
-      return arePrivate;
-    },
-    async find(itemId) {
-      const own = responses.ownItem(itemId);
-      if (own !== undefined) {
-        arePrivate ||= own.isPrivate;
-        return own.item;
-      }
-      const id = responseOf(itemId);
-      if (id === undefined) return undefined;
-      let items = read.get(id);
-      if (items === undefined) {
-        if (read.size >= MAX_RESPONSES) return undefined;
-        items = readItems(id);
-        read.set(id, items);
-      }
-      return (await items).get(itemId);
-    },
-  };
+  /** One of the responses that have been read is private. */
+  get arePrivate(): boolean {
+    return this.#arePrivate;
+  }
+
+  /** An input or output item by its id. Also undefined when it was not among `wanted`. */
+  async find(itemId: string): Promise<WireItem | undefined> {
+    const own = this.#responses.ownItem(itemId);
+    if (own !== undefined) {
+      this.#arePrivate ||= own.isPrivate;
+      return own.item;
+    }
+    const id = responseOf(itemId);
+    if (id === undefined) return undefined;
+    let items = this.#read.get(id);
+    if (items === undefined) {
+      if (this.#read.size >= MAX_RESPONSES) return undefined;
+      items = this.#readItems(id);
+      this.#read.set(id, items);
+    }
+    return (await items).get(itemId);
+  }
+
+  async #readItems(id: string): Promise<ReadonlyMap<string, WireItem>> {
+    const found = new Map<string, WireItem>();
+    const entry = await this.#responses.get(this.#tenant, id);
+    if (entry === undefined) return found;
+    this.#arePrivate ||= entry.isPrivate ?? false;
+    for (const item of [...entry.input, ...entry.response.output]) {
+      const itemId = item["id"];
+      if (typeof itemId === "string" && this.#wanted.has(itemId)) found.set(itemId, item);
+    }
+    await this.#slices.spend(sizeOf(entry));
+    return found;
+  }
 }
 
 /** The ids under which an item can be found. */

@@ -40,13 +40,13 @@ test.each(Object.keys(CLIENTS))(
 );
 
 test.each([
-  ["codex", "CODEX_HOME", "~/.codex"],
-  ["claude-code", "CLAUDE_CONFIG_DIR", "~/.claude"],
-  ["opencode", "XDG_CONFIG_HOME", "~/.config"],
+  ["codex", "CODEX_HOME", ".codex"],
+  ["claude-code", "CLAUDE_CONFIG_DIR", ".claude"],
+  ["opencode", "XDG_CONFIG_HOME", ".config"],
 ])("%s is not written to where %s moves its folder", async (name, variable, folder) => {
   const moved = { [variable]: "/elsewhere" };
   await expect(connect(`${name} --write`, moved)).rejects.toThrow(
-    `reads /elsewhere in place of ${folder}, because ${variable} is set. Nothing was written.`,
+    `reads /elsewhere in place of ~/${folder}, because ${variable} is set. Nothing was written. Leave out --write, and copy what is printed.`,
   );
   expect((await connect(name, moved)).code).toBe(0);
 });
