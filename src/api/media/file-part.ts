@@ -23,13 +23,13 @@ export function readFilePart(part: object): FilePart | undefined {
 function toFileSource(fields: ReadonlyMap<string, unknown>): MediaSource | undefined {
   // A text source of Anthropic's is no base64, and its text is read elsewhere.
   if (fields.get("type") === "text") return undefined;
-  const data = fields.get("file_data") ?? fields.get("data");
-  if (typeof data === "string") {
-    const comma = data.startsWith("data:") ? data.indexOf(",") : -1;
-    return fromBase64(comma < 0 ? data : data.slice(comma + 1), "");
-  }
   const url = fields.get("file_url") ?? fields.get("url");
-  if (typeof url === "string") return { type: "url", url };
+  const data = fields.get("file_data") ?? fields.get("data") ?? url;
+  if (typeof data === "string") {
+    const isUrl = data.startsWith("data:");
+    if (data === url && !isUrl) return { type: "url", url };
+    return fromBase64(isUrl ? data.slice(data.indexOf(",") + 1) : data, "");
+  }
   return fields.get("file_id") == null ? undefined : NO_FILES;
 }
 

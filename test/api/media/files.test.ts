@@ -180,6 +180,13 @@ test.each(UNREADABLE)("a file of %s says why it cannot be read", async (_, api, 
   expect(engine.prompts[0]).toContain(`[File a.txt could not be read: ${why}. Tell the user.]`);
 });
 
+test("a file whose address holds its data is read", async () => {
+  const { post, engine } = open();
+  const part = { type: "input_file", file_url: `data:text/plain;base64,${base64("Notes.")}` };
+  await post(RESPONSES.path, { model: MODEL, ...RESPONSES.inMessage([part]) });
+  expect(engine.prompts[0]).toContain("[File:]\nNotes.\n[End of File]");
+});
+
 const SVG = "<svg><text><|end|>Hi</text></svg>";
 
 test.each([
