@@ -21,15 +21,6 @@ ones, keys were left out, and long lines were shortened; the pictures are of the
 at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 
 ${recordings.map((each) => toSection(each)).join("\n")}
-## Seconds and megabytes
-
-A new clone with a warm npm cache and Node 24, on two cores that were busy with other work (load 13 to 17):
-
-|                     | to the first answer | installation | packages | \`node_modules\` | CPU of the installation |
-| ------------------- | ------------------: | -----------: | -------: | -------------: | ----------------------: |
-| \`npm ci\`            |               196 s |        183 s |      427 |         975 MB |                    59 s |
-| \`npm ci --omit=dev\` |                11 s |          7 s |       40 |          26 MB |                     6 s |
-
 Next: [Connect a client](clients/README.md), [Deploy](deploy.md), [Troubleshooting](troubleshooting.md)
 `;
 }
