@@ -28,7 +28,7 @@ writeFormatted(
   "docs/clients/sdks.md",
   `# Clients in Go, Rust, Java and TypeScript
 
-Written by \`node proof/real/sdk-clients.ts\`, in the way of the [Python packages](python.md).
+Written by \`node proof/real/sdk-clients.ts\`, with the tasks of the [Python packages](python.md).
 async-openai has no member for reasoning, and LangChain4j does not send it by default: the gateway restores it by the call's id.
 openai-java checks each reply and event against its types (\`responseValidation\`), \`@openrouter/sdk\` parses them with its schemas.
 

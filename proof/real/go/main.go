@@ -169,11 +169,11 @@ func main() {
 		"answer": plain.answer,
 		"steps":  plain.steps,
 		"checks": map[string]bool{
-			"a streamed loop ends the same":   reflect.DeepEqual(chatLoop(true), plain),
-			"so does one over responses":      reflect.DeepEqual(responsesLoop(false), plain),
-			"and one over streamed responses": reflect.DeepEqual(responsesLoop(true), plain),
-			"an unknown model is an error":    isUnknown(err),
-			"and in a request of a stream":    isUnknown(streamErr),
+			"a streamed loop ends the same":                 reflect.DeepEqual(chatLoop(true), plain),
+			"a loop over responses ends the same":           reflect.DeepEqual(responsesLoop(false), plain),
+			"a loop over streamed responses ends the same":  reflect.DeepEqual(responsesLoop(true), plain),
+			"an unknown model is an error":                  isUnknown(err),
+			"an unknown model is an error of a stream, too": isUnknown(streamErr),
 		},
 	})
 	fmt.Println(string(report))

@@ -37,10 +37,10 @@ public class Client {
         end.steps.forEach(report.putArray("steps")::add);
         report.putObject("checks")
             .put("a streamed loop ends the same", chatLoop(agent, true).equals(end))
-            .put("so does one over responses", responsesLoop(agent, false).equals(end))
-            .put("and one over streamed responses", responsesLoop(agent, true).equals(end))
+            .put("a loop over responses ends the same", responsesLoop(agent, false).equals(end))
+            .put("a loop over streamed responses ends the same", responsesLoop(agent, true).equals(end))
             .put("an unknown model is an error", isUnknown(false))
-            .put("and in a request of a stream", isUnknown(true));
+            .put("an unknown model is an error of a stream, too", isUnknown(true));
         System.out.println(report);
         // The client's threads would wait for further requests.
         System.exit(0);

@@ -60,7 +60,7 @@ console.log(
       "a streamed loop ends the same": JSON.stringify(streamed) === JSON.stringify(plain),
       "the reasoning is read": (plain.reasoning ?? "") !== "",
       "an unknown model is an error": await isUnknown(false),
-      "and in a request of a stream": await isUnknown(true),
+      "an unknown model is an error of a stream, too": await isUnknown(true),
     },
   }),
 );

@@ -72,7 +72,7 @@ console.log(
       "the reasoning is read": (plain.reasoning ?? "") !== "",
       "an object by a JSON schema": await isObject(),
       "an unknown model is an error": await isUnknown(false),
-      "and in a request of a stream": await isUnknown(true),
+      "an unknown model is an error of a stream, too": await isUnknown(true),
     },
   }),
 );

@@ -110,10 +110,10 @@ console.log(
     checks: {
       "a streamed loop ends the same": same(streamed) && streamed.reasoning === plain.reasoning,
       "the reasoning is read": (plain.reasoning ?? "") !== "",
-      "so does one over responses": same(await responsesLoop(false)),
-      "and one over streamed responses": same(await responsesLoop(true)),
+      "a loop over responses ends the same": same(await responsesLoop(false)),
+      "a loop over streamed responses ends the same": same(await responsesLoop(true)),
       "an unknown model is an error": await isUnknown(false),
-      "and in a request of a stream": await isUnknown(true),
+      "an unknown model is an error of a stream, too": await isUnknown(true),
     },
   }),
 );

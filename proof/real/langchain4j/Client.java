@@ -57,15 +57,15 @@ public class Client {
         End end = loop(chat(AGENT, MODEL, false));
         var thoughts = new StringBuilder();
         var checks = new LinkedHashMap<String, Boolean>();
-        checks.put("so ends a loop whose thoughts it sends back", loop(chat(AGENT, MODEL, true)).equals(end));
+        checks.put("a loop that sends its thoughts back ends the same", loop(chat(AGENT, MODEL, true)).equals(end));
         checks.put("a streamed loop ends the same", loop(streaming(AGENT, MODEL, false), null).equals(end));
-        checks.put("and one that sends its thoughts", loop(streaming(AGENT, MODEL, true), thoughts).equals(end));
+        checks.put("a streamed loop that sends its thoughts back ends the same", loop(streaming(AGENT, MODEL, true), thoughts).equals(end));
         checks.put("the thoughts are read", thoughts.length() > 0);
-        checks.put("so does one over responses", loop(responses()).equals(end));
-        checks.put("and one over streamed responses", loop(streamingResponses(), null).equals(end));
+        checks.put("a loop over responses ends the same", loop(responses()).equals(end));
+        checks.put("a loop over streamed responses ends the same", loop(streamingResponses(), null).equals(end));
         checks.put("an object by a JSON schema", isPlace());
         checks.put("an unknown model is an error", isUnknown(false));
-        checks.put("and in a request of a stream", isUnknown(true));
+        checks.put("an unknown model is an error of a stream, too", isUnknown(true));
         System.out.println(Json.toJson(Map.of("answer", end.answer, "steps", end.steps, "checks", checks)).replace("\n", ""));
         // The client's threads would wait for further requests.
         System.exit(0);

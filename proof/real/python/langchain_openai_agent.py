@@ -26,7 +26,7 @@ demo = ChatOpenAI(model=MODEL, base_url=DEMO, api_key=KEY)
 report(
     over_chat[0],
     **{
-        "the same over Responses": over_chat == over_responses,
+        "a loop over Responses ends the same": over_chat == over_responses,
         "structured output": isinstance(demo.with_structured_output(City).invoke("A city?"), City),
     },
 )

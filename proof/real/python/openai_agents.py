@@ -16,4 +16,4 @@ def run(model: agents.Model) -> tuple[str, list[int]]:
 
 over_chat = run(agents.OpenAIChatCompletionsModel(model=MODEL, openai_client=client))
 over_responses = run(agents.OpenAIResponsesModel(model=MODEL, openai_client=client))
-report(over_responses[0], **{"the same over Chat Completions": over_chat == over_responses})
+report(over_responses[0], **{"a loop over Chat Completions ends the same": over_chat == over_responses})

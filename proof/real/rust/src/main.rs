@@ -161,10 +161,10 @@ async fn main() -> Outcome<()> {
             "steps": steps,
             "checks": {
                 "a streamed loop ends the same": chat_loop(true).await? == end,
-                "so does one over responses": responses_loop(false).await? == end,
-                "and one over streamed responses": responses_loop(true).await? == end,
+                "a loop over responses ends the same": responses_loop(false).await? == end,
+                "a loop over streamed responses ends the same": responses_loop(true).await? == end,
                 "an unknown model is an error": is_unknown(false).await?,
-                "and in a request of a stream": is_unknown(true).await?,
+                "an unknown model is an error of a stream, too": is_unknown(true).await?,
             },
         })
     );
