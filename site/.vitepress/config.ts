@@ -28,10 +28,10 @@ export default defineConfig({
   },
 });
 
-/** A row of the table is a group, and each link in it a page. */
+/** A row of the table is a group, and each link in it a page. The pages of single clients follow, from the table in `docs/clients/README.md`. */
 function readSidebar(): DefaultTheme.SidebarItem[] {
   const index = readFileSync(join(DOCS, "README.md"), "utf8");
-  return Array.from(
+  const groups = Array.from(
     index.matchAll(/^\| ([^|]+?) +\| (\[.*?) +\|$/gm),
     ([, group = "", links = ""]) => ({
       text: group.charAt(0).toUpperCase() + group.slice(1),
@@ -41,6 +41,12 @@ function readSidebar(): DefaultTheme.SidebarItem[] {
       })).filter(({ link }) => isOnSite(link)),
     }),
   ).filter(({ items }) => items.length > 0);
+  const clients = readFileSync(join(DOCS, "clients/README.md"), "utf8");
+  const items = Array.from(
+    clients.matchAll(/^\| \[([^\]]+)\]\(([^)]+)\)/gm),
+    ([, text = "", page = ""]) => ({ text, link: toAddress(`clients/${page}`) }),
+  );
+  return [...groups, { text: "Clients", collapsed: true, items }];
 }
 
 function toAddress(page: string): string {
