@@ -12,8 +12,8 @@ export function toPage(judges: readonly Judge[], expected: Expectations): string
   });
   return `# Judges and clients
 
-What programs of others make of the gateway: counts, and whose fault each failure is. All are unmodified. What a model writes is scripted, or the
-[demo engine](../engines.md)'s: nothing here says how well gpt-oss works. To try it again: [proof/real](../../proof/real/README.md), \`npm run matrix\`.
+Suites and clients of others, unmodified, in front of the gateway: how many checks passed, and whose fault each failure is. The model is scripted, or the
+[demo engine](../engines.md): nothing here says how well gpt-oss works. Rerun it: [proof/real](../../proof/real/README.md), \`npm run matrix\`.
 
 ## Judges
 
@@ -44,7 +44,7 @@ check fails, or that checks nothing, fails. "Reasoning kept: 9 of 9" counts thou
 | --- | --- | ---: | ---: | --- | --- |
 ${toClientRows().join("\n")}
 
-## What failed in clients, and does not any more
+## Failures of clients that are mended
 
 | client | what failed | fault | now |
 | --- | --- | --- | --- |
