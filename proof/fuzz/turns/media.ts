@@ -88,25 +88,13 @@ function toContent({ kind, id }: Medium): Content {
 
 const PARTS = {
   chat(medium: Medium) {
-    const {
-      isImage,
-      mediaType,
-      data,
-      url = `data:${mediaType};base64,${data}`,
-    } = toContent(medium);
+    const { isImage, url, detail } = toUrl(medium);
     if (!isImage) return { type: "file", file: { file_data: url, filename: "a" } };
-    const detail = medium.kind === "brief" ? "low" : "auto";
     return { type: "image_url", image_url: { url, detail } };
   },
   responses(medium: Medium) {
-    const {
-      isImage,
-      mediaType,
-      data,
-      url = `data:${mediaType};base64,${data}`,
-    } = toContent(medium);
+    const { isImage, url, detail } = toUrl(medium);
     if (!isImage) return { type: "input_file", file_data: url, filename: "a" };
-    const detail = medium.kind === "brief" ? "low" : "auto";
     return { type: "input_image", image_url: url, detail };
   },
   messages(medium: Medium) {
@@ -115,6 +103,12 @@ const PARTS = {
     return { type: isImage ? "image" : "document", source, ...(!isImage && { title: "a" }) };
   },
 };
+
+function toUrl(medium: Medium) {
+  const { isImage, mediaType, data, url } = toContent(medium);
+  const detail = medium.kind === "brief" ? "low" : "auto";
+  return { isImage, url: url ?? `data:${mediaType};base64,${data}`, detail };
+}
 
 /** A text alone where nothing is attached to it. */
 export function contentOf(
