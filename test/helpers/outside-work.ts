@@ -9,7 +9,7 @@ import { readMessage } from "../../src/api/responses/socket-message.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import { convertStream } from "../../src/node/cli/convert/convert-stream.ts";
 import type { Format } from "../../src/node/cli/convert/transcript.ts";
-import { readRecord } from "../../src/node/cli/replay/read-record.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
 import { createMcpServer } from "../../src/node/mcp/connect.ts";
 import { StdioTransport } from "../../src/node/mcp/stdio-transport.ts";
 import { Replies } from "../../src/node/python/replies.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { compareTurns } from "../../src/node/cli/replay/compare.ts";
-import { readRecord } from "../../src/node/cli/replay/read-record.ts";
-import { createRecordedEngine } from "../../src/node/cli/replay/recorded-engine.ts";
-import { runAgain } from "../../src/node/cli/replay/run-again.ts";
+import { compareTurns } from "../../src/node/replay/compare.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
+import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
+import { runAgain } from "../../src/node/replay/run-again.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { type McpServer, McpUnavailable } from "../../src/tools/mcp/connection.ts";
 import type { McpToolbox, OperatorServer } from "../../src/tools/toolbox.ts";

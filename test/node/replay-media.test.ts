@@ -1,8 +1,8 @@
 /** Recorded turns with images and files, which are run again without a vision model. */
 import { expect, test } from "vitest";
-import { compareTurns } from "../../src/node/cli/replay/compare.ts";
-import { createRecordedEngine } from "../../src/node/cli/replay/recorded-engine.ts";
-import { runAgain } from "../../src/node/cli/replay/run-again.ts";
+import { compareTurns } from "../../src/node/replay/compare.ts";
+import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
+import { runAgain } from "../../src/node/replay/run-again.ts";
 import { CONTENT_PARTS } from "../helpers/content-parts.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

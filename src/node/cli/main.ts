@@ -16,7 +16,7 @@ import { PARSE_USAGE, runParse } from "./parse.ts";
 import { RENDER_USAGE, runRender } from "./render.ts";
 import { runKey } from "./key.ts";
 import { runStore, STORE_USAGE } from "./store.ts";
-import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
+import { REPLAY_USAGE, runReplay } from "./replay.ts";
 import { serve } from "./serve.ts";
 import { loadSettings, toBareInput } from "./settings.ts";
 import { readVersion } from "../version.ts";

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { isRequest, requestConversation } from "./captured-request.ts";
 import { isTerminal, readInput } from "./command-io.ts";
 import { paint, showText, visible } from "./control-signs.ts";
-import { readRecord } from "./replay/read-record.ts";
+import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
 import { toRecordedParts } from "./show-record.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";

@@ -9,7 +9,7 @@ import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { requestConversation } from "./captured-request.ts";
 import { isTerminal, readInput } from "./command-io.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
-import { readRecord } from "./replay/read-record.ts";
+import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
 import { toRecordedDrops, toRecordedPrompt } from "./show-record.ts";
 

@@ -5,7 +5,7 @@ import type { Message } from "../../harmony/conversation.ts";
 import { Piece, specialPiece } from "../../harmony/pieces.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import type { RecordedMessage, TurnRecord } from "../../telemetry/record/schema.ts";
-import { contentIds, contentText } from "./replay/read-record.ts";
+import { contentIds, contentText } from "../replay/read-record.ts";
 
 /** The prompt exactly as it was sent, by its ids. Throws for a record without content. */
 export function toRecordedPrompt({ prompt, conversation }: TurnRecord): RenderedPrompt {

@@ -7,8 +7,8 @@ import { sha256Hex } from "../../api/sha256.ts";
 import type { AppDeps } from "../../app.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
-import { sendAgain, withRecordedSettings } from "../cli/replay/run-again.ts";
-import { contentText } from "../cli/replay/read-record.ts";
+import { sendAgain, withRecordedSettings } from "../replay/run-again.ts";
+import { contentText } from "../replay/read-record.ts";
 import { randomId } from "../random-id.ts";
 
 /** No key can have this name. */

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startCapture } from "../../../src/node/telemetry/capture.ts";
-import { readRecord } from "../../../src/node/cli/replay/read-record.ts";
+import { readRecord } from "../../../src/node/replay/read-record.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import type { RecordEntry } from "../../../src/telemetry/record/recorder.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";

@@ -13,12 +13,12 @@ import {
   type FailureReason,
   type ShownCall,
   type ToolOrigin,
-} from "../../../tools/builtin-tool.ts";
-import type { Toolbox, TrainedToolbox } from "../../../tools/toolbox.ts";
-import type { RecordedPart, TurnRecord } from "../../../telemetry/record/schema.ts";
-import type { TurnBuiltins } from "../../../turn/turn.ts";
-import { countBrowserCall, describeBrowserCall } from "../../../tools/browser/call.ts";
-import { describeCode } from "../../../tools/python/tool.ts";
+} from "../../tools/builtin-tool.ts";
+import type { Toolbox, TrainedToolbox } from "../../tools/toolbox.ts";
+import type { RecordedPart, TurnRecord } from "../../telemetry/record/schema.ts";
+import type { TurnBuiltins } from "../../turn/turn.ts";
+import { countBrowserCall, describeBrowserCall } from "../../tools/browser/call.ts";
+import { describeCode } from "../../tools/python/tool.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedServers } from "./recorded-servers.ts";
 

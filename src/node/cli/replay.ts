@@ -1,17 +1,17 @@
 /** `harmony-gateway replay`: runs a recorded turn again and prints what differs. */
 import { parseArgs } from "node:util";
-import { createFetchTransport } from "../../../engines/fetch-transport.ts";
-import type { Engine } from "../../../engines/engine.ts";
-import type { Pool } from "../../../engines/pool.ts";
-import { toModelOptions } from "../../../models/backends.ts";
-import type { TurnRecord } from "../../../telemetry/record/schema.ts";
-import { readInput } from "../command-io.ts";
-import { loadSettings } from "../settings.ts";
-import { type Comparison, compareTurns } from "./compare.ts";
-import { toFixture } from "./fixture.ts";
-import { readRecord } from "./read-record.ts";
-import { createRecordedEngine } from "./recorded-engine.ts";
-import { runAgain } from "./run-again.ts";
+import { createFetchTransport } from "../../engines/fetch-transport.ts";
+import type { Engine } from "../../engines/engine.ts";
+import type { Pool } from "../../engines/pool.ts";
+import { toModelOptions } from "../../models/backends.ts";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { readInput } from "./command-io.ts";
+import { loadSettings } from "./settings.ts";
+import { type Comparison, compareTurns } from "../replay/compare.ts";
+import { toFixture } from "../replay/fixture.ts";
+import { readRecord } from "../replay/read-record.ts";
+import { createRecordedEngine } from "../replay/recorded-engine.ts";
+import { runAgain } from "../replay/run-again.ts";
 
 export const REPLAY_USAGE = `\
 harmony-gateway replay <turn.json | -> [options]

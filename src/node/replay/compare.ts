@@ -1,12 +1,12 @@
 /** Compares a turn with the same turn run again, and describes the differences in sentences. */
-import { o200kHarmony, type TokenId } from "../../../tokenizer/index.ts";
+import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import type {
   RecordedAnswer,
   RecordedCall,
   RecordedText,
   TurnRecord,
-} from "../../../telemetry/record/schema.ts";
-import { readsMedia } from "../../../api/media/media-texts.ts";
+} from "../../telemetry/record/schema.ts";
+import { readsMedia } from "../../api/media/media-texts.ts";
 import { contentIds } from "./read-record.ts";
 import { listedServers } from "./recorded-servers.ts";
 import type { ConvertedMessage, Replayed } from "./run-again.ts";

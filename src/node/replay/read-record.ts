@@ -6,8 +6,8 @@ import {
   type RecordedText,
   type TurnRecord,
   turnRecordSchema,
-} from "../../../telemetry/record/schema.ts";
-import type { TokenId } from "../../../tokenizer/index.ts";
+} from "../../telemetry/record/schema.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
 
 const versioned = z.looseObject({ version: z.int(), calls: z.array(z.unknown()) });
 

@@ -2,26 +2,26 @@
  * Runs a recorded turn again: its request goes through the API, its conversation as recorded becomes the prompt, and an
  * engine, the recorded one or a real one, answers. The result is another record.
  */
-import { type AppDeps, createApp } from "../../../app.ts";
-import { toPresets } from "../../../config/presets.ts";
-import { resolveSettings } from "../../../config/resolve.ts";
-import type { SettingInput } from "../../../config/setting-input.ts";
-import type { Settings } from "../../../config/settings.ts";
-import type { Engine } from "../../../engines/engine.ts";
-import type { Message } from "../../../harmony/conversation.ts";
-import { bodyText, offersFunctions } from "../../../harmony/body.ts";
-import { createModels, withTurnHook } from "../../../models/models.ts";
-import type { Pool } from "../../../engines/pool.ts";
-import { createLog } from "../../../telemetry/log.ts";
-import { Recorder } from "../../../telemetry/record/recorder.ts";
-import type { TurnRecord } from "../../../telemetry/record/schema.ts";
-import { DEFAULT_STEERING } from "../../../turn/steering/settings.ts";
-import { randomId } from "../../random-id.ts";
-import { readVersion } from "../../version.ts";
+import { type AppDeps, createApp } from "../../app.ts";
+import { toPresets } from "../../config/presets.ts";
+import { resolveSettings } from "../../config/resolve.ts";
+import type { SettingInput } from "../../config/setting-input.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Engine } from "../../engines/engine.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import { bodyText, offersFunctions } from "../../harmony/body.ts";
+import { createModels, withTurnHook } from "../../models/models.ts";
+import type { Pool } from "../../engines/pool.ts";
+import { createLog } from "../../telemetry/log.ts";
+import { Recorder } from "../../telemetry/record/recorder.ts";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
+import { randomId } from "../random-id.ts";
+import { readVersion } from "../version.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
 import { toReplayable } from "./replayable-body.ts";
-import { headerOf } from "../../../telemetry/record/recorded-header.ts";
+import { headerOf } from "../../telemetry/record/recorded-header.ts";
 
 export interface Replayed {
   readonly record: TurnRecord;

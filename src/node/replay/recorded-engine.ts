@@ -1,5 +1,5 @@
 /** An engine that returns the recorded output of another engine, call by call. */
-import { EngineError, type EngineErrorKind } from "../../../engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../engines/engine-error.ts";
 import type {
   Capabilities,
   CompletionRequest,
@@ -7,9 +7,9 @@ import type {
   Engine,
   EngineEvent,
   EngineTokens,
-} from "../../../engines/engine.ts";
-import { ALL_SAMPLING } from "../../../engines/sampling.ts";
-import type { RecordedCall, RecordedRead, TurnRecord } from "../../../telemetry/record/schema.ts";
+} from "../../engines/engine.ts";
+import { ALL_SAMPLING } from "../../engines/sampling.ts";
+import type { RecordedCall, RecordedRead, TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "./read-record.ts";
 
 /** The calls of the record in order, whatever the prompts are. A call beyond them fails. */

@@ -3,13 +3,13 @@
  * because the turn gets its recorded results.
  */
 import * as z from "zod";
-import { readMcpItem } from "../../../api/responses/mcp-items.ts";
-import type { ToolFunction } from "../../../harmony/conversation.ts";
-import { toCompactJson } from "../../../harmony/json.ts";
-import { readDeveloperText } from "../../../harmony/read-parts.ts";
-import type { TurnRecord } from "../../../telemetry/record/schema.ts";
-import { type McpServer, type McpTool, McpUnavailable } from "../../../tools/mcp/connection.ts";
-import type { McpToolbox, OperatorServer } from "../../../tools/toolbox.ts";
+import { readMcpItem } from "../../api/responses/mcp-items.ts";
+import type { ToolFunction } from "../../harmony/conversation.ts";
+import { toCompactJson } from "../../harmony/json.ts";
+import { readDeveloperText } from "../../harmony/read-parts.ts";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
+import type { McpToolbox, OperatorServer } from "../../tools/toolbox.ts";
 import { contentText } from "./read-record.ts";
 
 /** Undefined: the request has no MCP servers. */

@@ -1,5 +1,5 @@
 /** Makes a test fixture from a record: all that is needed to run the turn again, without the sender and the time. */
-import type { TurnRecord } from "../../../telemetry/record/schema.ts";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
 
 /** Headers that change how a request is read. */
 const KEPT_HEADERS = new Set(["anthropic-version", "content-type"]);
