@@ -74,7 +74,8 @@ function toImageDeps(settings: Settings, services: MediaServices): MediaDeps["im
       meters.visionTokens.add({ kind: "prompt" }, description.promptTokens);
       meters.visionTokens.add({ kind: "completion" }, description.completionTokens);
     },
-    onFailure: (error) => log.warn("image not described", describeForLog(error, settings)),
+    // Requests share a description, and one of them may be private: the server's words stay out, whatever `logContent` says.
+    onFailure: (error) => log.warn("image not described", describeForLog(error)),
   };
 }
 

@@ -1,8 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
 import { eventually } from "../../helpers/eventually.ts";
+import { startTestGateway } from "../../helpers/gateway.ts";
+import { pngOf } from "../../helpers/png.ts";
 import { createRecordedApp, type RecordedApp } from "../../helpers/recorded-app.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { startVisionServer } from "../../helpers/vision-server.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 /** Words of the client, of the model, and of a tool's arguments: none may be in any record. */
@@ -236,3 +239,28 @@ test.each(Object.entries(APIS))(
     expect((await send(app, path, body, { "x-harmony-record": " OFF " })).status).toBe(200);
   },
 );
+
+test("what the vision model's server says of an image is not logged, even where content is", async () => {
+  const error = JSON.stringify({ error: { message: "The image shows a plover." } });
+  const vision = await startVisionServer(() => (response) => {
+    response.writeHead(400, { "content-type": "application/json" }).end(error);
+  });
+  const settings = { ...vision.settings, log: "info", logContent: true };
+  const gateway = await startTestGateway({ engine: scriptedEngine(() => ANSWER), settings });
+  onTestFinished(() => gateway.close());
+  const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
+  const messages = [{ role: "user", content: [{ type: "image_url", image_url }] }];
+  const response = await fetch(`${gateway.baseURL}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...OFF },
+    body: JSON.stringify({ model: MODEL, messages }),
+  });
+  expect(await response.text()).toContain("plover");
+  expect(gateway.logged).toContainEqual(
+    expect.objectContaining({ event: "image not described", error: "bad-request", status: 400 }),
+  );
+  await eventually(() => {
+    expect(gateway.logged.map(({ event }) => event)).toContain("turn");
+  });
+  expect(JSON.stringify(gateway.logged)).not.toMatch(SECRET);
+});
