@@ -62,7 +62,8 @@ export interface RecorderOptions {
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #listeners = new Set<RecordListener>();
-  readonly #open = new Map<string, Running>();
+  /** By tenant and id. A client may send an id again before its first request has ended: turns then belong to the first one. */
+  readonly #open = new Map<string, Set<Running>>();
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
   readonly #entryOptions: EntryOptions;
@@ -163,7 +164,6 @@ export class Recorder {
     const elapsed = startElapsed(clock);
     const budget = this.#createBudget();
     const exchange = new Exchange(request, now(), { budget, elapsed });
-    const key = keyOf(request.tenant, request.id);
     const first = this.#add({
       id: request.id,
       at: exchange.at,
@@ -179,9 +179,7 @@ export class Recorder {
       entries: [first],
       isPrivate: request.isPrivate ?? false,
     };
-    // A client may send an id again before its first request has ended: its turns then belong to the first one.
-    const isFirst = !this.#open.has(key);
-    if (isFirst) this.#open.set(key, running);
+    const close = this.#openAs(keyOf(request.tenant, request.id), running);
     let hasEnded = false;
     return {
       respond: (status, headers) => {
@@ -196,7 +194,7 @@ export class Recorder {
       end: () => {
         if (hasEnded) return;
         hasEnded = true;
-        if (isFirst) this.#open.delete(key);
+        close();
         for (const entry of running.entries) {
           entry.exchangeEnded();
           this.#tell(entry);
@@ -228,14 +226,12 @@ export class Recorder {
   }
 
   #beginTurn(turn: Turn, model: string) {
-    const running = this.#open.get(keyOf(turn.tenant, turn.id));
+    const open = this.#open.get(keyOf(turn.tenant, turn.id)) ?? [];
+    const [running] = open;
     const { now, clock } = this.#options;
     const elapsed = running?.elapsed ?? startElapsed(clock);
-    if (turn.isPrivate && running?.isPrivate === false) {
-      // It continues what is private, or belongs to another request with the same id.
-      running.isPrivate = true;
-      for (const entry of running.entries) entry.makePrivate();
-    }
+    // It continues what is private. Which of several requests with the same id it belongs to is unknown.
+    if (turn.isPrivate) for (const each of open) makePrivate(each);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -253,6 +249,16 @@ export class Recorder {
     this.#running.set(recording, model);
     this.#tell(entry);
     return { entry, recording };
+  }
+
+  /** Returns a function that ends this. */
+  #openAs(key: string, running: Running): () => void {
+    const open = this.#open.get(key) ?? new Set();
+    this.#open.set(key, open.add(running));
+    return () => {
+      open.delete(running);
+      if (open.size === 0) this.#open.delete(key);
+    };
   }
 
   #createBudget(): RecordBudget {
@@ -293,6 +299,12 @@ interface Running {
   isPrivate: boolean;
   /** One for each turn; the first also if there is none. */
   readonly entries: Entry[];
+}
+
+function makePrivate(running: Running): void {
+  if (running.isPrivate) return;
+  running.isPrivate = true;
+  for (const entry of running.entries) entry.makePrivate();
 }
 
 function isDroppable({ isComplete, isPinned }: Entry): boolean {

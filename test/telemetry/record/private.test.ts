@@ -158,6 +158,32 @@ describe("what the gateway has stored of a private response", () => {
     expect(await seen(app)).not.toMatch(SECRET);
   });
 
+  test("stays out of the record of what continues it with the id of another open request", async () => {
+    const hang = Promise.withResolvers<void>();
+    const engine = scriptedEngine(() => ANSWER);
+    let calls = 0;
+    const app = createRecordedApp({
+      engine: {
+        ...engine,
+        async *complete(request, signal) {
+          if (calls++ > 0) await hang.promise;
+          yield* engine.complete(request, signal);
+        },
+      },
+    });
+    const kept = await send(app, path, body, OFF);
+    const id = { "x-request-id": "same" };
+    const hello = { model: MODEL, input: "Hello" };
+    const first = send(app, path, hello, id);
+    await eventually(() => expect(calls).toBe(2));
+    const second = send(app, path, { ...hello, previous_response_id: idOf(kept.text) }, id);
+    await eventually(() => expect(calls).toBe(3));
+    hang.resolve();
+    expect((await second).text).toMatch(SECRET);
+    await first;
+    expect(await seen(app)).not.toMatch(SECRET);
+  });
+
   test("stays out of the record of a request that references an item", async () => {
     const app = open();
     const first = JSON.parse((await send(app, path, body, OFF)).text);
