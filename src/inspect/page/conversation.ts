@@ -23,8 +23,9 @@ const SOURCES: Record<RecordedMessage["source"], string> = {
   gateway: "written by the gateway",
 };
 
-/** Characters of a message that are shown before it is expanded. */
+/** Characters of a message that are shown at first, and further ones by each press of its button: millions take seconds to lay out. */
 const SHOWN = 6000;
+const MORE = 200_000;
 
 const VIEWS: readonly (readonly [TokenView, string])[] = [
   ["reading", "Reading"],
@@ -127,19 +128,15 @@ function cardHead(message: RecordedMessage, index: number): TemplateResult {
   </div>`;
 }
 
-/** Long texts that are shown whole. */
-export const opened = new Set<string>();
-
-/** The beginning of a long text, and a button for the rest. */
+/** The beginning of a long text, and a button for more. */
 function longText(text: string, key: string): TemplateResult {
-  if (text.length <= SHOWN || opened.has(key)) return html`${text}`;
-  const show = (): void => {
-    opened.add(key);
-    update({ view: state.view });
-  };
-  return html`${text.slice(0, SHOWN)}…
+  const end = state.opened.get(key) ?? SHOWN;
+  if (text.length <= end) return html`${text}`;
+  const show = (): void => update({ opened: new Map(state.opened).set(key, end + MORE) });
+  const left = text.length - end;
+  return html`${text.slice(0, end)}…
     <button type="button" class="more" @click=${show}>
-      Show ${toCount(text.length - SHOWN)} more characters
+      Show ${left > MORE ? `${toCount(MORE)} of ${toCount(left)}` : toCount(left)} more characters
     </button>`;
 }
 

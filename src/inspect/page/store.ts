@@ -16,6 +16,8 @@ export interface State {
   other: LoadedTurn | undefined;
   pane: Pane;
   view: TokenView;
+  /** Characters that are shown of long texts, where it is more than their beginning. */
+  opened: ReadonlyMap<string, number>;
   /** As it is typed. */
   filter: string;
   isGrouped: boolean;
@@ -50,6 +52,7 @@ export const state: State = {
   other: undefined,
   pane: "turn",
   view: "reading",
+  opened: new Map(),
   filter: "",
   isGrouped: false,
   isPaused: false,

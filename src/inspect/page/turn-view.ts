@@ -4,7 +4,7 @@ import { guard } from "lit-html/directives/guard.js";
 import { relatives, runButtons } from "./again.ts";
 import { captureTurn, pinTurn, saveTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
-import { conversationBand, opened } from "./conversation.ts";
+import { conversationBand } from "./conversation.ts";
 import { toGatewayUrl } from "./first-load.ts";
 import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { toggle, whoOf } from "./list.ts";
@@ -42,7 +42,7 @@ export function turnView(turn: LoadedTurn): TemplateResult {
         state.isShared
           ? nothing
           : html`<p class="actions">
-              ${openInChat(turn)} ${runButtons(row)} ${exportMenu(turn)}
+              ${guard([record], () => openInChat(turn))} ${runButtons(row)} ${exportMenu(turn)}
               <button
                 type="button"
                 class="plain"
@@ -68,7 +68,7 @@ export function turnView(turn: LoadedTurn): TemplateResult {
     }
     ${guard(
       // A million tokens take a second to lay out: what happens in the list does not change them.
-      [record, state.view, opened.size],
+      [record, state.view, state.opened],
       () =>
         html`${cameBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)} ${outputBand(turn)}`,
     )}
@@ -118,13 +118,18 @@ function exportMenu(turn: LoadedTurn): TemplateResult {
   </details>`;
 }
 
+/** Longest request in a link: neither Chromium nor the chat opens an address of more than two million characters. */
+const MAX_LINKED = 1_900_000;
+
 /** The request fills the chat, and is not sent. Undefined content is none of the record's. */
 function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
   const body = record.request?.body;
   if (!state.hasChat || typeof body !== "string" || body === "") return nothing;
-  return html`<a class="plain" href="./#request=${encodeURIComponent(body)}&fork=${record.id}"
-    >Open in chat</a
-  >`;
+  const request = body.length > MAX_LINKED ? undefined : encodeURIComponent(body);
+  if (request === undefined || request.length > MAX_LINKED) {
+    return html`<span class="quiet">Too long to open in the chat</span>`;
+  }
+  return html`<a class="plain" href="./#request=${request}&fork=${record.id}">Open in chat</a>`;
 }
 
 /** Into the gateway's folder for captures, or by the browser. */
