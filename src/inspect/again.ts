@@ -1,5 +1,8 @@
-/** Whether a recorded turn can be run again. */
+/** Running recorded turns again: under which tenant, and whether a turn allows it. */
 import type { TurnRecord } from "../telemetry/record/schema.ts";
+
+/** The tenant of runs. No key can have this name. */
+export const OPERATOR = "(operator)";
 
 /** Undefined: it can. */
 export function whyNotAgain(record: TurnRecord): string | undefined {

@@ -360,6 +360,16 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("a client cannot pass its request off as a run", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO, { "x-request-id": "sky" });
+      await post(gateway, HELLO, { "x-request-id": "run_1", "x-harmony-fork-of": "sky" });
+      const { page } = await show();
+      await page.locator(".row").last().click();
+      await page.getByRole("button", { name: /^Fork by / }).waitFor();
+      expect(await page.getByRole("button", { name: /^Run, / }).count()).toBe(0);
+    });
+
     test("runs can be stopped", async () => {
       const engine = scriptedEngine((_, call) => (call === 0 ? FINAL : { write: "", hang: true }));
       const { gateway, show } = await openInspected(engine);
@@ -381,10 +391,11 @@ describe.skipIf(MISSING !== undefined)(
       const { page, problems } = await show();
       await page.getByText("Open in chat").click();
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
-      for (const question of ["Good evening, again", "And once more"]) {
+      for (const [index, question] of ["Good evening, again", "And once more"].entries()) {
         await page.locator("#message").fill(question);
         await page.getByRole("button", { name: "Send", exact: true }).click();
-        await page.locator(".answer.done").last().waitFor();
+        // The earlier answers are on the page already.
+        await page.locator(".answer.done").nth(index).waitFor();
         await page.getByRole("button", { name: "Send", exact: true }).waitFor();
       }
       await page.goto(`${gateway.origin}/inspect`);
@@ -578,6 +589,22 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".call .cell").first().waitFor();
       await expect.poll(async () => page.locator("lazy-block").count()).toBeGreaterThan(100);
       expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(12_000);
+    });
+
+    test("a long message is shown by and by, and is too long for a link", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      const content = "Good evening, ".repeat(150_000);
+      await post(gateway, { messages: [{ role: "user", content }] });
+      const { page, problems } = await show();
+      const length = "document.querySelector('.card.user .text').textContent.length";
+      await page.getByRole("button", { name: "Show 200,000 of 2,094,000 more characters" }).click();
+      await page
+        .getByRole("button", { name: "Show 200,000 of 1,894,000 more characters" })
+        .waitFor();
+      expect(await page.evaluate(length)).toBeLessThan(206_100);
+      await page.getByText("Too long to open in the chat").waitFor();
+      expect(await page.getByText("Open in chat").count()).toBe(0);
+      expect(problems).toEqual([]);
     });
 
     test("axe reports no violations, in light and in dark colours", async () => {

@@ -1,5 +1,6 @@
 /** Running a turn again, and what was made from a turn: runs and forks, each with where its output differs. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import { OPERATOR } from "../again.ts";
 import { loadDifference, runTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { plain, toMs, toOutcome, toTime } from "./format.ts";
@@ -10,7 +11,7 @@ import type { Difference, Row } from "./types.ts";
 
 /** Runs that one press of a button starts, one after the other. */
 const TIMES = [1, 5] as const;
-/** Shown of a turn: anybody may name it in a header. */
+/** Shown of a turn, runs first: anybody may name it in a header. */
 const MAX_SHOWN = 10;
 
 export function runButtons(row: Row): TemplateResult | typeof nothing {
@@ -54,9 +55,9 @@ async function runAgain(row: Row, times: number): Promise<void> {
 export function relatives(row: Row): TemplateResult | typeof nothing {
   const { rows } = state;
   const origin = rows.find(({ id, number }) => id === row.forkedFrom && number < row.number);
-  const made = rows.filter(
-    ({ forkedFrom, number }) => forkedFrom === row.id && number > row.number,
-  );
+  const made = rows
+    .filter(({ forkedFrom, number }) => forkedFrom === row.id && number > row.number)
+    .toSorted((a, b) => Number(isRun(b)) - Number(isRun(a)));
   if (row.forkedFrom === null && made.length === 0) return nothing;
   const others = made.length - MAX_SHOWN;
   return html`<ul class="relatives" aria-label="Runs and forks">
@@ -78,8 +79,8 @@ function stability(row: Row, made: readonly Row[]): TemplateResult | typeof noth
   </li>`;
 }
 
-function isRun({ id }: Row): boolean {
-  return id.startsWith("run_");
+function isRun({ tenant }: Row): boolean {
+  return tenant === OPERATOR;
 }
 
 function originItem(row: Row, origin: Row | undefined): TemplateResult {
@@ -133,7 +134,8 @@ let asking: Promise<void> = Promise.resolve();
 
 /** Undefined: it is on its way. Null: there is nothing to compare. */
 function knownDifference(before: Row, after: Row): Difference | null | undefined {
-  const key = `${before.number}/${after.number}`;
+  // Numbers begin anew with the gateway.
+  const key = [before.number, before.at, after.number, after.at].join("/");
   if (!asked.has(key)) {
     asked.add(key);
     asking = askAfter(asking, key, before, after);

@@ -5,14 +5,12 @@
  */
 import { sha256Hex } from "../../api/sha256.ts";
 import type { AppDeps } from "../../app.ts";
+import { OPERATOR } from "../../inspect/again.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { sendAgain, withRecordedSettings } from "../replay/run-again.ts";
 import { contentText } from "../replay/read-record.ts";
 import { randomId } from "../random-id.ts";
-
-/** No key can have this name. */
-const OPERATOR = "(operator)";
 
 export interface OperatorDeps extends Pick<
   AppDeps,
