@@ -22,11 +22,18 @@ export interface OutputDifference {
 const SHOWN_TOKENS = 12;
 const SHOWN_CHARACTERS = 60;
 
-/** Undefined: the content of one of them is not kept. */
+/** What is compared. Of a record that has less of it than its turn, nothing can be said. */
+const COMPARED = new Set(["prompt", "calls", "reads", "parts"]);
+
+/** Undefined: what is compared of one of them is not kept. */
 export function firstDifference(before: TurnRecord, after: TurnRecord): Difference | undefined {
-  if (!before.content || !after.content) return undefined;
+  if (!isWhole(before) || !isWhole(after)) return undefined;
   const isSamePrompt = commonLength(promptOf(before), promptOf(after)) === undefined;
   return { isSamePrompt, output: compareOutputs(before, after) };
+}
+
+function isWhole({ content, cut }: TurnRecord): boolean {
+  return content && !cut.some(({ what }) => COMPARED.has(what));
 }
 
 /** What the model wrote, without what the gateway appended. Engines without ids are compared by the text of the parts. */

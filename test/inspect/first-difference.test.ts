@@ -64,3 +64,14 @@ test("without content there is nothing to compare", async () => {
   const options = { recorder: { keepsContent: false } };
   expect(firstDifference(...(await recordsOf([BLUE, GREY], options)))).toBeUndefined();
 });
+
+test.each([
+  ["prompts", ["a ".repeat(6_000), "a ".repeat(6_000)], [BLUE, BLUE]],
+  ["outputs", ["Hi", "Hi"], [answer(`${"a ".repeat(6_000)}b`), answer(`${"a ".repeat(6_000)}c`)]],
+])("of %s whose record is cut nothing is claimed", async (_, contents, scripts) => {
+  const limits = { maxRecordBytes: 40_000, maxTotalBytes: 1_000_000, maxRecords: 10 };
+  const engine: ScriptedOptions = { batch: 100 };
+  const records = await recordsOf(scripts, { engine, recorder: { limits } }, contents);
+  for (const { cut } of records) expect(cut).not.toEqual([]);
+  expect(firstDifference(...records)).toBeUndefined();
+});
