@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, type BuildOptions, type Plugin, transform } from "esbuild";
+import { SHARED_STYLE } from "../src/api/pages/shared-style.ts";
 import { CHAT_PAGE } from "../src/chat/page-description.ts";
 import { INSPECT_PAGE } from "../src/inspect/page-description.ts";
 import type { PageDescription } from "../src/pages/assets.ts";
@@ -74,7 +75,10 @@ async function writeStyle({ entry, styles }: PageDescription, folder: string): P
   const texts = await Promise.all(
     styles.map((style) => readFile(join(SOURCES, `${style}.css`), "utf8")),
   );
-  const { code } = await transform(texts.join("\n"), { loader: "css", minify: true });
+  const { code } = await transform([SHARED_STYLE, ...texts].join("\n"), {
+    loader: "css",
+    minify: true,
+  });
   await writeFile(join(folder, dirname(entry), "style.css"), code);
 }
 

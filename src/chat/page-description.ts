@@ -7,12 +7,13 @@ export const CHAT_PAGE: PageDescription = {
   entry: "chat/page/app",
   styles: [
     "pages/style/base",
+    "pages/style/controls",
     ...["frame", "sidebar", "log", "composer", "pane", "markdown", "narrow"].map(
       (name) => `chat/page/style/${name}`,
     ),
   ],
   frame: `<div id="app" class="chat-page">
-<header class="top"><h1><span class="logo" aria-hidden="true"></span>harmony-gateway</h1></header>
+<header class="top"><h1 class="brand"><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1></header>
 <main class="stage"><p class="quiet pad" role="status">Loading …</p></main>
 </div>
 <noscript>The chat needs JavaScript. <a href="api">The APIs</a> do not.</noscript>`,

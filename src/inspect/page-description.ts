@@ -8,6 +8,7 @@ export const INSPECT_PAGE: PageDescription = {
   early: "inspect/page/first-load",
   styles: [
     "pages/style/base",
+    "pages/style/controls",
     ...[
       "frame",
       "list",
@@ -22,7 +23,7 @@ export const INSPECT_PAGE: PageDescription = {
     ].map((name) => `inspect/page/style/${name}`),
   ],
   frame: `<div id="app">
-<header class="top"><h1><span class="logo" aria-hidden="true">◧</span> Inspector</h1></header>
+<header class="top"><h1 class="brand"><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1></header>
 <div class="columns">
 <nav class="list" aria-label="Turns"></nav>
 <main><p class="quiet pad" role="status">Loading …</p></main>

@@ -8,7 +8,7 @@ export interface PageDescription {
   readonly entry: string;
   /** A module that imports little and runs before all others, to ask for the first data. */
   readonly early?: string;
-  /** Style sheets, joined in this order: later rules override earlier ones. */
+  /** Style sheets, joined in this order after the style that all pages share: later rules override earlier ones. */
   readonly styles: readonly string[];
   /** HTML that is shown until the script has replaced it. */
   readonly frame: string;

@@ -54,6 +54,46 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("the three pages have one bar at the top, which marks where the reader is", async () => {
+      const settings = { inspect: true };
+      const { page, gateway, problems } = await openChat(browser, scriptedEngine([]), { settings });
+      // Everything but the width, which the bold name of the current page changes.
+      const look = `[".top", ".brand", ".logo", ".places", ".places [aria-current]", ".places :not([aria-current])"].map((part) => {
+        const { height, padding, color, backgroundColor, font, borderRadius } = getComputedStyle(document.querySelector(part));
+        return [part, height, padding, color, backgroundColor, font, borderRadius].join(" ");
+      })`;
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        let first: unknown;
+        for (const [path, name] of [
+          ["/", "Chat"],
+          ["/inspect", "Inspector"],
+          ["/api", "API"],
+        ] as const) {
+          await page.goto(`${gateway.origin}${path}`);
+          await page.locator(".places").waitFor();
+          expect(await page.locator(".places a").allInnerTexts()).toEqual([
+            "Chat",
+            "Inspector",
+            "API",
+          ]);
+          expect(await page.locator("[aria-current=page]").allInnerTexts()).toEqual([name]);
+          expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+          await page.emulateMedia({ colorScheme: "light" });
+          const own = await page.evaluate(look);
+          first ??= own;
+          expect([path, own]).toEqual([path, first]);
+          await checkAxe(page, `${path} at ${width}`);
+        }
+      }
+      await page.goto(`${gateway.origin}/inspect`);
+      await page.getByRole("button", { name: "Colours: system" }).click();
+      await page.getByRole("button", { name: "Colours: light" }).waitFor();
+      await page.getByRole("link", { name: "Chat" }).click();
+      await page.getByRole("button", { name: "Colours: light" }).waitFor();
+      expect(problems).toEqual([]);
+    });
+
     test("a cookie with something else is no colour", async () => {
       const { gateway } = await openChat(browser, scriptedEngine([]));
       const headers = { accept: "text/html", cookie: 'harmony-gateway-theme=dark"><script>' };

@@ -152,6 +152,16 @@ describe.skipIf(MISSING !== undefined)(
         .getByText("Rejected: #/guests: must be integer, not string", { exact: true })
         .waitFor();
       await expect.poll(async () => page.locator(".by-gateway").count()).toBe(3);
+      // In the list: whole words, in one line with the time, and how many more there are.
+      expect(await page.locator(".row .mark").allInnerTexts()).toEqual(["forced", "+2"]);
+      expect(await page.locator(".row .mark").last().getAttribute("title")).toBe(
+        "schema enforced: The answer or a call's arguments had to match a schema.\ncalled book_table",
+      );
+      expect(
+        await page.evaluate(
+          "Array.from(document.querySelectorAll('.row-top, .row-top *')).filter((each) => each.scrollWidth > each.clientWidth && each.clientWidth > 0).length",
+        ),
+      ).toBe(0);
       await expect
         .poll(async () => page.locator(".part.unsent .text").allInnerTexts())
         .toEqual(['{"restaurant":"Maaemo","guests":"four"}']);
@@ -246,7 +256,7 @@ describe.skipIf(MISSING !== undefined)(
       const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
       for (let turn = 0; turn < 2; turn += 1) await post(gateway, HELLO);
       const { page } = await show();
-      await page.getByText(/^2 turns · /).waitFor();
+      await page.getByText("2 turns ·", { exact: true }).waitFor();
       await page.getByText("0 running").waitFor();
       await page.getByLabel("by conversation").check();
       await page.getByText("2 turns", { exact: true }).first().waitFor();

@@ -1,6 +1,6 @@
 import { assert, date, maxSafeNat, property } from "fast-check";
 import { expect, test } from "vitest";
-import { plain, shown, toCount, toTime } from "../../src/inspect/page/format.ts";
+import { plain, shown, toCount, toMs, toTime } from "../../src/inspect/page/format.ts";
 
 test("counts and times are written as the browser's own formats write them", () => {
   expect(toCount(0)).toBe("0");
@@ -12,6 +12,20 @@ test("counts and times are written as the browser's own formats write them", () 
       expect(toTime(time.toISOString())).toBe(time.toLocaleTimeString("en-GB"));
     }),
   );
+});
+
+test.each([
+  [null, "–"],
+  [0, "0.0 ms"],
+  [9.94, "9.9 ms"],
+  [42.4, "42 ms"],
+  [999.4, "999 ms"],
+  // Not 1000 ms.
+  [999.5, "1.0 s"],
+  [1100, "1.1 s"],
+  [75_000, "75.0 s"],
+])("a duration of %s ms is written as %s", (ms, text) => {
+  expect(toMs(ms)).toBe(text);
 });
 
 test("signs that turn the direction of text are shown by their names, others are kept", () => {

@@ -2,17 +2,16 @@
 import { lazy } from "../../lazy.ts";
 import { codeSamples, exampleBody } from "./code-samples.ts";
 import { escapeHtml, toPage } from "./html.ts";
+import { placesOf, type PlacesOptions } from "./places.ts";
 import type { Theme } from "./theme.ts";
 import { meaningOf } from "./meanings/requests.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type Operation, OPERATIONS } from "./operations.ts";
 import { toDefault, toTypeName } from "./type-names.ts";
 
-export interface ApiPageOptions {
+export interface ApiPageOptions extends PlacesOptions {
   /** Where clients reach the gateway. */
   readonly origin: string;
-  /** The chat is at `/`, and can open a request. */
-  readonly hasChat: boolean;
   /** Undefined: that of the system. */
   readonly theme?: Theme | undefined;
 }
@@ -21,7 +20,7 @@ const TAGS: readonly string[] = [...new Set(OPERATIONS.map(({ tag }) => tag))];
 
 export function toApiPage(options: ApiPageOptions): string {
   const { description } = openApiDocument().info;
-  const nav = TAGS.map((tag) => `<a href="#${toId(tag)}">${tag}</a>`);
+  const nav = TAGS.map((tag) => `<a class="pill" href="#${toId(tag)}">${tag}</a>`);
   const sections = TAGS.map((tag) => {
     const operations = OPERATIONS.filter((each) => each.tag === tag);
     return `<section><h2 id="${toId(tag)}">${tag}</h2>
@@ -29,15 +28,27 @@ ${operations.map((each) => toOperation(each, options)).join("\n")}</section>`;
   });
   return toPage(
     "The APIs of harmony-gateway",
-    `<nav class="places"><a href="./">harmony-gateway</a><a href="api" aria-current="page">API</a><a href="openapi.json">OpenAPI</a></nav>
-<h1>APIs</h1>
+    `<h1>APIs</h1>
 <p>${escapeHtml(description)}</p>
 <p>Base URL <code>${escapeHtml(options.origin)}/v1</code>, for Anthropic's clients <code>${escapeHtml(options.origin)}</code>.
 With keys, send one as <code>Authorization: Bearer …</code> or <code>x-api-key</code>.</p>
 <nav class="toc" aria-label="Sections">${nav.join("")}</nav>
 ${sections.join("\n")}`,
-    options.theme,
+    { theme: options.theme, above: toTopBar(options) },
   );
+}
+
+function toTopBar(options: PlacesOptions): string {
+  const links = placesOf(options).map(
+    ({ name, href }) =>
+      `<a href="${href}"${name === "API" ? ' aria-current="page"' : ""}>${name}</a>`,
+  );
+  return `<header class="top">
+<a class="brand" href="./"><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></a>
+<nav class="places" aria-label="Pages">${links.join("")}</nav>
+<p class="status"><a class="pill" href="openapi.json">OpenAPI</a></p>
+</header>
+`;
 }
 
 function toId(tag: string): string {
@@ -53,7 +64,7 @@ function toOperation(operation: Operation, { origin, hasChat }: ApiPageOptions):
   const example = exampleBody(path);
   const link =
     hasChat && example !== undefined
-      ? `<p><a href="./#request=${encodeURIComponent(JSON.stringify(example))}">Try in chat</a></p>`
+      ? `<p><a class="pill" href="./#request=${encodeURIComponent(JSON.stringify(example))}">Try in chat</a></p>`
       : "";
   return `<article><h3><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h3>
 <p>${escapeHtml(summary)}${isOpen === true ? " No key is needed." : ""}</p>

@@ -41,7 +41,7 @@ export function pageRoutes({
     const origin = address ?? new URL(c.req.url).origin;
     const theme = themeOf(c.req.header("cookie"));
     const headers = { ...PAGE_HEADERS, vary: "cookie" };
-    return c.html(toApiPage({ origin, hasChat, theme }), 200, headers);
+    return c.html(toApiPage({ origin, hasChat, hasInspector, theme }), 200, headers);
   });
   routes.get("/openapi.json", (c) => c.json(withAddress(openApiDocument(), address)));
   routes.get(STYLE_PATH, (c) => {

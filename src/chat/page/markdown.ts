@@ -6,7 +6,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import type { Token, Tokens } from "marked";
 import { toTokens } from "./bounded-lexer.ts";
 import { highlight } from "./highlight.ts";
-import { copyButton } from "./view/buttons.ts";
+import { copyButton } from "./view/copy-button.ts";
 
 /** Deeper quotations and lists are shown as written. */
 const MAX_DEPTH = 24;

@@ -1,6 +1,6 @@
 /** Starters that show what is special about the gateway. */
 import type { Conversation } from "./conversation.ts";
-import type { IconName } from "./icons.ts";
+import type { IconName } from "../../pages/page/icons.ts";
 
 export interface Sample {
   readonly icon: IconName;

@@ -17,7 +17,7 @@ const MAX_SHOWN = 10;
 export function runButtons(row: Row): TemplateResult | typeof nothing {
   const { runs } = state;
   if (runs !== undefined) {
-    return html`<button type="button" class="plain" @click=${() => runs.abort.abort()}>
+    return html`<button type="button" class="pill" @click=${() => runs.abort.abort()}>
       Stop (run ${runs.at} of ${runs.times})
     </button>`;
   }
@@ -27,7 +27,7 @@ export function runButtons(row: Row): TemplateResult | typeof nothing {
       (times) =>
         html`<button
           type="button"
-          class="plain"
+          class="pill"
           title="Sends the same prompt to the engine again, as the operator. Tools are not run: their recorded results stand in."
           @click=${() => attempt(() => runAgain(row, times))}
         >
@@ -89,7 +89,7 @@ function originItem(row: Row, origin: Row | undefined): TemplateResult {
   }
   return html`<li>
     Made from
-    <button type="button" class="plain" @click=${() => select(origin.number)}>
+    <button type="button" class="pill" @click=${() => select(origin.number)}>
       ${whoOf(origin)}, ${toTime(origin.at)}
     </button>
     ${outputOf(origin, row)} ${compareButton(origin)}
@@ -98,7 +98,7 @@ function originItem(row: Row, origin: Row | undefined): TemplateResult {
 
 function madeItem(row: Row, made: Row): TemplateResult {
   return html`<li>
-    <button type="button" class="plain" @click=${() => select(made.number)}>
+    <button type="button" class="pill" @click=${() => select(made.number)}>
       ${isRun(made) ? "Run" : `Fork by ${whoOf(made)}`}, ${toTime(made.at)}
     </button>
     ${toOutcome(made).word}, ${toMs(made.ms)}. ${outputOf(row, made)} ${compareButton(made)}
@@ -106,7 +106,7 @@ function madeItem(row: Row, made: Row): TemplateResult {
 }
 
 function compareButton({ number }: Row): TemplateResult {
-  return html`<button type="button" class="plain" @click=${() => openComparison(number)}>
+  return html`<button type="button" class="pill" @click=${() => openComparison(number)}>
     Compare
   </button>`;
 }

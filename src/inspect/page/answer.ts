@@ -1,7 +1,7 @@
 /** The output column: the parts that were emitted, and the answer as the client received it. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedPart } from "../../telemetry/record/schema.ts";
-import { hueOfPart, LETTERS, shown, toCount, toMs } from "./format.ts";
+import { hueOfPart, LETTERS, shown, toCount } from "./format.ts";
 import type { LoadedTurn } from "./types.ts";
 import { inBlocks } from "./windowed.ts";
 
@@ -65,7 +65,8 @@ export function answerPane({ record, row }: LoadedTurn): TemplateResult {
                         html`${own.map(
                           ({ ms, text }) =>
                             html`<div class="event">
-                              <span>${toMs(ms)}</span><code>${shown(text).trim()}</code>
+                              <span>${toCount(Math.round(ms))} ms</span
+                              ><code>${shown(text).trim()}</code>
                             </div>`,
                         )}`,
                     )}

@@ -1,6 +1,9 @@
 /** The inspector's page: the list of turns, the selected one and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
+import { placesOf } from "../../api/pages/places.ts";
+import { iconButton } from "../../pages/page/icon-button.ts";
+import { topBar } from "../../pages/page/top-bar.ts";
 import { attempt } from "./attempt.ts";
 import { answerPane, linkParts } from "./answer.ts";
 import { followChanges } from "./api.ts";
@@ -23,75 +26,73 @@ const PANES: readonly (readonly [Pane, string])[] = [
 ];
 
 function page(): TemplateResult {
-  if (state.isRefused) return askForToken();
-  const { turn } = state;
-  return html`
-    <header class="top">
-      <h1><span class="logo" aria-hidden="true">◧</span> Inspector</h1>
-      ${
-        state.isShared
-          ? nothing
-          : html`<nav class="panes" aria-label="Views">
-              <button
-                type="button"
-                class="plain narrow"
-                aria-pressed=${state.isListOpen}
-                @click=${() => update({ isListOpen: !state.isListOpen })}
-              >
-                Turns
-              </button>
-              ${PANES.map(
-                ([pane, label]) =>
-                  html`<button
-                    type="button"
-                    aria-pressed=${state.pane === pane}
-                    @click=${() => update({ pane, isListOpen: false })}
-                  >
-                    ${label}
-                  </button>`,
-              )}
-              ${
-                state.hasChat
-                  ? html`<a class="plain" href="./">Chat</a> <a class="plain" href="./api">API</a>`
-                  : nothing
-              }
-            </nav>`
-      }
-      <span class="end quiet">
-        ${
-          state.isShared
-            ? "a turn in a file"
-            : html`<span
-                  class="dot ${state.isConnected ? "good" : "bad"}"
-                  aria-hidden="true"
-                ></span>
-                ${state.isConnected ? (state.isPaused ? "paused" : "live") : "not connected"}
-                <span class="kept">· ${keptWords()}</span>`
-        }
-      </span>
-      <button
-        type="button"
-        class="plain"
-        aria-label="Help"
-        @click=${() => update({ isHelpOpen: true })}
-      >
-        ?
-      </button>
-    </header>
-    <div class="columns ${state.isListOpen ? "list-open" : ""} ${state.isShared ? "shared" : ""}">
-      ${state.isShared ? nothing : listPane(select)}
-      <main tabindex="-1">
-        ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
-        ${state.isShared ? nothing : overviewBar(select)} ${mainPane(turn)}
-      </main>
-      ${
-        state.pane !== "compare" && turn !== undefined
-          ? guard([turn.record], () => answerPane(turn))
-          : nothing
-      }
-    </div>
-    ${state.isHelpOpen ? help() : nothing}
-  `;
+  return html`${top()} ${state.isRefused ? askForToken() : columns()}
+  ${state.isHelpOpen ? help() : nothing}`;
+}
+
+function top(): TemplateResult {
+  const { isShared, isRefused, isListOpen, hasChat } = state;
+  return topBar({
+    current: "Inspector",
+    places: isShared ? [] : placesOf({ hasChat, hasInspector: true }),
+    menu:
+      isShared || isRefused
+        ? nothing
+        : iconButton("menu", "Turns", () => update({ isListOpen: !isListOpen }), {
+            isOpen: isListOpen,
+            style: "only-narrow",
+          }),
+    status: statusText(),
+    tools: nothing,
+    showHelp: () => update({ isHelpOpen: true }),
+    redraw: () => update({}),
+  });
+}
+
+function statusText(): TemplateResult {
+  const { isShared, isRefused, isConnected, isPaused } = state;
+  if (isShared) return html`a turn in a file`;
+  if (isRefused) return html`<span class="dot" aria-hidden="true"></span>needs its token`;
+  return html`<span class="dot ${isConnected ? "good" : "bad"}" aria-hidden="true"></span
+    ><span class="facts"
+      ><span class="fact">${isConnected ? (isPaused ? "paused" : "live") : "not connected"}</span
+      ><span class="fact kept"> · ${keptWords()}</span></span
+    >`;
+}
+
+function columns(): TemplateResult {
+  const { turn, isShared } = state;
+  return html`<div
+    class="columns ${state.isListOpen ? "list-open" : ""} ${isShared ? "shared" : ""}"
+  >
+    ${isShared ? nothing : listPane(select)}
+    <main tabindex="-1">
+      ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
+      ${isShared ? nothing : overviewBar(select)}
+      ${isShared || (turn === undefined && state.pane === "turn") ? nothing : tabs()}
+      ${mainPane(turn)}
+    </main>
+    ${
+      state.pane !== "compare" && turn !== undefined
+        ? guard([turn.record], () => answerPane(turn))
+        : nothing
+    }
+  </div>`;
+}
+
+function tabs(): TemplateResult {
+  return html`<div class="tabs" role="group" aria-label="Views">
+    ${PANES.map(
+      ([pane, label]) =>
+        html`<button
+          type="button"
+          aria-pressed=${state.pane === pane}
+          @click=${() => update({ pane, isListOpen: false })}
+        >
+          ${label}
+        </button>`,
+    )}
+  </div>`;
 }
 
 function mainPane(turn: LoadedTurn | undefined): TemplateResult {
@@ -136,7 +137,7 @@ function empty(): TemplateResult {
 
 function askForToken(): TemplateResult {
   return html`<main class="token">
-    <h1>Inspector</h1>
+    <h2>Inspector</h2>
     <p>Open the address that the gateway printed when it started, or enter its token.</p>
     <form
       @submit=${(event: Event) => {

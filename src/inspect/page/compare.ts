@@ -10,10 +10,11 @@ export function comparePane(pick: (number: number) => void): TemplateResult {
   const { turn, other, rows } = state;
   if (turn === undefined) return html`<p class="quiet pad">Select a turn first.</p>`;
   return html`<section class="compare" aria-labelledby="compare-title">
-    <h2 id="compare-title">Compare</h2>
+    <h2 id="compare-title" class="unseen">Compare</h2>
     <label
       >${plain(turn.row.words || turn.row.id)} with
       <select
+        class="pill"
         @change=${(event: Event) => {
           if (event.target instanceof HTMLSelectElement) pick(Number(event.target.value));
         }}

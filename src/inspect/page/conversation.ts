@@ -39,6 +39,7 @@ export function viewSwitch(): TemplateResult {
       ([view, label]) =>
         html`<button
           type="button"
+          class="pill"
           aria-pressed=${state.view === view}
           @click=${() => update({ view })}
         >
@@ -135,7 +136,7 @@ function longText(text: string, key: string): TemplateResult {
   const show = (): void => update({ opened: new Map(state.opened).set(key, end + MORE) });
   const left = text.length - end;
   return html`${text.slice(0, end)}…
-    <button type="button" class="more" @click=${show}>
+    <button type="button" class="pill more" @click=${show}>
       Show ${left > MORE ? `${toCount(MORE)} of ${toCount(left)}` : toCount(left)} more characters
     </button>`;
 }

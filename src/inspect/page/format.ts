@@ -5,7 +5,7 @@ import type { Row, Tokens } from "./types.ts";
 export function toMs(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 10) return `${ms.toFixed(1)} ms`;
-  return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return ms < 999.5 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
 /** `12,345`. The browser's own formats are made anew for each number and time: half of what drawing a list of turns took. */

@@ -16,8 +16,8 @@ const KEYS: readonly (readonly [string, string])[] = [
 export function help(): TemplateResult {
   return html`<div class="veil" @click=${closeHelp}>
     <div class="help" role="dialog" aria-modal="true" aria-labelledby="help-title">
-      <h2 id="help-title">Keys</h2>
-      <dl>
+      <h2 id="help-title">Keyboard</h2>
+      <dl class="keys">
         ${KEYS.map(
           ([key, what]) =>
             html`<dt><kbd>${key}</kbd></dt>

@@ -43,6 +43,7 @@ export function listPane(select: (number: number) => void): TemplateResult {
         }}
       />
       <select
+        class="pill"
         aria-label="Add to the filter"
         @change=${(event: Event) => {
           if (!(event.target instanceof HTMLSelectElement)) return;
@@ -76,12 +77,12 @@ export function listPane(select: (number: number) => void): TemplateResult {
     </div>
     <footer class="list-foot">
       <span>${toCount(rows.length)} ${rows.length === 1 ? "turn" : "turns"}</span>
-      <button type="button" class="plain" aria-pressed=${state.isPaused} @click=${pause}>
+      <button type="button" class="pill" aria-pressed=${state.isPaused} @click=${pause}>
         ${state.isPaused ? "Resume" : "Pause"}
       </button>
       <button
         type="button"
-        class="plain"
+        class="pill"
         title="Forget all turns but pinned ones"
         @click=${() => attempt(clear)}
       >
@@ -155,9 +156,8 @@ function rowItem({ row, at, size }: Item, select: (number: number) => void): Tem
       <span class="row-top">
         <span class="dot ${tone}" aria-hidden="true"></span>
         <span class="word">${word}</span>
-        ${chipsOf(row).map(({ label, meaning }) => chip(label, meaning))}
-        ${row.calls.length > 0 ? chip("⚙", `called ${row.calls.join(", ")}`) : nothing}
         ${at === 0 && size > 1 ? chip(`${size} turns`, `one conversation, ${by}`) : nothing}
+        ${chips(row)}
         <span class="when">${toTime(row.at)}</span>
       </span>
       <span class="row-words">${plain(row.words || row.problem || row.id)}</span>
@@ -181,6 +181,19 @@ function factsOf(row: Row): string {
 export function whoOf({ tenant, client }: Row): string {
   const names = [tenant === "anonymous" ? "" : tenant, client ?? ""];
   return names.filter((name) => name !== "").join(" · ") || "unknown client";
+}
+
+/** The first by its short name, and the number of the others: there is no room for more in one line. */
+function chips(row: Row): TemplateResult | typeof nothing {
+  const { calls } = row;
+  const [first, ...others] = [
+    ...chipsOf(row).map(({ name, label, meaning }) => ({ name, words: `${label}: ${meaning}` })),
+    ...(calls.length > 0 ? [{ name: "⚙", words: `called ${calls.join(", ")}` }] : []),
+  ];
+  if (first === undefined) return nothing;
+  const more = others.map(({ words }) => words).join("\n");
+  return html`${chip(first.name, first.words)}
+  ${others.length > 0 ? chip(`+${others.length}`, more) : nothing}`;
 }
 
 function chip(label: string, meaning: string): TemplateResult {

@@ -113,7 +113,11 @@ function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
     `duration p50 ${toMs(duration.p50)}, p95 ${toMs(duration.p95)}`,
     speed,
   ];
-  return html`<p class="totals">${parts.filter((part) => part !== "").join(" · ")}</p>`;
+  const shown = parts.filter((part) => part !== "");
+  // A line ends after a part and its dot.
+  return html`<p class="totals">
+    ${shown.map((part, at) => html`<span>${part}${at + 1 < shown.length ? " ·" : ""}</span> `)}
+  </p>`;
 }
 
 function problemsList(
@@ -138,7 +142,7 @@ function problemsList(
       ${problems.slice(0, MAX_PROBLEMS).map(
         ({ text, count, keys, newest }) =>
           html`<li>
-            <button type="button" class="plain" @click=${() => select(newest.number)}>
+            <button type="button" class="pill" @click=${() => select(newest.number)}>
               ${count > 1 ? `${toCount(count)} × ` : ""}${plain(text)}
             </button>
             ${keys.map(

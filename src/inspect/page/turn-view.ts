@@ -45,7 +45,7 @@ export function turnView(turn: LoadedTurn): TemplateResult {
               ${guard([record], () => openInChat(turn))} ${runButtons(row)} ${exportMenu(turn)}
               <button
                 type="button"
-                class="plain"
+                class="pill"
                 aria-pressed=${row.isPinned}
                 ?disabled=${!row.isComplete}
                 title="A pinned turn is kept, also when others are dropped or cleared"
@@ -98,13 +98,12 @@ function exportMenu(turn: LoadedTurn): TemplateResult {
     ["Copy as cURL", () => copyCurl(turn)],
   ];
   return html`<details class="menu">
-    <summary>Export</summary>
-    <div>
+    <summary class="pill">Export</summary>
+    <div class="menu-items">
       ${deeds.map(
         ([label, deed]) =>
           html`<button
             type="button"
-            class="plain"
             @click=${(event: Event) => {
               const menu = event.target instanceof Element ? event.target.closest("details") : null;
               if (menu !== null) menu.open = false;
@@ -129,7 +128,7 @@ function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
   if (request === undefined || request.length > MAX_LINKED) {
     return html`<span class="quiet">Too long to open in the chat</span>`;
   }
-  return html`<a class="plain" href="./#request=${request}&fork=${record.id}">Open in chat</a>`;
+  return html`<a class="pill" href="./#request=${request}&fork=${record.id}">Open in chat</a>`;
 }
 
 /** Into the gateway's folder for captures, or by the browser. */

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path/posix";
+import { SHARED_STYLE } from "../../api/pages/shared-style.ts";
 import type { Asset, PageAssets, PageDescription } from "../../pages/assets.ts";
 import { type PageFiles, toPageHtml } from "../../pages/page-html.ts";
 
@@ -163,7 +164,7 @@ async function readStyle(
   }
   const urls = styles.map((style) => new URL(`${style}.css`, root));
   const texts = await Promise.all(urls.map((url) => readFile(url, "utf8")));
-  return toAsset(STYLE, new TextEncoder().encode(texts.join("\n")));
+  return toAsset(STYLE, new TextEncoder().encode([SHARED_STYLE, ...texts].join("\n")));
 }
 
 function toAsset(path: string, plain: Uint8Array<ArrayBuffer>): Asset {

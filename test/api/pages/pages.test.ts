@@ -137,6 +137,18 @@ describe("pages", () => {
     expect(await (await appWith().request("/api", HTML)).text()).not.toContain("#request=");
   });
 
+  test("/api leads to the pages that there are", async () => {
+    const links = async (app: ReturnType<typeof appWith>) => {
+      const html = await (await app.request("/api", HTML)).text();
+      const [, nav = ""] = /<nav class="places"[^>]*>(.*)<\/nav>/.exec(html) ?? [];
+      return nav;
+    };
+    expect(await links(appWith())).toBe('<a href="api" aria-current="page">API</a>');
+    expect(await links(appWith({}, createAssets()))).toBe(
+      '<a href="./">Chat</a><a href="api" aria-current="page">API</a>',
+    );
+  });
+
   test.each(["/", "/api"])("%s loads and runs nothing", async (path) => {
     const response = await appWith().request(path, HTML);
     expect(response.status).toBe(200);

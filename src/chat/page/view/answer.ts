@@ -5,10 +5,11 @@ import { proceedWith, regenerate } from "../actions.ts";
 import { APIS } from "../apis.ts";
 import { type Answer, type AnswerPart, canContinue } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { markdown } from "../markdown-loader.ts";
 import { state, update } from "../state.ts";
-import { copyButton, iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
+import { copyButton } from "./copy-button.ts";
 import { callView, ranView } from "./call.ts";
 import { switcher } from "./switcher.ts";
 

@@ -1,8 +1,8 @@
 /** Pictures and PDFs of a message, by their names: the page loads no picture. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Attachment } from "../../../snippets/composed.ts";
-import { icon } from "../icons.ts";
-import { iconButton } from "./buttons.ts";
+import { icon } from "../../../pages/page/icons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
 
 /** @param onRemove absent: they have been sent */
 export function attachments(

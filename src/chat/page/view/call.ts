@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
 import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { state } from "../state.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;

@@ -9,7 +9,7 @@ import { isShortened, shorten } from "../shorten.ts";
 import { getKey, toPublicUrl } from "../gateway.ts";
 import { highlight } from "../highlight.ts";
 import { state, update } from "../state.ts";
-import { copyButton } from "./buttons.ts";
+import { copyButton } from "./copy-button.ts";
 
 export function codePane(): TemplateResult {
   const { api } = state.current;
@@ -22,7 +22,7 @@ export function codePane(): TemplateResult {
         ({ id, label }) =>
           html`<button
             type="button"
-            class="chip"
+            class="pill"
             aria-pressed=${id === client.id}
             @click=${() => update({ client: id })}
           >

@@ -8,10 +8,10 @@ import { modelOf } from "../compose.ts";
 import type { Conversation } from "../conversation.ts";
 import { parseTools } from "../parse-fields.ts";
 import { attach, detach } from "../files.ts";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { change, state, update } from "../state.ts";
 import { attachments } from "./attachments.ts";
-import { iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
 import { select } from "./fields.ts";
 
 export function composer(): TemplateResult {
@@ -130,7 +130,7 @@ function optionButtons(): TemplateResult {
     ${optionButton("Tools", "#tools", countTools(current.tools) + (current.gatewayTools ?? []).length)}
     ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
     ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
-    <label class="chip attach">
+    <label class="pill attach">
       ${icon("clip")}<span class="unseen">Attach files</span>
       <input
         type="file"
@@ -148,7 +148,7 @@ function optionButtons(): TemplateResult {
 function optionButton(label: string, field: string, count: number): TemplateResult {
   return html`<button
     type="button"
-    class="chip ${count > 0 ? "set" : ""}"
+    class="pill ${count > 0 ? "set" : ""}"
     @click=${() => {
       update({ pane: "options", isPaneOpen: true });
       requestAnimationFrame(() => requestAnimationFrame(() => focusOn(field)));

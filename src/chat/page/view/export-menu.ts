@@ -1,6 +1,6 @@
 /** Export and import of the conversation. */
 import { html, type TemplateResult } from "lit-html";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { loadLater } from "../later-loader.ts";
 
 export function exportMenu(): TemplateResult {

@@ -12,7 +12,7 @@ export function select(
   onChange: (value: string) => unknown,
 ): TemplateResult {
   return html`<select
-    class="chip ${value === "" ? "" : "set"}"
+    class="pill ${value === "" ? "" : "set"}"
     aria-label=${name}
     .value=${live(value)}
     @change=${({ target }: Event) => target instanceof HTMLSelectElement && onChange(target.value)}

@@ -6,7 +6,8 @@ import { type Question, toPath } from "../conversation.ts";
 import { state } from "../state.ts";
 import { answerView } from "./answer.ts";
 import { attachments } from "./attachments.ts";
-import { copyButton, iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
+import { copyButton } from "./copy-button.ts";
 import { switcher } from "./switcher.ts";
 import { welcome } from "./welcome.ts";
 

@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from "lit-html";
 import { later } from "../later-loader.ts";
 import { type Pane, state, update } from "../state.ts";
-import { iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
 
 const LABELS: Readonly<Record<Pane, string>> = {
   code: "Code",

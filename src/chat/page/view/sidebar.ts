@@ -4,10 +4,10 @@ import { live } from "lit-html/directives/live.js";
 import { repeat } from "lit-html/directives/repeat.js";
 import { erase, select, startNew } from "../actions.ts";
 import type { Conversation } from "../conversation.ts";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { COMMAND } from "../keys.ts";
 import { state, update } from "../state.ts";
-import { iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
 import { exportMenu } from "./export-menu.ts";
 
 export function sidebar(): TemplateResult {

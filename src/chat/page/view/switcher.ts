@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { step } from "../actions.ts";
 import { type Message, siblingsOf } from "../conversation.ts";
 import { state } from "../state.ts";
-import { iconButton } from "./buttons.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
 
 /** ‹2/3›, where a message has siblings. */
 export function switcher(message: Message): TemplateResult | typeof nothing {

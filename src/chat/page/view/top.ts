@@ -1,43 +1,31 @@
-/** The bar at the top: where one can go, and the state of the model. */
-import { html, nothing, type TemplateResult } from "lit-html";
+/** The bar at the top, with the state of the model. */
+import { html, type TemplateResult } from "lit-html";
+import { placesOf } from "../../../api/pages/places.ts";
+import { iconButton } from "../../../pages/page/icon-button.ts";
+import { topBar } from "../../../pages/page/top-bar.ts";
 import { modelOf } from "../compose.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { state, update } from "../state.ts";
-import { getTheme, nextTheme, setTheme } from "../theme.ts";
-import { iconButton } from "./buttons.ts";
 
 export function top(): TemplateResult {
   const { isListOpen, isPaneOpen } = state;
-  const theme = getTheme();
-  return html`<header class="top">
-    ${iconButton("menu", "Chats", () => update({ isListOpen: !isListOpen }), {
+  return topBar({
+    current: "Chat",
+    places: placesOf({ hasChat: true, hasInspector: HAS_INSPECTOR }),
+    menu: iconButton("menu", "Chats", () => update({ isListOpen: !isListOpen }), {
       isOpen: isListOpen,
       style: "only-narrow",
-    })}
-    <h1><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1>
-    <nav class="places" aria-label="Pages">
-      <a href="./" aria-current="page">Chat</a>
-      ${HAS_INSPECTOR ? html`<a href="inspect">Inspector</a>` : nothing}
-      <a href="api">API</a>
-    </nav>
-    <p class="status">${statusText()}</p>
-    <div class="tools">
-      ${iconButton(
-        theme,
-        `Colours: ${theme}`,
-        () => {
-          setTheme(nextTheme());
-          update({});
-        },
-        { style: "" },
-      )}
-      ${iconButton("help", "Keyboard", () => update({ isHelpOpen: true }), { style: "wide-only" })}
-      ${iconButton("code", "Code, settings and events", () => update({ isPaneOpen: !isPaneOpen }), {
-        isOpen: isPaneOpen,
-        style: "",
-      })}
-    </div>
-  </header>`;
+    }),
+    status: statusText(),
+    tools: iconButton(
+      "code",
+      "Code, settings and events",
+      () => update({ isPaneOpen: !isPaneOpen }),
+      { isOpen: isPaneOpen, style: "" },
+    ),
+    showHelp: () => update({ isHelpOpen: true }),
+    redraw: () => update({}),
+  });
 }
 
 function statusText(): TemplateResult {

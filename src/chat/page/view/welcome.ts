@@ -2,10 +2,10 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { send } from "../actions.ts";
 import { foundEngines, toPublicUrl } from "../gateway.ts";
-import { icon } from "../icons.ts";
+import { icon } from "../../../pages/page/icons.ts";
 import { SAMPLES } from "../samples.ts";
 import { change, state, update } from "../state.ts";
-import { copyButton } from "./buttons.ts";
+import { copyButton } from "./copy-button.ts";
 
 export function welcome(): TemplateResult {
   return html`<section class="welcome">

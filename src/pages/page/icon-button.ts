@@ -1,7 +1,6 @@
-/** Buttons with an icon, whose name is also shown where a mouse rests on them. */
+/** A button with an icon alone. Its name is also shown where a mouse rests on it. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { copy } from "../copy.ts";
-import { icon, type IconName } from "../icons.ts";
+import { icon, type IconName } from "./icons.ts";
 
 export interface ButtonOptions {
   readonly isDisabled?: boolean;
@@ -26,18 +25,5 @@ export function iconButton(
     @click=${onClick}
   >
     ${icon(name)}
-  </button>`;
-}
-
-/** @param caption beside the icon */
-export function copyButton(label: string, toText: () => string, caption = ""): TemplateResult {
-  return html`<button
-    type="button"
-    class="ghost small copy"
-    title=${label}
-    aria-label=${label}
-    @click=${({ currentTarget }: Event) => void copy(toText(), currentTarget)}
-  >
-    ${icon("copy")}${icon("check")}${caption}
   </button>`;
 }
