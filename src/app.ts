@@ -196,7 +196,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.onError((error, c) => {
     if (hasDisconnected(error, c.req.raw.signal))
       return new Response(null, { status: CLIENT_LEFT });
-    services.onFailure(c, error);
+    services.onFailure(error, c.get("requestId"), c.get("client"));
     return toErrorResponse(error, c);
   });
   return app;
@@ -252,10 +252,10 @@ function createServices(
     now,
     clock,
     randomId: deps.randomId,
-    onFailure(c, error) {
+    onFailure(error, id, client) {
       if (describeError(error).status !== 500) return;
-      const logContent = settings.logContent && !c.get("client")?.isPrivate;
-      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, { logContent }) });
+      const logContent = settings.logContent && !client?.isPrivate;
+      log.error("failure", { id, ...describeForLog(error, { logContent }) });
     },
   };
 }

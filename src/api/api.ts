@@ -2,7 +2,7 @@
  * The interface between the application and its APIs. Each API has a folder whose `api.ts` exports an {@link Api};
  * `src/app.ts` lists them. What only one API has stays in its folder.
  */
-import type { Context, Hono, HonoRequest } from "hono";
+import type { Hono, HonoRequest } from "hono";
 import type { Settings } from "../config/settings.ts";
 import type { Models } from "../models/models.ts";
 import type { Shutdown } from "../models/shutdown.ts";
@@ -20,6 +20,7 @@ import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
+import type { OnFailure } from "./reply/stream-reply.ts";
 import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
@@ -108,7 +109,7 @@ export interface ApiServices {
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
   /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
-  readonly onFailure: (c: Context<ApiEnv>, error: unknown) => void;
+  readonly onFailure: OnFailure;
 }
 
 /** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */

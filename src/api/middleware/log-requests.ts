@@ -5,7 +5,7 @@ import { toClientName } from "../../telemetry/client-name.ts";
 import type { Audit, AuditedRequest } from "../../telemetry/audit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
-import type { ApiEnv, SentResponse } from "../request/client.ts";
+import type { ApiEnv, Ending, SentResponse } from "../request/client.ts";
 import { describeError, RequestError } from "../errors.ts";
 
 export interface RecordDeps {
@@ -28,7 +28,10 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
   return async (c, next) => {
     const started = now();
     const endAudit = audit?.beginRequest(c.get("requestId"));
+    const ending: Ending = {};
+    c.set("ending", ending);
     await next();
+    ending.error ??= c.error;
     const { status } = c.res;
     // The route's pattern instead of the path, which can contain anything. It ends with * where only middleware matched.
     const pattern = routePath(c, -1);
@@ -46,8 +49,7 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
     const level = isMinor(c, route) ? "debug" : "info";
     const audited = endAudit && !POLLED.has(route) ? toAudited(c, fields) : undefined;
     const write = (sent?: SentResponse) => {
-      // Of a stream, it may come after the head.
-      const { error } = c;
+      const { error } = ending;
       const errorType = error ? describeError(error).errorType : null;
       endAudit?.(audited && { ...audited, error: errorType, ms: now() - started });
       log[level]("request", {

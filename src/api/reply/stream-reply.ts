@@ -3,10 +3,10 @@
  * still be an HTTP status, but for at most `keepAliveMs`: descriptions of images take longer, and clients give up on silence.
  */
 import type { Context } from "hono";
-import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { type Consumer, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { describeError, type ErrorDescription } from "../errors.ts";
-import type { ApiEnv } from "../request/client.ts";
+import type { ApiEnv, Client } from "../request/client.ts";
 import {
   type FrameHints,
   KEEP_ALIVE,
@@ -52,8 +52,11 @@ export interface StreamDeps {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /** Called with a failure that no status reports. */
-  readonly onFailure: (c: Context<ApiEnv>, error: unknown) => void;
+  readonly onFailure: OnFailure;
 }
+
+/** `client`: undefined where it is not known yet. */
+export type OnFailure = (error: unknown, requestId: string, client: Client | undefined) => void;
 
 export async function streamReply<P extends object>(
   c: Context<ApiEnv>,
@@ -74,40 +77,84 @@ export async function streamReply<P extends object>(
 /** The head now, and keep-alives until the rest is there. */
 function replyUnprepared<P extends object>(
   c: Context<ApiEnv>,
-  { preparing, open, toFailure, headers = {}, keepAlive, abort }: StreamPlan<P>,
+  plan: StreamPlan<P>,
   deps: StreamDeps,
 ): Response {
-  const { signal } = abort;
-  const hints: FrameHints = { isLast: false };
-  let hasLeft = false;
-  let silent: NonNullable<SseOptions["keepAlive"]> = keepAlive ?? KEEP_ALIVE;
-  const frames = createPushStream<string>(async (consumer) => {
-    let opened;
-    try {
-      opened = await open(await preparing, { patienceMs: 0, signal, hints });
-    } catch (error) {
-      // The route may have aborted as well, with this error.
-      if (hasLeft || c.req.raw.signal.aborted) return;
-      // Too late for a status; the log and the audit have it.
-      c.error = error instanceof Error ? error : new Error("unknown", { cause: error });
-      deps.onFailure(c, error);
-      hints.isLast = true;
-      await consumer(toFailure(describeError(error)));
-      return;
-    }
-    silent = opened.keepAlive ?? KEEP_ALIVE;
-    await opened.frames.pushTo(consumer);
-  });
-  const { onCancel, ...options } = toOptions(abort, hints, deps);
+  const late = new LateFrames(plan, toFailing(c, deps));
+  const { onCancel, ...options } = toOptions(plan.abort, late.hints, deps);
+  const frames = createPushStream<string>((consumer) => late.pushTo(consumer));
   return sseResponse(c, frames, {
     ...options,
-    headers,
-    keepAlive: () => toFrame(silent),
+    ...(plan.headers && { headers: plan.headers }),
+    keepAlive: () => toFrame(late.keepAlive),
     onCancel(reason) {
-      hasLeft = true;
+      late.hasLeft = true;
       onCancel(reason);
     },
   });
+}
+
+/** What a failure behind the head needs of a request, without its context, which holds the body. */
+interface Failing {
+  readonly client: AbortSignal;
+  readonly note: (error: unknown) => void;
+}
+
+function toFailing(c: Context<ApiEnv>, { onFailure }: StreamDeps): Failing {
+  const [id, client, ending] = [c.get("requestId"), c.get("client"), c.get("ending")];
+  return {
+    client: c.req.raw.signal,
+    note(error) {
+      // Too late for a status; the log and the audit have it.
+      if (ending) {
+        ending.error = error instanceof Error ? error : new Error("unknown", { cause: error });
+      }
+      onFailure(error, id, client);
+    },
+  };
+}
+
+/** Frames of a request that is not prepared yet. */
+class LateFrames<P extends object> {
+  readonly hints: FrameHints = { isLast: false };
+  keepAlive: NonNullable<SseOptions["keepAlive"]>;
+  /** The client has disconnected. */
+  hasLeft = false;
+  readonly #failing: Failing;
+  /** Undefined once it is taken: it holds the request's body. */
+  #plan: StreamPlan<P> | undefined;
+
+  constructor(plan: StreamPlan<P>, failing: Failing) {
+    this.#plan = plan;
+    this.#failing = failing;
+    this.keepAlive = plan.keepAlive ?? KEEP_ALIVE;
+  }
+
+  async pushTo(consumer: Consumer<string>): Promise<void> {
+    const frames = await this.#open(consumer);
+    await frames?.pushTo(consumer);
+  }
+
+  /** Undefined: it has failed. */
+  async #open(consumer: Consumer<string>): Promise<PushStream<string> | undefined> {
+    const plan = this.#plan;
+    this.#plan = undefined;
+    if (plan === undefined) return undefined;
+    const { hints } = this;
+    try {
+      const { signal } = plan.abort;
+      const opened = await plan.open(await plan.preparing, { patienceMs: 0, signal, hints });
+      this.keepAlive = opened.keepAlive ?? KEEP_ALIVE;
+      return opened.frames;
+    } catch (error) {
+      // The route may have aborted as well, with this error.
+      if (this.hasLeft || this.#failing.client.aborted) return undefined;
+      this.#failing.note(error);
+      hints.isLast = true;
+      await consumer(plan.toFailure(describeError(error)));
+      return undefined;
+    }
+  }
 }
 
 /** A function of its own: what is called when a client leaves is held as long as the stream, and with it all that it could see. */

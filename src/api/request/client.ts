@@ -31,6 +31,12 @@ export interface Client {
   readonly isPrivate?: boolean;
 }
 
+/** How the work for a response ended. It is held as long as the response, for which the context would hold the body. */
+export interface Ending {
+  /** Of a stream, it may come after the head. */
+  error?: Error | undefined;
+}
+
 /** How a response ended. */
 export interface SentResponse {
   readonly bytes: number;
@@ -45,6 +51,6 @@ export interface ApiEnv {
     /** Calls the listener once, when the response has ended. Absent: the runtime does not report it. */
     afterResponse?: (listener: (sent: SentResponse) => void) => void;
   };
-  /** Set by middleware: `client` by authentication, `requestId` for every request. `media`: set by the APIs for a turn. */
-  Variables: SseVariables & { client: Client; media?: MediaCounts };
+  /** Set by middleware: `client` by authentication, `requestId` and `ending` for every request. `media`: set by the APIs for a turn. */
+  Variables: SseVariables & { client: Client; ending?: Ending; media?: MediaCounts };
 }

@@ -1,0 +1,90 @@
+/** What a stream that is being written keeps of its request. */
+import { request, type ServerResponse } from "node:http";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import type { Engine } from "../../src/engines/engine.ts";
+import { MODEL } from "../helpers/browsing-app.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { pngOf } from "../helpers/png.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { sendDescription, startVisionServer } from "../helpers/vision-server.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = z.function().parse(runInNewContext("gc"));
+
+/** Of a body: much more than what else comes and goes in the process. */
+const BYTES = 24_000_000;
+
+function heldBytes(): number {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/** Accepts a request, and is silent until its client leaves. Unlike a scripted engine, it keeps no request. */
+function silentEngine(onCall: () => void): Engine {
+  const { name, capabilities, probe } = scriptedEngine([]);
+  return {
+    name,
+    capabilities,
+    probe,
+    async *complete(_, signal) {
+      yield { type: "open" };
+      onCall();
+      await new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+    },
+  };
+}
+
+/** Another one for each tag, since a known one is not described again. */
+function imageOf(tag: string) {
+  return { type: "image_url", image_url: { url: `data:image/png;base64,${pngOf(2, 2, tag)}` } };
+}
+
+test.each([
+  ["begins with its request prepared", () => "Hi"],
+  ["begins before its image is described", (tag: string) => [imageOf(tag)]],
+])("a stream that %s does not hold the body of its request", async (_, toContent) => {
+  const waiting: ServerResponse[] = [];
+  const vision = await startVisionServer(() => (response) => void waiting.push(response));
+  let calls = 0;
+  const gateway = await startTestGateway({
+    engine: silentEngine(() => (calls += 1)),
+    settings: { ...vision.settings, keepAliveMs: 20 },
+  });
+  onTestFinished(() => gateway.close());
+  /** Resolves when the engine has accepted it, behind the head. */
+  const begin = async (padding: number) => {
+    const content = toContent(String(padding));
+    const body = { model: MODEL, stream: true, messages: [{ role: "user", content }] };
+    const text = JSON.stringify({ ...body, padding: "x".repeat(padding) });
+    const sent = request(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-length": text.length },
+    });
+    sent.on("error", () => {});
+    onTestFinished(() => void sent.destroy());
+    const before = calls;
+    const responded = new Promise<void>((resolve) => {
+      sent.on("response", (response) => {
+        response.on("error", () => {}).resume();
+        resolve();
+      });
+    });
+    sent.end(text);
+    await responded;
+    const called = () => {
+      for (const response of waiting.splice(0)) sendDescription(response, "A cat.");
+      return calls;
+    };
+    await expect.poll(called).toBe(before + 1);
+  };
+  await begin(0);
+  const before = heldBytes();
+  await begin(BYTES);
+  await expect.poll(heldBytes, { timeout: 5000 }).toBeLessThan(before + BYTES / 4);
+});
