@@ -24,7 +24,6 @@ export async function takeScreenshots(browser: Browser): Promise<void> {
   const gateway = await startInspected(pacedEngine(scripts, () => sleep(MS_PER_TOKEN)));
   const page = await browser.newPage({
     viewport: { width: 1360, height: 860 },
-    deviceScaleFactor: 1.25,
     reducedMotion: "reduce",
   });
   try {
