@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
 import { MAX_PINNED } from "../telemetry/record/limits.ts";
-import type { PinProblem, RecordEntry } from "../telemetry/record/recorder.ts";
+import type { PinProblem, RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 import { whyNotAgain } from "./again.ts";
 import { firstDifference } from "./first-difference.ts";
 import type { InspectorOptions } from "./options.ts";
@@ -42,17 +42,19 @@ export function addTurnActions(app: Hono<ApiEnv>, options: InspectorOptions): vo
   addRuns(app, options);
 }
 
+/** Those whose turn is being run again: the routes are made anew when settings are read again, but the recorder stays. */
+const running = new WeakSet<Recorder>();
+
 /** The token is enough to use the engines, but for one run at a time, over all pages. */
 function addRuns(app: Hono<ApiEnv>, options: InspectorOptions): void {
-  const { runAgain } = options;
-  let isRunning = false;
+  const { runAgain, recorder } = options;
 
   app.post("/inspect/api/turns/:number/again", (c) =>
     withEnded(c, c.req.param("number"), options, async (entry) => {
-      if (isRunning) {
+      if (running.has(recorder)) {
         return c.json({ error: "A turn is being run again. Wait until it has ended." }, 409);
       }
-      isRunning = true;
+      running.add(recorder);
       try {
         const record = await entry.record();
         const problem = whyNotAgain(record);
@@ -62,7 +64,7 @@ function addRuns(app: Hono<ApiEnv>, options: InspectorOptions): void {
       } catch (error) {
         return c.json({ error: `The turn could not be run again: ${messageOf(error)}.` }, 502);
       } finally {
-        isRunning = false;
+        running.delete(recorder);
       }
     }),
   );

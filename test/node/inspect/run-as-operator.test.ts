@@ -31,12 +31,10 @@ const listed = z.object({
   ),
 });
 
-async function start(engine: Engine, settings: object = {}) {
+async function start(engine: Engine, given: object = {}) {
   const keys = [{ name: "alice", sha256: await sha256Hex("key-of-alice") }];
-  const gateway = await startTestGateway({
-    engine,
-    settings: { keys, inspect: true, inspectKey: TOKEN, log: "info", ...settings },
-  });
+  const settings = { keys, inspect: true, inspectKey: TOKEN, log: "info", ...given };
+  const gateway = await startTestGateway({ engine, settings });
   onTestFinished(() => gateway.close());
   const send = async (method: string, path: string, body?: object, headers = {}) => {
     const response = await fetch(`${gateway.baseURL}${path}`, {
@@ -61,7 +59,7 @@ async function start(engine: Engine, settings: object = {}) {
     return { status: response.status, body };
   };
   const turns = async () => listed.parse((await inspect("turns")).body).turns;
-  return { gateway, send, inspect, turns };
+  return { gateway, settings, send, inspect, turns };
 }
 
 const CHAT = { model: MODEL, messages: [{ role: "user", content: "Which colour is the sky?" }] };
@@ -170,11 +168,13 @@ test("a second run waits for no engine while one runs, and ends when its page le
   const engine: ScriptedEngine = scriptedEngine((_, call) =>
     call === 0 ? BLUE : { write: THINK, hang: true },
   );
-  const { send, inspect, turns } = await start(engine);
+  const { gateway, settings, send, inspect, turns } = await start(engine);
   await send("POST", "/chat/completions", CHAT);
   const leaving = new AbortController();
   const first = inspect("turns/1/again", "POST", leaving.signal);
   await expect.poll(() => engine.open).toBe(1);
+  // Also where the settings have been read again.
+  await gateway.reload(settings);
   expect(await inspect("turns/1/again", "POST")).toEqual({
     status: 409,
     body: { error: "A turn is being run again. Wait until it has ended." },
