@@ -22,6 +22,32 @@ test.each(["_a_", "_a*", "a_", "!", "__a_", "*a*", "[a](b", "~a~", "<a", "`a``"]
   },
 );
 
+test.each([
+  ["a mail address", `${"a.".repeat(50_000)}@`],
+  ["an address with entities at its end", `http://a.b/${"&a;".repeat(30_000)}`],
+  ["an address with brackets at its end", `www.a.b/${")".repeat(90_000)}`],
+])("%s of 100 KB is shown as written", (_, text) => {
+  expect([...toTokens(text)]).toMatchObject([
+    { type: "paragraph", tokens: [{ type: "text", text }] },
+  ]);
+});
+
+test.each([
+  ["quotations, each less deep than the one above", less(60)],
+  ["lists in lists", `${"- ".repeat(50_000)}a`],
+  ["quotations in lists", `${"- > ".repeat(25_000)}a`],
+])("%s are read a bounded number of times", (_, text) => {
+  const spied = vi.spyOn(Lexer.prototype, "blockTokens");
+  onTestFinished(() => spied.mockRestore());
+  expect(toTokens(text).map(({ raw }) => raw)).toEqual([text]);
+  expect(spied.mock.calls.length).toBeLessThanOrEqual(MAX_WORK / 400);
+});
+
+/** `> > > a`, `> > a`, `> a` */
+function less(lines: number): string {
+  return Array.from({ length: lines }, (_, index) => `${"> ".repeat(lines - index)}a`).join("\n");
+}
+
 test("many paragraphs share one bound", () => {
   const count = countWork();
   const tokens = toTokens(`${"_a_".repeat(300)}\n\n`.repeat(120));

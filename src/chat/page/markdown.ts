@@ -31,7 +31,8 @@ function block(token: Token, depth: number): unknown {
   if (isKnown(token, "list")) return list(token, depth);
   if (isKnown(token, "table")) return table(token, depth);
   if (isKnown(token, "hr")) return html`<hr />`;
-  if (isKnown(token, "space") || isKnown(token, "def")) return nothing;
+  if (isKnown(token, "space") || isKnown(token, "def") || isKnown(token, "checkbox"))
+    return nothing;
   if (isKnown(token, "text")) {
     return token.tokens === undefined ? unescape(token.text) : inline(token.tokens, depth);
   }
@@ -41,6 +42,7 @@ function block(token: Token, depth: number): unknown {
 interface Kinds {
   blockquote: Tokens.Blockquote;
   br: Tokens.Br;
+  checkbox: Tokens.Checkbox;
   code: Tokens.Code;
   codespan: Tokens.Codespan;
   def: Tokens.Def;
@@ -97,10 +99,7 @@ function list({ ordered, start, items }: Tokens.List, depth: number): TemplateRe
   const content = items.map(
     ({ tokens, task, checked }) =>
       html`<li>
-        ${task ? html`<input type="checkbox" disabled ?checked=${checked} aria-label="done" /> ` : nothing}${blocks(
-          tokens.filter(({ type }) => type !== "checkbox"),
-          depth,
-        )}
+        ${task ? html`<input type="checkbox" disabled ?checked=${checked} aria-label="done" /> ` : nothing}${blocks(tokens, depth)}
       </li>`,
   );
   return ordered
@@ -144,6 +143,8 @@ function piece(token: Token, depth: number): unknown {
   if (isKnown(token, "del")) return html`<del>${inline(token.tokens, depth)}</del>`;
   if (isKnown(token, "codespan")) return html`<code>${token.text}</code>`;
   if (isKnown(token, "br")) return html`<br />`;
+  // Of an item with paragraphs; the item has one of its own.
+  if (isKnown(token, "checkbox")) return nothing;
   if (isKnown(token, "escape")) return token.text;
   if (isKnown(token, "link")) return link(token, depth);
   if (isKnown(token, "image")) return image(token);
