@@ -264,9 +264,10 @@ function monotonicMs(): number {
   return Math.floor(performance.now());
 }
 
-/** Only the operator can reach the gateway: it listens on loopback, without keys, and not behind a proxy. */
-function isPrivate({ settings: { keys, open }, host }: AppDeps): boolean {
-  return host !== undefined && isLoopback(host) && keys.length === 0 && !open;
+/** Only the operator can reach the gateway: it listens on loopback, without keys, and no setting speaks of a proxy. */
+function isPrivate({ settings: { keys, open, allowedHosts, publicUrl }, host }: AppDeps): boolean {
+  const isProxied = allowedHosts.length > 0 || publicUrl !== undefined;
+  return host !== undefined && isLoopback(host) && keys.length === 0 && !open && !isProxied;
 }
 
 function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutdown) {

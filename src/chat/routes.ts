@@ -1,5 +1,5 @@
 /** The chat at `/`. The page is public and names nothing: it asks the APIs, with the reader's key. */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { isForBrowser } from "../api/pages/html.ts";
 import { themeOf } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
@@ -33,7 +33,7 @@ export function chatRoutes({
   const routes = new Hono<ApiEnv>();
   routes.get("/", async (c, next) => {
     if (!isForBrowser(c)) return next();
-    const found = foundEngines();
+    const found = isForwarded(c) ? [] : foundEngines();
     const theme = themeOf(c.req.header("cookie"));
     const html = await assets.html(CHAT_PAGE, {
       ...(theme !== undefined && { theme }),
@@ -44,4 +44,9 @@ export function chatRoutes({
     return c.html(html, 200, PAGE_HEADERS);
   });
   return routes;
+}
+
+/** A proxy or a tunnel on this machine makes the requests of others look like the operator's. */
+function isForwarded({ req }: Context): boolean {
+  return ["forwarded", "via", "x-forwarded-for"].some((name) => req.header(name) !== undefined);
 }

@@ -10,7 +10,7 @@ const FOUND = { name: "ollama with gpt-oss:20b", command: "harmony-gateway --url
 const KEY = `alice:${"0".repeat(64)}`;
 
 /** The facts that the page is given. */
-async function factsOf(settings: object, host: string | undefined) {
+async function factsOf(settings: object, host: string | undefined, headers: object = {}) {
   const seen: unknown[] = [];
   const assets: PageAssets = {
     html: (_, facts) => Promise.resolve(String(seen.push(facts))),
@@ -27,7 +27,7 @@ async function factsOf(settings: object, host: string | undefined) {
     foundEngines: () => [FOUND],
     ...(host !== undefined && { host }),
   });
-  await app.request("http://127.0.0.1/", { headers: { accept: "text/html" } });
+  await app.request("http://127.0.0.1/", { headers: { accept: "text/html", ...headers } });
   return seen;
 }
 
@@ -37,4 +37,13 @@ test("only the operator's page names the servers of the machine", async () => {
   expect(await factsOf({}, undefined)).toEqual([{}]);
   expect(await factsOf({ open: true }, "127.0.0.1")).toEqual([{}]);
   expect(await factsOf({ keys: [KEY] }, "127.0.0.1")).toEqual([{}]);
+  expect(await factsOf({ allowedHosts: ["gateway.example"] }, "127.0.0.1")).toEqual([{}]);
+  const publicUrl = "https://gateway.example";
+  expect(await factsOf({ publicUrl }, "127.0.0.1")).toEqual([{ origin: publicUrl }]);
+});
+
+test("a request that came through a proxy is not the operator's", async () => {
+  for (const name of ["forwarded", "via", "x-forwarded-for"]) {
+    expect(await factsOf({}, "127.0.0.1", { [name]: "203.0.113.1" })).toEqual([{}]);
+  }
 });
