@@ -17,9 +17,12 @@ type Taken =
   | { readonly type: "problem"; readonly problem: string };
 
 export async function attach(files: Iterable<File> = []): Promise<void> {
+  const { id } = state.current;
   const sentences: string[] = [];
   for (const file of files) {
     const taken = await take(file);
+    // Another conversation has been opened: its message is not the one that the file was for.
+    if (state.current.id !== id) return;
     if (taken.type === "problem") {
       sentences.push(`${taken.problem} \`${file.name}\` was not attached.`);
     } else if (taken.type === "file") {
@@ -53,6 +56,7 @@ async function takeMedia(file: File): Promise<Taken> {
   if (!inputs.includes(kind)) return problem(`gpt-oss reads text only${WITHOUT.get(kind) ?? ""}.`);
   if (file.size > MAX_FILE_BYTES) return problem("A picture or a PDF has at most 10 MB.");
   const url = await toDataUrl(file);
+  if (url === undefined) return problem("It cannot be read:");
   const size = state.files.reduce((sum, each) => sum + each.url.length, url.length);
   if (size > MAX_MESSAGE_BYTES) return problem("The files of a message have at most 15 MB.");
   return { type: "file", url };
@@ -67,13 +71,13 @@ const WITHOUT = new Map([
   ["file", ", and this gateway does not read PDFs"],
 ]);
 
-function toDataUrl(file: File): Promise<string> {
-  return new Promise((resolve, reject) => {
+/** Undefined: it has been deleted since, or is a folder. */
+function toDataUrl(file: File): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const reader = new FileReader();
-    reader.addEventListener("load", () =>
-      resolve(typeof reader.result === "string" ? reader.result : ""),
+    reader.addEventListener("loadend", () =>
+      resolve(typeof reader.result === "string" ? reader.result : undefined),
     );
-    reader.addEventListener("error", () => reject(reader.error ?? new Error(file.name)));
     reader.readAsDataURL(file);
   });
 }

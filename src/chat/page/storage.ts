@@ -3,8 +3,6 @@ import type { Conversation } from "./conversation.ts";
 
 const DATABASE = "harmony-gateway";
 const STORE = "conversations";
-const MAX_CONVERSATIONS = 200;
-const MAX_CHARACTERS = 20_000_000;
 
 /** What storing reports: undefined, or a sentence for the reader. */
 export type StorageProblem = string | undefined;
@@ -59,15 +57,6 @@ export async function save(
   } catch (error) {
     return error instanceof DOMException && error.name === "QuotaExceededError" ? FULL : FORBIDDEN;
   }
-}
-
-/** @param all newest first */
-export function beyondLimits(all: readonly Conversation[]): readonly Conversation[] {
-  let characters = 0;
-  return all.filter((conversation, index) => {
-    characters += JSON.stringify(conversation.messages).length;
-    return index > 0 && (index >= MAX_CONVERSATIONS || characters > MAX_CHARACTERS);
-  });
 }
 
 export async function remove(id: string): Promise<void> {

@@ -17,7 +17,8 @@ import { fromMarkdown, toMarkdown } from "./markdown-file.ts";
 import { state, update } from "./state.ts";
 import { store } from "./store-current.ts";
 
-const MAX_BYTES = 5_000_000;
+/** As much as the files of a message, and text. */
+const MAX_BYTES = 25_000_000;
 const MAX_MESSAGES = 2_000;
 
 export function exportJson(): void {
@@ -54,7 +55,7 @@ export function exportMarkdown(): void {
 
 export async function importFile(file: File): Promise<void> {
   try {
-    if (file.size > MAX_BYTES) throw new Error("it is larger than 5 MB");
+    if (file.size > MAX_BYTES) throw new Error("it is larger than 25 MB");
     const text = await file.text();
     if (file.name.endsWith(".md")) await open(fromMarkdownFile(text));
     else await open(fromRequest(JSON.parse(text)));

@@ -1,9 +1,9 @@
-/** Characters of a result that are kept. */
-const MAX_RESULT = 20_000;
-
 /** An answer while it is written: its parts grow by the events of any API. */
 import type { ApiName } from "../../../snippets/composed.ts";
 import type { AnswerPart, GatewayCall, Usage } from "../conversation.ts";
+
+/** Characters of a result that are kept. */
+const MAX_RESULT = 20_000;
 
 export class Draft {
   readonly parts: AnswerPart[];
