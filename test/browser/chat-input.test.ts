@@ -112,6 +112,19 @@ describe.skipIf(MISSING !== undefined)(
       expect([dialogs(), problems]).toEqual([0, []]);
     });
 
+    test("a task has one box, in lists with and without empty lines", async () => {
+      const lists = "- [x] one\n- [ ] two\n\nThen:\n\n1. [x] three\n\n2. [ ] four";
+      const { page, problems } = await openChat(browser, scriptedEngine([toFinal(lists)]));
+      await send(page, "List.");
+      await page.locator(".answer.done").waitFor();
+      await answered(page, "four");
+      const items = page.locator(".answer li");
+      const texts = (await items.allInnerTexts()).map((text) => text.trim());
+      expect(texts).toEqual(["one", "two", "three", "four"]);
+      expect(await items.locator("input").count()).toBe(4);
+      expect(problems).toEqual([]);
+    });
+
     test.each([
       ["quotations", ">".repeat(5000)],
       ["lists", "- ".repeat(3000)],
@@ -196,14 +209,25 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("a gateway that has gone is named in a sentence", async () => {
-      const { page, gateway } = await openChat(browser, scriptedEngine([]));
-      await page.getByText("What should gpt-oss do?").waitFor();
+      const { page, gateway } = await openChat(browser, scriptedEngine([REASONED]));
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done").waitFor();
       await gateway.close();
       await send(page, "Hi");
       await page.locator(".answer .problem").waitFor();
       expect(await page.locator(".answer .problem").innerText()).toBe(
         "The connection to the gateway broke. Is it still running?",
       );
+    });
+
+    test("a message stays in its field where the page cannot load the rest of its code", async () => {
+      const { page } = await openChat(browser, scriptedEngine([]));
+      await page.route("**/send.ts", (route) => route.abort());
+      await page.reload();
+      await send(page, "Hi");
+      await page.getByText("The connection to the gateway broke. Is it still running?").waitFor();
+      expect(await page.locator("#message").inputValue()).toBe("Hi");
+      expect(await page.locator(".chats li").count()).toBe(0);
     });
 
     test("files: text becomes a block, an image is refused with a sentence", async () => {
@@ -305,7 +329,7 @@ describe.skipIf(MISSING !== undefined)(
         ["x.json", "{", "it is not JSON"],
         ["x.md", "# Notes", "it has no part that begins with “## You”"],
         ["x.json", JSON.stringify({ messages: turns(2001) }), "it has more than 2000 messages"],
-        ["x.json", " ".repeat(5_000_001), "it is larger than 5 MB"],
+        ["x.json", " ".repeat(25_000_001), "it is larger than 25 MB"],
       ] as const) {
         const buffer = Buffer.from(text);
         await page.locator(".file-button input").setInputFiles({ name, mimeType: "", buffer });

@@ -12,6 +12,7 @@ export interface Page {
   reload(): Promise<unknown>;
   goBack(): Promise<unknown>;
   addInitScript(script: string): Promise<unknown>;
+  route(url: string, handle: (route: { abort(): Promise<void> }) => unknown): Promise<unknown>;
   url(): string;
   getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;

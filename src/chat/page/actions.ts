@@ -12,6 +12,7 @@ import {
   siblingsOf,
   toPath,
 } from "./conversation.ts";
+import { problemOf } from "./gateway.ts";
 import { change, state, update } from "./state.ts";
 import { remove } from "./storage.ts";
 import { store } from "./store-current.ts";
@@ -30,9 +31,7 @@ function start(work: Work): void {
   update({ running });
   run = loadSending()
     .then((sending) => work(sending, running.signal))
-    .catch((error: unknown) => {
-      update({ notice: error instanceof Error ? error.message : String(error) });
-    })
+    .catch((error: unknown) => update({ notice: problemOf(error) }))
     .finally(() => {
       if (state.running === running) update({ running: undefined });
     })
@@ -63,8 +62,11 @@ export function send(): void {
   const { editing, current } = state;
   const edited = current.messages.find(({ id }) => id === editing);
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
-  update({ draft: "", files: [], editing: undefined, notice: "" });
-  start(({ ask }, signal) => ask({ text, files }, parent, signal));
+  start(({ ask }, signal) => {
+    // Not before: without the gateway nothing is loaded, and the message stays where it was written.
+    update({ draft: "", files: [], editing: undefined, notice: "" });
+    return ask({ text, files }, parent, signal);
+  });
 }
 
 export function edit(message: Message): void {
