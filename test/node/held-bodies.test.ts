@@ -25,11 +25,11 @@ function heldBytes(): number {
 
 /** Accepts a request, and is silent until its client leaves. Unlike a scripted engine, it keeps no request. */
 function silentEngine(onCall: () => void): Engine {
-  const { name, capabilities, probe } = scriptedEngine([]);
+  const engine = scriptedEngine([]);
   return {
-    name,
-    capabilities,
-    probe,
+    name: engine.name,
+    capabilities: engine.capabilities,
+    probe: (signal) => engine.probe(signal),
     async *complete(_, signal) {
       yield { type: "open" };
       onCall();
