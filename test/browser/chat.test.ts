@@ -138,6 +138,8 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("button", { name: "Previous version" }).click();
       await answered(page, "two");
       await page.locator("#message").press("ArrowUp");
+      // Drawn together with the text that is edited.
+      await page.getByText("Editing an earlier message").waitFor();
       await page.locator("#message").fill("Say another.");
       await page.keyboard.press("Enter");
       await answered(page, "four");
