@@ -16,7 +16,7 @@ interface Guide {
 
 /** Of the servers that use xgrammar. */
 const TAGS =
-  "Structural tags (`singleCallConstraint`) do not know that setting: in them the gateway limits white space to 64 characters, " +
+  "Structural tags (`singleCallConstraint`) ignore that setting: there the gateway limits white space to 64 characters, " +
   "which xgrammar obeys from 0.2.4.";
 
 const GUIDES: Readonly<Record<EngineKind, Guide>> = {
@@ -28,14 +28,11 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway: "harmony-gateway --engine llama --model openai/gpt-oss-20b",
     notRun: ": downloads 12 GB",
     notes: [
-      "Run `npm install node-llama-cpp` first: an optional peer dependency, loaded only with this engine. Node only; on " +
-        "Workers the engine reports that it is not available.",
+      "On Node only. Run `npm install node-llama-cpp` first, an optional peer dependency.",
       "`--model` is a path to a GGUF file, `hf:user/repository/file.gguf`, a URL, or one of OpenAI's two names. A missing " +
         "file is downloaded (12 GB for the 20b model, 63 GB for the 120b); until then, requests get 503.",
-      "Serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part.",
-      "`--context-length` limits its memory.",
-      "A bias on a token that ends the generation (`<|return|>`, `<|call|>`, `<|endoftext|>`) has no effect: node-llama-cpp " +
-        "3 leaves these tokens out of its biases. llama-server and the other engines obey it.",
+      "Serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part. `--context-length` limits the memory.",
+      "A bias on a token that ends the generation (`<|return|>`, `<|call|>`, `<|endoftext|>`) has no effect.",
     ],
   },
   vllm: {
@@ -44,20 +41,19 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notRun: ", vllm: needs vLLM and a GPU",
     gateway: "harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
-      "Ids in the output need `return_token_ids`, available from about version 0.10.2. The probe requests one token and reports the form of the output.",
-      "Do not set `--reasoning-parser`: in some versions it decides where a constraint begins to apply. The gateway parses the output itself.",
+      "Ids in the output need `return_token_ids`, available from about version 0.10.2. The probe reports the form of the output.",
+      "Do not set `--reasoning-parser`: in some versions it decides where a constraint begins to apply.",
       "With `--enable-prompt-tokens-details` it reports cached tokens.",
-      "`--prefix-cache-retention-interval 128` matters for tool loops: gpt-oss has a window of 128 tokens in every other layer, and " +
-        "since version 0.29 vLLM keeps that window at the end of a prompt only (vllm#52216), so each step reads again what the " +
-        "model wrote in the step before. With it, a real run of 56 steps read <!-- figure: retention-interval -->19 %<!-- / --> fewer tokens; it takes room in the cache " +
+      "`--prefix-cache-retention-interval 128` is for tool loops: since version 0.29 vLLM keeps gpt-oss' window of 128 tokens " +
+        "at the end of a prompt only (vllm#52216), so each step reads again what the model wrote in the step before. With it, a " +
+        "real run of 56 steps read <!-- figure: retention-interval -->19 %<!-- / --> fewer tokens; it takes room in the cache " +
         "when many conversations run (vllm#48435). The doctor checks it: `loop-cache`.",
-      "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
-        "without, the gateway uses `/v1/completions`.",
-      "Under a JSON schema the model may write white space between JSON tokens without end; after 1,024 characters the gateway ends the call, and checks what there is. " +
-        '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it; it has to name the ' +
-        "backend. " +
+      "`--token-endpoint` uses `/inference/v1/generate` if the server has it (version 0.32: with `--enable-scale-out`), else " +
+        "`/v1/completions`.",
+      "Under a JSON schema the model may write white space without end; after 1,024 characters the gateway ends the call, and checks what there is. " +
+        '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it; ' +
+        "the backend has to be named. " +
         TAGS,
-      "Version 0.32 refuses a schema that it cannot use inside the stream, after status 200; the gateway reads it as the refusal it is.",
       "`cache_salt` separates the prefix caches of tenants.",
     ],
   },
@@ -68,12 +64,10 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway:
       "harmony-gateway --engine sglang --url http://127.0.0.1:30000 --model openai/gpt-oss-20b",
     notes: [
-      "`--incremental-streaming-output` is recommended: without it every frame repeats the whole answer so far, so the " +
-        "traffic grows with the square of its length. The gateway reads both forms and distinguishes them frame by frame.",
+      "Without `--incremental-streaming-output` every frame repeats the whole answer so far; the gateway reads both forms.",
       "Do not set `--reasoning-parser` or `--tool-call-parser`: the latter can drop the id that ends a call.",
-      "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
       "A seed has an effect only on a server started with `--enable-deterministic-inference`.",
-      "Under a JSON schema the model may write white space between JSON tokens without end; after 1,024 characters the gateway ends the call, and checks what there is. " +
+      "As with [vLLM](#vllm), white space under a JSON schema may have no end. " +
         "`--constrained-json-disable-any-whitespace` forbids it. " +
         TAGS,
       "`extra_key` separates the prefix caches of tenants.",
@@ -86,9 +80,8 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notes: [
       "It does not send the ids of characters that span several tokens, so control tokens are read by id and everything else as text.",
       "The slots may share `--ctx-size`: the probe reads the context of one slot. With as many slots as " +
-        "`--max-concurrent`, requests wait in the gateway's queue, which answers with Retry-After when it is full.",
-      "Since June 2026 it also runs raw output through its chat parser, which fails a request whose output is not valid UTF-8; " +
-        "such a request is retried once if nothing of it has been emitted.",
+        "`--max-concurrent`, requests wait in the gateway's queue.",
+      "Since June 2026 it fails a request whose raw output is not valid UTF-8; the gateway retries it once if nothing of it has been emitted.",
       "It accepts any model name, so a wrong one is not noticed.",
       "Its prefix cache is shared by all tenants: response times can reveal whether another tenant has sent the same prompt.",
     ],
@@ -100,8 +93,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "harmony-gateway --engine trtllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
       "Constraints need `guided_decoding_backend: xgrammar` in `options.yaml`.",
-      "It rejects unknown fields, so `extraBody` must contain only fields it knows.",
-      "On an error in the middle of an answer it closes the connection without a message; clients still get a typed error.",
+      "It rejects unknown fields, in `extraBody` too.",
     ],
   },
   ollama: {
@@ -111,7 +103,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "harmony-gateway --engine ollama --model gpt-oss:20b --served-name openai/gpt-oss-20b --context-length 32768",
     notes: [
       "Text only: control tokens spelled in user text, tool results or schemas are visibly broken up.",
-      "It loads the model with the context of `--context-length`, 32768 by default, because its own default is too short for tools.",
+      "It loads the model with the context of `--context-length`, 32768 by default: its own default is too short for tools.",
       "It ends a completion without notice after 30 equal chunks in a row, and does not report which token ended a turn.",
       "Its `/v1/completions` applies the template and is not used.",
     ],
@@ -130,8 +122,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notes: [
       "For servers with an OpenAI-style `/v1/completions` that takes a string and applies no template: LM Studio, MLX-LM, " +
         "KoboldCpp, DeepInfra.",
-      "The engine with the fewest capabilities: text only, without constraints, so all output is validated by the gateway. Whether control tokens are visible " +
-        "depends on the server. A server that hides them is detected by the probe or by its first answer, and refused: see below.",
+      "Text only, without constraints: the gateway validates all output. A server that hides control tokens is refused: see [pitfalls](#pitfalls).",
     ],
   },
 };
@@ -183,8 +174,8 @@ const HEAD = `# Engines
 
 <!-- Generated by scripts/write-engines-doc.ts from the engines' capabilities: edit that script. -->
 
-Choose an inference server and start it. The gateway needs only one thing of it: that it continues a prompt. Further capabilities are probed when the gateway starts, and used; missing ones are replaced by the
-gateway ([guarantees](guarantees.md)). \`harmony-gateway doctor\` tests a server.
+Choose an inference server and start it. It only has to continue a prompt. Further capabilities are probed when the gateway starts; the gateway replaces missing ones
+([guarantees](guarantees.md)). \`harmony-gateway doctor\` tests a server.
 
 ## What is native and what is emulated
 
@@ -207,26 +198,25 @@ Backends with the same \`servedName\` serve one model together. They may be of d
 }
 \`\`\`
 
-- **Choice.** Requests of one conversation go to the same backend, to hit its prefix cache: by \`prompt_cache_key\`, else \`session_id\` (or the header \`x-session-id\`), else by the tenant and how the conversation
-  begins. A conversation moves if its backend has over eight more requests in flight than the least loaded one.
-- **Retry.** A request that has given no token yet goes to another backend if it did not reach one, is sent at most three times if it was cut off, timed out or found the server busy, and is retried once, within a budget, if it was
-  answered with an error. A request that the server rejects as invalid fails immediately. After the first token the client gets a typed error.
-- **Ejection.** Failures to reach a backend eject it after three in a row. Errors it answers with count as a rate: more than half of at least ten requests within 20 seconds, and for most of at least two clients. It is tried
-  again after one second, then twice as long, up to 15 seconds, with one request, then two, then four. The last available backend is never ejected.
-- **Health.** Every \`healthIntervalMs\` each backend gets a health check. After two failed checks it is \`down\`, and its requests without a token are retried elsewhere. A backend that rejects the gateway's key or does not serve the
-  model is used last, as \`degraded\`.
-- **Queue.** With \`maxConcurrent\`, requests wait in the gateway while every backend is full, for at most \`queueTimeoutMs\`. Without it the inference server queues, and only \`maxConcurrentPerKey\` is enforced here.
-- **Fair shares.** Each key is a tenant with its own queue, and a free slot goes to the queued tenant with the fewest requests in flight. When \`maxQueued\` requests wait, a new one replaces the latest request of the tenant with the most
+- **Choice.** A conversation stays with one backend and its prefix cache: by \`prompt_cache_key\`, else \`session_id\` (or the header \`x-session-id\`), else by the tenant and how the conversation
+  begins. It moves if that backend has over eight more requests in flight than the least loaded one.
+- **Retry.** Before its first token, a request that reached no backend goes to another. If it was cut off, timed out or found the server busy, it is sent at most three times; after an error as the answer, it is retried once, within a budget. An invalid request fails immediately. After the first token the client gets a typed error.
+- **Ejection.** Three failures in a row to reach a backend eject it, and so does a rate of errors: more than half of at least ten requests within 20 seconds, and for most of at least two clients. It is tried
+  again after one second, then twice as long, up to 15 seconds, with one request, then two, then four. The last one is never ejected.
+- **Health.** After two failed checks (\`healthIntervalMs\`) a backend is \`down\`, and its requests without a token are retried elsewhere. One that rejects the gateway's key or does not serve the
+  model is \`degraded\`, and used last.
+- **Queue.** With \`maxConcurrent\`, requests wait in the gateway while every backend is full, for at most \`queueTimeoutMs\`. Without it the inference server queues.
+- **Fair shares.** A free slot goes to the queued key with the fewest requests in flight. When \`maxQueued\` requests wait, a new one replaces the latest request of the key with the most
   waiting, which gets 429. \`maxQueuedPerKey\` and \`maxConcurrentPerKey\` set limits, for all keys or for one.
 - **Monitoring.** \`/ready\`, \`/metrics\` (\`harmony_gateway_backend_…\`) and the log show each backend.
 
 ## Pitfalls
 
-- A text server that hides control tokens returns \`analysis…assistantfinal…\`, in which reasoning cannot be told from the answer. The gateway detects it and answers 502: configure the server to show special tokens, or set
+- A text server that hides control tokens returns \`analysis…assistantfinal…\`. The gateway detects it, by the probe or the first answer, and answers 502: let the server show special tokens, or set
   \`allowHiddenMarkers\`.
-- \`firstTokenTimeoutMs\` is ten minutes, because a busy server may queue a request for that long. With several backends a shorter timeout makes sense. Progress that llama-server reports with a prompt restarts the wait.
-- Servers' own defaults never apply: every request sets all sampling parameters and a token limit. Text \`stop\` is never sent to a server, because it would match inside the reasoning.
-- An error frame under status 200, a stream without a finish and a silent end are errors, never a shortened answer.
+- \`firstTokenTimeoutMs\` is ten minutes, because a busy server may queue a request for that long: shorten it with several backends. Progress that llama-server reports with a prompt restarts the wait.
+- Servers' own defaults never apply: every request sets all sampling parameters and a token limit. Text \`stop\` is never sent, because it would match inside the reasoning.
+- An error frame under status 200, a closed connection and a silent end are errors for the client, never a shortened answer.
 
 ## What this was tested with
 
@@ -241,8 +231,8 @@ Real servers, but no weights of gpt-oss:
 | demo | built in | none | everything |
 | trtllm, ollama, fireworks, completions | not run | – | – |
 
-Tests replay the recordings in \`test/fixtures/recorded\`, byte for byte. \`test/fixtures/engines\` has responses written field by field from the servers' sources and documentation; [proof/real](../proof/real/README.md) says how the
-recordings differ from those, and has the set-up scripts.
+Tests replay the recordings in \`test/fixtures/recorded\`, and responses in \`test/fixtures/engines\`, written from the servers' sources and documentation. [proof/real](../proof/real/README.md) says how they
+differ, and has the set-up scripts.
 
 Next: [The doctor](doctor.md), [Guarantees](guarantees.md)
 `;
