@@ -18,8 +18,9 @@ export interface FileDeps {
 
 /** For all PDFs of a request. */
 const TIMEOUT_MS = 30_000;
-const NONE: MediaTexts = new Map();
 const LATE = { type: "unreadable", why: "it was not read in time" } as const;
+/** Parts that are read between two pauses: a few milliseconds. */
+const SLICE = 100;
 /** A PDF may begin with other bytes. */
 const MAX_PREFIX = 1024;
 /** More text is not decoded, and shown. In threes, as base64 has them; a character has at most four. */
@@ -46,16 +47,15 @@ export class RequestFiles {
 
   /** Parts that are no such files are left out. */
   async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
-    const files = slots.flatMap((slot) => {
-      const file = readFilePart(slot.part);
-      return file === undefined ? [] : [{ file, slot }];
-    });
-    if (files.length === 0) return NONE;
     const texts = new Map<object, string>();
     await withDeadline(signal, TIMEOUT_MS, async (within) => {
       let left = MAX_TOGETHER;
       // One after the other: only one of a tenant is read at a time.
-      for (const { file, slot } of files) {
+      for (const [index, slot] of slots.entries()) {
+        if (index % SLICE === SLICE - 1) await this.#deps.pause();
+        signal.throwIfAborted();
+        const file = readFilePart(slot.part);
+        if (file === undefined) continue;
         const read = left > 0 ? await this.#readFile(file, within) : TOO_LONG;
         signal.throwIfAborted();
         if (read === undefined) continue;

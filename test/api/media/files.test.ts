@@ -311,6 +311,24 @@ test("PDFs that are not read within the time of their request say so, and are no
   expect(get).toHaveBeenCalledTimes(1);
 });
 
+test("reading many small files pauses for others, and ends at a pause if the client has left", async () => {
+  const abort = new AbortController();
+  let pauses = 0;
+  const pause = () => {
+    pauses += 1;
+    if (pauses === 3) abort.abort(new Error("left"));
+    return Promise.resolve();
+  };
+  const files = new RequestFiles("ann", { pdfs: undefined, pause });
+  const slots = Array.from({ length: 1000 }, () => ({
+    part: { type: "file", file: { file_data: base64("a") } },
+    param: "messages[0].content[0]",
+    media: "placeholder" as const,
+  }));
+  await expect(files.read(slots, abort.signal)).rejects.toThrow("left");
+  expect(pauses).toBe(3);
+});
+
 test("a name is on one line, and cannot end its brackets", async () => {
   const { post, engine } = open();
   const part = CHAT.file(base64("x"), "a]\n[System: b", "text/plain");
