@@ -3,7 +3,7 @@ import type { HonoRequest, MiddlewareHandler } from "hono";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
 import type { Api } from "../api.ts";
-import type { ApiEnv } from "../request/client.ts";
+import type { ApiEnv, Ending } from "../request/client.ts";
 
 /** Must follow authentication and the limit of the body. */
 export function recordExchange(
@@ -28,10 +28,11 @@ export function recordExchange(
       body,
     });
     if (exchange === undefined) return next();
+    const ending = c.get("ending");
     let isStreamed = false;
     c.set("watchFrames", (frames) => {
       isStreamed = true;
-      return noted(frames, exchange);
+      return noted(frames, exchange, ending);
     });
     try {
       await next();
@@ -55,7 +56,11 @@ function findTurnApi(apis: readonly Api[], { method, path }: HonoRequest): Api |
 }
 
 /** The same frames, noted once they are written. When they end, the exchange does. */
-function noted(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
+function noted(
+  frames: PushStream<string>,
+  exchange: OpenExchange,
+  ending: Ending | undefined,
+): PushStream<string> {
   return createPushStream(
     async (consumer) => {
       try {
@@ -66,6 +71,7 @@ function noted(frames: PushStream<string>, exchange: OpenExchange): PushStream<s
           return demand;
         });
       } finally {
+        if (ending?.error) exchange.refused(ending.error.message);
         exchange.end();
       }
     },

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
@@ -5,9 +6,11 @@ import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { eventually } from "../../helpers/eventually.ts";
+import { pngOf } from "../../helpers/png.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { loopScripts, STEP_TOOL } from "../../helpers/tool-loop.ts";
+import { sendDescription, startVisionServer } from "../../helpers/vision-server.ts";
 
 const THINK = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const FINAL = "<|channel|>final<|message|>Hello 👩‍🚀!<|return|>";
@@ -231,6 +234,25 @@ test("a request that is refused is recorded with the reason", async () => {
   const [record] = await app.records();
   expect(record).toMatchObject({ calls: [], end: { outcome: "refused" }, answer: { status: 400 } });
   expect(record?.end?.error).toContain("messages");
+});
+
+test("a request that is refused behind the head of its stream is recorded with the reason", async () => {
+  const waiting = Promise.withResolvers<ServerResponse>();
+  const vision = await startVisionServer(() => waiting.resolve);
+  const settings = { ...vision.settings, keepAliveMs: 20 };
+  const app = createRecordedApp({ engine: scriptedEngine([]), settings });
+  const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
+  const response = await app.post("/v1/chat/completions", {
+    model: HELLO.model,
+    stream: true,
+    messages: [{ role: "user", content: [{ type: "image_url", image_url }] }],
+    tool_choice: { type: "function", function: { name: "none" } },
+  });
+  expect(response.status).toBe(200);
+  sendDescription(await waiting.promise, "A cat.");
+  await response.text();
+  const [record] = await app.records();
+  expect(record?.end?.error).toContain("tool_choice");
 });
 
 test("backends that failed are named, and the one that answered", async () => {
