@@ -172,15 +172,12 @@ function toOptions(
 }
 
 /** Undefined: it takes longer. */
-function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms, undefined);
-    const settle =
-      <V>(next: (value: V) => void) =>
-      (value: V): void => {
-        clearTimeout(timer);
-        next(value);
-      };
-    work.then(settle(resolve), settle(reject));
-  });
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(late.resolve, ms, undefined);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
