@@ -48,11 +48,19 @@ export class ImageDescriptions {
   readonly #entries: Entries<z.output<typeof stored>>;
   readonly #flights = new Map<string, Flight>();
   readonly #calls: TenantCalls;
+  /** Longest time that a call takes. On Workers, that of a cancelled request never ends. */
+  readonly #longestMs: number;
 
   constructor(deps: ImageDescriptionsDeps) {
     this.#deps = deps;
     this.#entries = createEntries("image", [stored], deps);
-    this.#calls = new TenantCalls(deps.clock, MAX_RUNNING);
+    // It may also wait for so long.
+    this.#longestMs = 2 * deps.timeoutMs;
+    this.#calls = new TenantCalls({
+      clock: deps.clock,
+      maxRunning: MAX_RUNNING,
+      longestMs: this.#longestMs,
+    });
   }
 
   /** The text of an earlier description. */
@@ -63,9 +71,13 @@ export class ImageDescriptions {
   /** Rejects as loading and describing do, or with the signal's reason. Others that wait for the image are not affected. */
   async describe(key: ImageKey, load: LoadImage, signal: AbortSignal): Promise<SharedDescription> {
     const name = JSON.stringify([key.tenant, ...this.#idOf(key)]);
+    const now = this.#deps.clock();
     const known = this.#flights.get(name);
-    if (known !== undefined) return { ...(await known.join(signal)), isShared: true };
+    if (known !== undefined && now < known.endsBy) {
+      return { ...(await known.join(signal)), isShared: true };
+    }
     const flight: Flight = new Flight(
+      now + this.#longestMs,
       (queued, onStart) => this.#run({ key, load, onStart }, queued),
       () => {
         if (this.#flights.get(name) === flight) this.#flights.delete(name);
@@ -108,6 +120,8 @@ interface Call {
 
 /** A call that several requests may wait for. It is given up if nobody waits for it any more before it starts. */
 class Flight {
+  /** Nobody joins it later. */
+  readonly endsBy: number;
   readonly #result: Promise<Description>;
   readonly #queued = new AbortController();
   readonly #onOver: () => void;
@@ -115,9 +129,11 @@ class Flight {
   #waiting = 0;
 
   constructor(
+    endsBy: number,
     run: (queued: AbortSignal, onStart: () => void) => Promise<Description>,
     onOver: () => void,
   ) {
+    this.endsBy = endsBy;
     this.#onOver = onOver;
     const onStart = (): void => {
       this.#hasStarted = true;

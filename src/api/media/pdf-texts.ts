@@ -23,7 +23,12 @@ export class PdfTexts {
   constructor(deps: PdfTextsDeps) {
     this.#readPdf = deps.readPdf;
     this.#entries = createEntries("pdf", [stored], deps);
-    this.#calls = new TenantCalls(deps.clock, MAX_RUNNING);
+    // Their signal ends them, and no Worker reads PDFs.
+    this.#calls = new TenantCalls({
+      clock: deps.clock,
+      maxRunning: MAX_RUNNING,
+      longestMs: Infinity,
+    });
   }
 
   /** Rejects with the signal's reason. */

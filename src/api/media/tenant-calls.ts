@@ -8,7 +8,9 @@ const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;
 
 interface Tenant {
-  readonly places: Places;
+  places: Places;
+  /** When a call has last begun or ended. */
+  movedAt: number;
   outages: number;
   restUntil: number;
 }
@@ -18,15 +20,22 @@ export class CallsRest extends Error {
   override readonly name = "CallsRest";
 }
 
+export interface TenantCallsOptions {
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  /** Of one tenant at a time. */
+  readonly maxRunning: number;
+  /** Longest time that a call takes. When none has begun or ended for longer, all places are free: some calls never end. */
+  readonly longestMs: number;
+}
+
 export class TenantCalls {
   /** By tenant, of which there are as many as keys. */
   readonly #tenants = new Map<string, Tenant>();
-  readonly #clock: () => number;
-  readonly #maxRunning: number;
+  readonly #options: TenantCallsOptions;
 
-  constructor(clock: () => number, maxRunning: number) {
-    this.#clock = clock;
-    this.#maxRunning = maxRunning;
+  constructor(options: TenantCallsOptions) {
+    this.#options = options;
   }
 
   /**
@@ -39,9 +48,11 @@ export class TenantCalls {
     call: () => Promise<T>,
     { signal, isOutage }: { signal: AbortSignal; isOutage: (error: unknown) => boolean },
   ): Promise<T> {
+    const { clock } = this.#options;
     const state = this.#stateOf(tenant);
     return state.places.run(async () => {
-      if (this.#clock() < state.restUntil) throw new CallsRest();
+      if (clock() < state.restUntil) throw new CallsRest();
+      state.movedAt = clock();
       try {
         const result = await call();
         state.outages = 0;
@@ -49,6 +60,8 @@ export class TenantCalls {
       } catch (error) {
         if (isOutage(error)) this.#noteOutage(state);
         throw error;
+      } finally {
+        state.movedAt = clock();
       }
     }, signal);
   }
@@ -58,15 +71,20 @@ export class TenantCalls {
     if (state.outages < FAILURES_BEFORE_REST) return;
     // One more after the rest begins the next.
     state.outages = FAILURES_BEFORE_REST - 1;
-    state.restUntil = this.#clock() + REST_MS;
+    state.restUntil = this.#options.clock() + REST_MS;
   }
 
   #stateOf(tenant: string): Tenant {
-    const known = this.#tenants.get(tenant);
-    if (known !== undefined) return known;
-    const places = new Places(this.#maxRunning);
-    const made: Tenant = { places, outages: 0, restUntil: -Infinity };
-    this.#tenants.set(tenant, made);
-    return made;
+    const { clock, maxRunning, longestMs } = this.#options;
+    const now = clock();
+    let state = this.#tenants.get(tenant);
+    if (state === undefined) {
+      state = { places: new Places(maxRunning), movedAt: now, outages: 0, restUntil: -Infinity };
+      this.#tenants.set(tenant, state);
+    } else if (now - state.movedAt > longestMs) {
+      state.places = new Places(maxRunning);
+      state.movedAt = now;
+    }
+    return state;
   }
 }

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../../../src/engines/engine-error.ts";
-import { isOutage } from "../../../src/api/media/image-descriptions.ts";
+import { ImageDescriptions, isOutage } from "../../../src/api/media/image-descriptions.ts";
 import { CallsRest, TenantCalls } from "../../../src/api/media/tenant-calls.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
 
 const never = new AbortController().signal;
 const options = { signal: never, isOutage };
+
+const create = (clock = () => 0) => new TenantCalls({ clock, maxRunning: 4, longestMs: 1000 });
 
 /** A call that ends when the test says so. */
 function held() {
@@ -13,7 +16,7 @@ function held() {
 }
 
 test("four calls of a tenant run at a time, and others do not wait for them", async () => {
-  const calls = new TenantCalls(() => 0, 4);
+  const calls = create();
   const begun: number[] = [];
   const works = Array.from({ length: 6 }, () => held());
   const ends = works.map(({ call }, index) => {
@@ -38,7 +41,7 @@ test("four calls of a tenant run at a time, and others do not wait for them", as
 });
 
 test("one that is given up while it waits takes no place", async () => {
-  const calls = new TenantCalls(() => 0, 4);
+  const calls = create();
   const works = Array.from({ length: 4 }, () => held());
   const ends = works.map(({ call }) => calls.run("a", call, options));
   const abort = new AbortController();
@@ -58,7 +61,7 @@ test("one that is given up while it waits takes no place", async () => {
 
 test("after three outages in a row a tenant's calls fail at once for ten seconds, and no other's", async () => {
   let now = 0;
-  const calls = new TenantCalls(() => now, 4);
+  const calls = create(() => now);
   const down = () => Promise.reject(new EngineError("unreachable", "down"));
   const up = () => Promise.resolve("up");
   for (let at = 0; at < 3; at++) {
@@ -74,10 +77,51 @@ test("after three outages in a row a tenant's calls fail at once for ten seconds
 });
 
 test("images that the server refuses are no outage", async () => {
-  const calls = new TenantCalls(() => 0, 4);
+  const calls = create();
   const refused = () => Promise.reject(new EngineError("bad-request", "bad image"));
   for (let at = 0; at < 5; at++) {
     await expect(calls.run("a", refused, options)).rejects.toThrow("bad image");
   }
   expect(await calls.run("a", () => Promise.resolve("up"), options)).toBe("up");
+});
+
+test("calls that never end hold their places only as long as a call may take", async () => {
+  let now = 0;
+  const calls = create(() => now);
+  for (let at = 0; at < 4; at++) void calls.run("a", () => new Promise<never>(() => {}), options);
+  const abort = new AbortController();
+  const early = calls.run("a", () => Promise.resolve("early"), {
+    ...options,
+    signal: abort.signal,
+  });
+  now = 1001;
+  expect(await calls.run("a", () => Promise.resolve("late"), options)).toBe("late");
+  abort.abort(new Error("left"));
+  await expect(early).rejects.toThrow("left");
+});
+
+test("nobody waits for the description of an image whose call never ends", async () => {
+  let now = 0;
+  const descriptions = new ImageDescriptions({
+    store: createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: () => 0 }),
+    ttlSeconds: 1,
+    onUnreadable: () => undefined,
+    vision: {
+      name: "sees",
+      describe: () => Promise.resolve({ text: "A cat.", promptTokens: 1, completionTokens: 1 }),
+    },
+    timeoutMs: 60_000,
+    clock: () => now,
+  });
+  const key = { tenant: "a", digest: "1", isBrief: false };
+  const abort = new AbortController();
+  const hung = descriptions.describe(key, () => new Promise<never>(() => {}), abort.signal);
+  now = 120_000;
+  const load = () => Promise.resolve({ mediaType: "image/png", base64: "" });
+  expect(await descriptions.describe(key, load, never)).toMatchObject({
+    text: "A cat.",
+    isShared: false,
+  });
+  abort.abort(new Error("left"));
+  await expect(hung).rejects.toThrow("left");
 });
