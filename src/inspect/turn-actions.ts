@@ -10,6 +10,7 @@ import type { InspectorOptions } from "./options.ts";
 
 export const NOT_KEPT = "This turn is no longer kept.";
 const NOT_ENDED = "The turn has not ended yet.";
+const NO_ROOM = "The turn has run again, but the memory of the inspector has no room for the run.";
 
 const PIN_PROBLEMS: Record<PinProblem, string> = {
   missing: NOT_KEPT,
@@ -60,7 +61,8 @@ function addRuns(app: Hono<ApiEnv>, options: InspectorOptions): void {
         const problem = whyNotAgain(record);
         if (problem !== undefined) return c.json({ error: problem }, 409);
         const number = await runAgain(record, c.req.raw.signal);
-        return c.json({ number: number ?? null }, 200, PAGE_HEADERS);
+        if (number === undefined) return c.json({ error: NO_ROOM }, 409);
+        return c.json({ number }, 200, PAGE_HEADERS);
       } catch (error) {
         return c.json({ error: `The turn could not be run again: ${messageOf(error)}.` }, 502);
       } finally {

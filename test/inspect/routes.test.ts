@@ -22,6 +22,7 @@ function createInspected(
   isChosen = false,
   capture?: InspectorOptions["capture"],
   engine: Engine = scriptedEngine(() => FINAL),
+  runAgain: InspectorOptions["runAgain"] = () => Promise.reject(new Error("not asked for")),
 ) {
   const closing = new AbortController();
   const recorded = createRecordedApp({ engine });
@@ -35,7 +36,7 @@ function createInspected(
       recorder: recorded.recorder,
       ...(capture && { capture }),
       assets,
-      runAgain: () => Promise.reject(new Error("not asked for")),
+      runAgain,
       keeps: { turns: 100, bytes: 16_000_000, seconds: 60 },
       models: () => models,
       isOneOfSeveral: false,
@@ -373,6 +374,15 @@ describe("the error", () => {
     const run = () => app.request("http://127.0.0.1:8787/inspect/api/turns/1/again", POST);
     expect(await errorOf(run())).toBe("The turn could not be run again: not asked for.");
     expect((await run()).status).toBe(502);
+  });
+
+  test("of a run that is not kept", async () => {
+    const { app, recorded } = createInspected(false, undefined, undefined, async () => undefined);
+    await (await recorded.post("/v1/chat/completions", HELLO)).text();
+    const run = app.request("http://127.0.0.1:8787/inspect/api/turns/1/again", POST);
+    expect(await errorOf(run)).toBe(
+      "The turn has run again, but the memory of the inspector has no room for the run.",
+    );
   });
 
   test("of too many open pages", async () => {

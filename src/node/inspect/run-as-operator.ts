@@ -39,7 +39,7 @@ export async function runAsOperator(
     },
     record,
   );
-  await sendAgain(
+  const { status } = await sendAgain(
     withOneChoice(record),
     { ...deps, settings, pages: false, now: Date.now, randomId },
     {
@@ -52,6 +52,8 @@ export async function runAsOperator(
     },
   );
   const run = recorder.entries.findLast((entry) => entry.summary().id === id);
+  // Of what is refused before it is recorded, nothing else is there to see.
+  if (run === undefined && status >= 400) throw new Error(`it was refused with status ${status}`);
   return run?.number;
 }
 

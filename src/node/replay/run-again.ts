@@ -102,7 +102,7 @@ export async function sendAgain(
   record: TurnRecord,
   deps: Omit<AppDeps, "toolbox">,
   { headers, signal }: SendAgainOptions,
-): Promise<Pick<Replayed, "converted">> {
+): Promise<Pick<Replayed, "converted"> & { readonly status: number }> {
   if (record.request === null) {
     throw new Error("The record has no request: its turn was made by the gateway itself.");
   }
@@ -128,7 +128,7 @@ export async function sendAgain(
     ...(signal && { signal }),
   });
   await response.body?.pipeTo(new WritableStream(), signal && { signal });
-  return { converted: isComplete ? converted : undefined };
+  return { converted: isComplete ? converted : undefined, status: response.status };
 }
 
 /** The settings that affect the turn. All others have their default. */

@@ -68,7 +68,7 @@ test("a turn runs again with the same prompt, as the operator, and is compared",
   const folder = mkdtempSync(join(tmpdir(), "again-"));
   const auditFile = join(folder, "audit.jsonl");
   const engine = scriptedEngine([BLUE, BLUE, GREY]);
-  const { gateway, send, inspect, turns } = await start(engine, { auditFile });
+  const { gateway, send, inspect, turns } = await start(engine, { auditFile, metrics: "open" });
   await send("POST", "/chat/completions", CHAT, { "x-request-id": "sky" });
   expect(await inspect("turns/1/again", "POST")).toEqual({ status: 200, body: { number: 2 } });
   expect(await inspect("turns/1/again", "POST")).toEqual({ status: 200, body: { number: 3 } });
@@ -85,6 +85,13 @@ test("a turn runs again with the same prompt, as the operator, and is compared",
   expect((await inspect("turns/1/difference/3")).body).toMatchObject({
     difference: { isSamePrompt: true, output: { unit: "token", was: " blue.<|return|>" } },
   });
+  // Prometheus counts what clients use.
+  const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
+  expect(metrics.match(/^harmony_gateway_turns_total\{.*/gm)).toEqual([
+    expect.stringMatching(/ 1$/),
+  ]);
+  expect(metrics).toContain('harmony_gateway_key_tokens_total{key="alice"');
+  expect(metrics).not.toContain('key="(operator)"');
   // An open page asks for it each second.
   await inspect("engines");
   await inspect("turns/9");
@@ -198,6 +205,18 @@ test("a run that fails is a failed turn", async () => {
   await send("POST", "/chat/completions", CHAT);
   expect(await inspect("turns/1/again", "POST")).toMatchObject({ status: 200 });
   expect((await turns()).at(-1)).toMatchObject({ tenant: "(operator)", outcome: "failed" });
+});
+
+test("a run that is refused before it is recorded says so", async () => {
+  const engine = scriptedEngine(() => BLUE);
+  const { gateway, settings, send, inspect, turns } = await start(engine);
+  await send("POST", "/chat/completions", CHAT);
+  await gateway.reload({ ...settings, maxBodyBytes: 10 });
+  expect(await inspect("turns/1/again", "POST")).toEqual({
+    status: 502,
+    body: { error: "The turn could not be run again: it was refused with status 413." },
+  });
+  expect(await turns()).toHaveLength(1);
 });
 
 test.each([
