@@ -1,5 +1,6 @@
 /** Where the output of a turn begins to differ from that of another one with the same request. */
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
+import { commonLength } from "../telemetry/record/common-length.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 
 export interface Difference {
@@ -28,7 +29,7 @@ const COMPARED = new Set(["prompt", "calls", "reads", "parts"]);
 /** Undefined: what is compared of one of them is not kept. */
 export function firstDifference(before: TurnRecord, after: TurnRecord): Difference | undefined {
   if (!isWhole(before) || !isWhole(after)) return undefined;
-  const isSamePrompt = commonLength(promptOf(before), promptOf(after)) === undefined;
+  const isSamePrompt = differsAt(promptOf(before), promptOf(after)) === undefined;
   return { isSamePrompt, output: compareOutputs(before, after) };
 }
 
@@ -41,16 +42,15 @@ function compareOutputs(before: TurnRecord, after: TurnRecord): OutputDifference
   const ids = [idsOf(before), idsOf(after)] as const;
   const [was, is] = ids;
   if (was === undefined || is === undefined) return compareTexts(textOf(before), textOf(after));
-  const at = commonLength(was, is);
+  const at = differsAt(was, is);
   if (at === undefined) return null;
   const show = (all: readonly TokenId[]) => o200kHarmony().decode(all.slice(at, at + SHOWN_TOKENS));
   return { unit: "token", at: at + 1, was: show(was), is: show(is) };
 }
 
 function compareTexts(before: string, after: string): OutputDifference | null {
-  if (before === after) return null;
-  let at = 0;
-  while (at < before.length && before[at] === after[at]) at++;
+  const at = differsAt(before, after);
+  if (at === undefined) return null;
   const show = (text: string) => text.slice(at, at + SHOWN_CHARACTERS);
   return { unit: "character", at: at + 1, was: show(before), is: show(after) };
 }
@@ -81,8 +81,7 @@ function promptOf({ prompt }: TurnRecord): readonly TokenId[] {
 }
 
 /** Undefined: both are the same. */
-function commonLength(a: readonly TokenId[], b: readonly TokenId[]): number | undefined {
-  let at = 0;
-  while (at < a.length && at < b.length && a[at] === b[at]) at++;
+function differsAt<T>(a: ArrayLike<T>, b: ArrayLike<T>): number | undefined {
+  const at = commonLength(a, b);
   return at === a.length && at === b.length ? undefined : at;
 }

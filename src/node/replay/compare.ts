@@ -6,6 +6,7 @@ import type {
   RecordedText,
   TurnRecord,
 } from "../../telemetry/record/schema.ts";
+import { commonLength } from "../../telemetry/record/common-length.ts";
 import { readsMedia } from "../../api/media/media-texts.ts";
 import { contentIds } from "./read-record.ts";
 import { listedServers } from "./recorded-servers.ts";
@@ -137,8 +138,7 @@ function compareIds(
   before: readonly TokenId[],
   after: readonly TokenId[],
 ): Difference[] {
-  let at = 0;
-  while (at < before.length && before[at] === after[at]) at++;
+  const at = commonLength(before, after);
   if (at === before.length && at === after.length) return [];
   const show = (ids: readonly TokenId[]) =>
     `${ids.length} tokens, … ${JSON.stringify(o200kHarmony().decode(ids.slice(Math.max(0, at - AROUND), at + AROUND)))} …`;
@@ -229,8 +229,7 @@ const SHOWN = 160;
 
 /** Cuts long texts to where they begin to differ. */
 function aroundDifference(was: string, is: string): { readonly was: string; readonly is: string } {
-  let at = 0;
-  while (at < was.length && was[at] === is[at]) at++;
+  const at = commonLength(was, is);
   const from = at > SHOWN / 2 ? at - SHOWN / 4 : 0;
   const cut = (text: string) =>
     `${from > 0 ? "…" : ""}${text.slice(from, from + SHOWN)}${text.length > from + SHOWN ? "…" : ""}`;

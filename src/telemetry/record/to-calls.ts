@@ -2,6 +2,7 @@
 import type { Constraint, EngineProgress } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
+import { commonLength } from "./common-length.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
@@ -147,13 +148,6 @@ function constraintText(constraint: Constraint): string {
     default:
       return constraint satisfies never;
   }
-}
-
-function commonLength(a: readonly TokenId[], b: readonly TokenId[]): number {
-  const most = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < most && a[length] === b[length]) length++;
-  return length;
 }
 
 /** The ids of the used units, text encoded as the transcript does it. */
