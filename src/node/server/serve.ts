@@ -33,18 +33,22 @@ export interface ServeOptions {
   readonly models?: readonly ModelOptions[];
   /** Absent: JSON lines on stdout. */
   readonly log?: Log;
-  /** Lines that `log` could not write. Absent: it does not say. */
-  readonly droppedLines?: () => number;
   /** Absent: the demo engine writes without delay. */
   readonly demoTokensPerSecond?: number;
+  /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Options of the command `serve` alone. */
+export interface CommandOptions extends ServeOptions {
+  /** Lines that `log` could not write. Absent: it does not say. */
+  readonly droppedLines?: () => number;
   /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
   readonly isTerminal?: boolean;
   /** Inference servers on this machine that are not used, for the chat. Absent: nobody looks for them. */
   readonly foundEngines?: () => readonly FoundEngine[];
   /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
   readonly onTokens?: (tokens: number) => void;
-  /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Gateway {
@@ -71,7 +75,7 @@ export interface Gateway {
 /** Rejects when the port or the store is not available. An engine that does not answer is reported and probed again. */
 export async function serveGateway(
   settings: Settings,
-  options: ServeOptions = {},
+  options: CommandOptions = {},
 ): Promise<Gateway> {
   const opened = new CloseStack();
   try {
@@ -85,7 +89,7 @@ export async function serveGateway(
 
 async function openGateway(
   settings: Settings,
-  options: ServeOptions,
+  options: CommandOptions,
   opened: CloseStack,
 ): Promise<Gateway> {
   const webSockets = await openWebSockets(settings.maxBodyBytes);
@@ -139,7 +143,7 @@ async function openGateway(
 /** Opens the parts that all generations share, and registers the metrics of the process. */
 async function openShared(
   settings: Settings,
-  options: ServeOptions,
+  options: CommandOptions,
   opened: CloseStack,
 ): Promise<Omit<Shared, "upgrade">> {
   const { log, droppedLines = () => 0 } = options.log
@@ -189,7 +193,7 @@ async function openShared(
 
 function openJsonLog({
   log: level,
-}: Settings): Required<Pick<ServeOptions, "log" | "droppedLines">> {
+}: Settings): Required<Pick<CommandOptions, "log" | "droppedLines">> {
   const output = openLogOutput();
   const { log } = createConsoleLog({ log: level, logFormat: "json" }, output);
   return { log, droppedLines: () => output.dropped };
