@@ -1,7 +1,10 @@
 /** The scenarios of `docs/first-hour.md`, in the order of the page. */
 import { createHash } from "node:crypto";
+import manifest from "../../package.json" with { type: "json" };
 import { SHOWN_HASH, SHOWN_KEY } from "./made-key.ts";
 import { FIRST_HOUR, type Picture } from "./pictures.ts";
+
+const TARBALL = `harmony-gateway-${manifest.version}.tgz`;
 
 export interface Scenario {
   readonly title: string;
@@ -220,9 +223,9 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     title: "From the package",
-    text: "`npm pack` in a clone has made `harmony-gateway-0.1.0.tgz`.",
+    text: `\`npm pack\` in a clone has made \`${TARBALL}\`.`,
     folder: "app",
-    before: ["npm install ../harmony-gateway-0.1.0.tgz", "npx harmony-gateway --version"],
+    before: [`npm install ../${TARBALL}`, "npx harmony-gateway --version"],
     serve: "npx harmony-gateway",
     until: STARTED,
     asked: [ASK],
@@ -253,7 +256,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: "Examples of [examples/embed](../examples/embed), each asked once; those of Next.js and Cloudflare answer in `test/embed/examples.test.ts`.",
     folder: "app",
     before: [
-      "npm install --silent express bun deno ../harmony-gateway-0.1.0.tgz",
+      `npm install --silent express bun deno ../${TARBALL}`,
       "cp ../clone/examples/embed/*.mjs .",
       embed("node express.mjs", "/llm"),
       embed("npx bun bun.mjs", "/llm"),
