@@ -23,12 +23,13 @@ export interface RecordInput {
 
 /** The outcome of a turn, as in a record's `end`; `running` before it. */
 export function outcomeOf({ exchange, recording }: RecordInput): string {
-  if (recording === undefined) return outcomeWithoutTurn(exchange?.status);
+  if (recording === undefined) return outcomeWithoutTurn(exchange);
   return recording.failure?.outcome ?? recording.end?.finish ?? "running";
 }
 
 /** The input for a request that started no turn. */
-export function outcomeWithoutTurn(status: number | undefined): string {
-  if (status === undefined) return "running";
-  return status < 400 ? "answered" : "refused";
+export function outcomeWithoutTurn(exchange: Exchange | undefined): string {
+  if (exchange?.status === undefined) return "running";
+  // The status of a stream is sent before what is refused behind it.
+  return exchange.status < 400 && exchange.error === undefined ? "answered" : "refused";
 }

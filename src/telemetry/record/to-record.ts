@@ -139,8 +139,8 @@ function toAnswer(
 function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
   if (recording === undefined) {
     if (exchange?.status === undefined) return null;
-    const { status, error } = exchange;
-    const outcome = outcomeWithoutTurn(status);
+    const { error } = exchange;
+    const outcome = outcomeWithoutTurn(exchange);
     return { outcome, nativeReason: null, ...(error !== undefined && { error }) };
   }
   const { end, failure } = recording;

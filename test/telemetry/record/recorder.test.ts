@@ -252,7 +252,10 @@ test("a request that is refused behind the head of its stream is recorded with t
   sendDescription(await waiting.promise, "A cat.");
   await response.text();
   const [record] = await app.records();
-  expect(record?.end?.error).toContain("tool_choice");
+  expect(record?.end).toMatchObject({
+    outcome: "refused",
+    error: expect.stringContaining("tool_choice"),
+  });
 });
 
 test("backends that failed are named, and the one that answered", async () => {
