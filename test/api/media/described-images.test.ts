@@ -1,6 +1,6 @@
 /** Images that a vision model describes, wherever they stand in a request. */
 import { createServer, type ServerResponse } from "node:http";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
 import type { RequestPage } from "../../../src/tools/browser/fetch-page.ts";
@@ -169,11 +169,9 @@ describe.each(APIS)("$name", ({ path, image, text, inMessage, inResult }) => {
       "the model that describes images has failed",
     ],
     ["sends without end", writeWithoutEnd, "the model that describes images has failed"],
-    ["is too slow", () => undefined, "no description came in time"],
   ])("a vision model that %s is a sentence for the model, and asked again", async (_, bad, why) => {
     const { post, engine, vision } = await open({
       answer: (call) => (call === 0 ? bad : "A cat."),
-      settings: { visionTimeoutMs: 300 },
     });
     const body = { model: MODEL, ...inMessage([image(DATA_URL)]) };
     const failed = await post(path, body);
@@ -184,11 +182,35 @@ describe.each(APIS)("$name", ({ path, image, text, inMessage, inResult }) => {
     expect(engine.prompts[0]).toContain(
       `[Image 1 could not be read: ${why}. Tell the user that you cannot see it.]`,
     );
+    const again = await post(path, body);
+    expect(again.headers.get("x-harmony-media")).toBe("described=1, cached=0, failed=0");
+    expect(engine.prompts[1]).toContain("> A cat.");
+    expect(vision.images).toHaveLength(2);
+  });
+
+  test("a vision model that is too slow is a sentence for the model, and asked again", async () => {
+    const passDeadline = holdDeadlines();
+    const { post, engine, vision } = await open({
+      answer: (call) => (call === 0 ? () => undefined : "A cat."),
+    });
+    const body = { model: MODEL, ...inMessage([image(DATA_URL)]) };
+    const asked = post(path, body);
+    await expect.poll(() => vision.images).toHaveLength(1);
+    passDeadline();
+    const failed = await asked;
+    expect([failed.status, failed.headers.get("x-harmony-media")]).toEqual([
+      200,
+      "described=0, cached=0, failed=1",
+    ]);
+    expect(engine.prompts[0]).toContain(
+      "[Image 1 could not be read: no description came in time. Tell the user that you cannot see it.]",
+    );
+    // The call that is given up may still be ending.
     await expect
       .poll(() => post(path, body).then(({ headers }) => headers.get("x-harmony-media")))
-      .toMatch(/failed=0$/);
+      .toBe("described=1, cached=0, failed=0");
     expect(engine.prompts.at(-1)).toContain("> A cat.");
-    expect(vision.images.length).toBeGreaterThan(1);
+    expect(vision.images).toHaveLength(2);
   });
 });
 
@@ -419,20 +441,26 @@ describe("images behind addresses", () => {
   });
 
   test("hosts that do not answer are no failures of the vision model", async () => {
+    const passDeadline = holdDeadlines();
+    let asked = 0;
     const { post, engine } = await open({
-      settings: { ...settings, visionTimeoutMs: 300 },
-      requestPage: (_, signal) =>
-        new Promise((_resolve, reject) => {
+      settings,
+      requestPage: (_, signal) => {
+        asked += 1;
+        return new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason));
-        }),
+        });
+      },
     });
     const urls = [1, 2, 3].map((at) => CHAT.image(`${URL}?${at}`));
-    await post(CHAT.path, { model: MODEL, ...CHAT.inMessage(urls) });
+    const late = post(CHAT.path, { model: MODEL, ...CHAT.inMessage(urls) });
+    await expect.poll(() => asked).toBe(3);
+    passDeadline();
+    await late;
     expect(engine.prompts[0]).toContain("[Image 3 could not be read: no description came in time.");
     const one = { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) };
-    await expect
-      .poll(() => post(CHAT.path, one).then(({ headers }) => headers.get("x-harmony-media")))
-      .toMatch("failed=0");
+    const described = await post(CHAT.path, one);
+    expect(described.headers.get("x-harmony-media")).toBe("described=1, cached=0, failed=0");
   });
 
   test.each([
@@ -491,6 +519,21 @@ test("the gateway on Node asks the vision model by its own client, and logs why 
   );
   expect(await ask()).toBe("described=1, cached=0, failed=0");
 });
+
+/** Until the end of the test, deadlines pass only when the returned function is called. */
+function holdDeadlines(): () => void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(new DOMException("It took too long.", "TimeoutError")), ms);
+    return abort.signal;
+  });
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+  return () => void vi.advanceTimersByTime(31_000);
+}
 
 function fail(status: number): VisionAnswer {
   return (response) => void response.writeHead(status).end("{}");
