@@ -32,3 +32,12 @@ export const send = async (page: Page, text: string) => {
 export const answered = (page: Page, text: string) =>
   page.locator(`.answer .text:has-text("${text}")`).last().waitFor();
 export const lastAnswer = (page: Page) => page.locator(".answer").last();
+/** Adds a sample tool, asks for it, and answers its calls with one result from now on. */
+export const askWeather = async (page: Page) => {
+  await page.getByRole("button", { name: "Tools" }).click();
+  await page.getByRole("button", { name: "Sample: get_weather" }).click();
+  await send(page, "Weather in Paris?");
+  await page.getByPlaceholder("Result of get_weather").fill("21 °C");
+  await page.getByText("always this").click();
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+};

@@ -3,6 +3,7 @@ import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
 import {
   answered,
+  askWeather,
   CALL,
   lastAnswer,
   openChat,
@@ -57,12 +58,7 @@ describe.skipIf(MISSING !== undefined)(
         await page.locator(".reasoning summary").click();
         await page.getByText("Six times seven.", { exact: true }).waitFor();
 
-        await page.getByRole("button", { name: "Tools" }).click();
-        await page.getByRole("button", { name: "Sample: get_weather" }).click();
-        await send(page, "Weather in Paris?");
-        await page.getByPlaceholder("Result of get_weather").fill("21 °C");
-        await page.getByText("always this").click();
-        await page.getByRole("button", { name: "Answer", exact: true }).click();
+        await askWeather(page);
         await answered(page, "Light rain.");
         expect(engine.prompts.at(-1)).toContain("21 °C");
         expect(engine.prompts.at(-1)).toContain("The tool knows.");
@@ -153,12 +149,7 @@ describe.skipIf(MISSING !== undefined)(
       const before =
         "new MutationObserver(() => { globalThis.forms = Math.max(globalThis.forms ?? 0, document.querySelectorAll('.call').length * document.querySelectorAll('.result-form').length); }).observe(document, { childList: true, subtree: true })";
       const { page } = await openChat(browser, engine, { before });
-      await page.getByRole("button", { name: "Tools" }).click();
-      await page.getByRole("button", { name: "Sample: get_weather" }).click();
-      await send(page, "Weather in Paris?");
-      await page.getByPlaceholder("Result of get_weather").fill("21 °C");
-      await page.getByText("always this").click();
-      await page.getByRole("button", { name: "Answer", exact: true }).click();
+      await askWeather(page);
       await page.getByText("The model has not read them yet.").waitFor();
       expect(engine.requests).toHaveLength(21);
       expect(await page.evaluate("globalThis.forms")).toBe(1);

@@ -25,12 +25,18 @@ export interface Page {
   setViewportSize(size: { width: number; height: number }): Promise<void>;
   screenshot(options: { path: string; fullPage?: boolean }): Promise<unknown>;
   waitForEvent(event: "download"): Promise<{ saveAs(path: string): Promise<void> }>;
-  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
+  on(event: "console", listener: (message: ConsoleMessage) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
   on(event: "dialog", listener: (dialog: { dismiss(): Promise<void> }) => void): void;
   setDefaultTimeout(milliseconds: number): void;
   close(): Promise<void>;
+}
+
+interface ConsoleMessage {
+  type(): string;
+  text(): string;
+  location(): { url: string };
 }
 
 export interface Locator {

@@ -31,9 +31,11 @@ export async function openPage(
   const requested: string[] = [];
   let dialogs = 0;
   page.on("console", (message) => {
-    // A refused request is in the page, in the gateway's words.
-    const isStatus = message.text().startsWith("Failed to load resource: the server responded");
-    if (message.type() === "error" && !isStatus) problems.push(message.text());
+    // A refused request to an API is in the page, in the gateway's words. A missing file of the page is not.
+    const isRefusal =
+      message.text().startsWith("Failed to load resource: the server responded") &&
+      /^\/(?:v1|inspect\/api)\//.test(new URL(message.location().url).pathname);
+    if (message.type() === "error" && !isRefusal) problems.push(message.text());
   });
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("request", (request) => requested.push(request.url()));

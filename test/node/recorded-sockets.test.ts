@@ -17,26 +17,37 @@ const turns = z.object({
   turns: z.array(z.looseObject({ number: z.int(), isComplete: z.boolean(), outcome: z.string() })),
 });
 
-test("turns of a WebSocket are recorded with the message and the events", async () => {
+/** A gateway with its inspector, and WebSockets to its Responses API. */
+async function open() {
   const gateway = await startTestGateway({
     engine: scriptedEngine(() => FINAL),
     settings: { inspect: true, inspectKey: TOKEN },
   });
   onTestFinished(() => gateway.close());
-  const inspect = async (path: string): Promise<unknown> => {
+  const inspect = async (path: string): Promise<string> => {
     const headers = { "x-inspect-token": TOKEN };
-    return (await fetch(`${gateway.origin}/inspect/api/${path}`, { headers })).json();
+    return (await fetch(`${gateway.origin}/inspect/api/${path}`, { headers })).text();
   };
-  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
-  onTestFinished(() => socket.close());
-  await once(socket, "open");
+  const connect = async (headers: Readonly<Record<string, string>> = {}) => {
+    const url = `${gateway.baseURL.replace("http", "ws")}/responses`;
+    const socket = new WebSocket(url, { headers });
+    onTestFinished(() => socket.close());
+    await once(socket, "open");
+    return socket;
+  };
+  return { gateway, inspect, connect };
+}
+
+test("turns of a WebSocket are recorded with the message and the events", async () => {
+  const { inspect, connect } = await open();
+  const socket = await connect();
   const message = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hi" };
   socket.send(JSON.stringify(message));
   await eventually(async () => {
-    const listed = turns.parse(await inspect("turns"));
+    const listed = turns.parse(JSON.parse(await inspect("turns")));
     expect(listed.turns).toMatchObject([{ isComplete: true, outcome: "stop" }]);
   });
-  expect(await inspect("turns/1/file?as=json")).toMatchObject({
+  expect(JSON.parse(await inspect("turns/1/file?as=json"))).toMatchObject({
     api: "responses",
     request: { method: "WEBSOCKET", body: JSON.stringify(message) },
     answer: {
@@ -46,7 +57,7 @@ test("turns of a WebSocket are recorded with the message and the events", async 
       ]),
     },
   });
-  const record = readRecord(JSON.stringify(await inspect("turns/1/file?as=json")));
+  const record = readRecord(await inspect("turns/1/file?as=json"));
   if (record === undefined) throw new Error("no record was made");
   const again = compareTurns(record, await runAgain(record, createRecordedEngine(record)));
   expect(again).toMatchObject({ differences: [], skipped: [] });
@@ -60,27 +71,15 @@ test("turns of a WebSocket are recorded with the message and the events", async 
   expect(differs.differences.map(({ where }) => where)).toEqual([expect.stringMatching(/^event /)]);
   socket.send(JSON.stringify({ ...message, input: 7 }));
   await eventually(async () => {
-    const listed = turns.parse(await inspect("turns"));
+    const listed = turns.parse(JSON.parse(await inspect("turns")));
     expect(listed.turns).toHaveLength(2);
     expect(listed.turns[1]).toMatchObject({ isComplete: true, outcome: "refused", status: 400 });
   });
 });
 
 test("a WebSocket that is opened with x-harmony-record: off has no content in its records", async () => {
-  const gateway = await startTestGateway({
-    engine: scriptedEngine(() => FINAL),
-    settings: { inspect: true, inspectKey: TOKEN },
-  });
-  onTestFinished(() => gateway.close());
-  const inspect = async (path: string): Promise<string> => {
-    const headers = { "x-inspect-token": TOKEN };
-    return (await fetch(`${gateway.origin}/inspect/api/${path}`, { headers })).text();
-  };
-  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
-    headers: { "x-harmony-record": "off" },
-  });
-  onTestFinished(() => socket.close());
-  await once(socket, "open");
+  const { inspect, connect } = await open();
+  const socket = await connect({ "x-harmony-record": "off" });
   const message = { type: "response.create", model: "openai/gpt-oss-20b" };
   for (const input of ["My plover", [{ type: "plover" }]]) {
     socket.send(JSON.stringify({ ...message, input }));
@@ -95,11 +94,7 @@ test("a WebSocket that is opened with x-harmony-record: off has no content in it
 });
 
 test("what a WebSocket references of a response that continues a private one is private, too", async () => {
-  const gateway = await startTestGateway({
-    engine: scriptedEngine(() => FINAL),
-    settings: { inspect: true, inspectKey: TOKEN },
-  });
-  onTestFinished(() => gateway.close());
+  const { gateway, inspect, connect } = await open();
   const model = "openai/gpt-oss-20b";
   const first = await fetch(`${gateway.baseURL}/responses`, {
     method: "POST",
@@ -107,9 +102,7 @@ test("what a WebSocket references of a response that continues a private one is 
     body: JSON.stringify({ model, input: "My plover" }),
   });
   const { id } = z.object({ id: z.string() }).parse(await first.json());
-  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
-  onTestFinished(() => socket.close());
-  await once(socket, "open");
+  const socket = await connect();
   const ended = z.object({
     type: z.literal("response.completed"),
     response: z.object({ output: z.array(z.looseObject({ id: z.string(), type: z.string() })) }),
@@ -135,9 +128,6 @@ test("what a WebSocket references of a response that continues a private one is 
     ],
   });
   for (const number of [1, 2, 3]) {
-    const response = await fetch(`${gateway.origin}/inspect/api/turns/${number}`, {
-      headers: { "x-inspect-token": TOKEN },
-    });
-    expect(await response.text()).not.toMatch(/plover|Hello!/);
+    expect(await inspect(`turns/${number}`)).not.toMatch(/plover|Hello!/);
   }
 });

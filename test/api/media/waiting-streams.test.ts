@@ -20,6 +20,18 @@ const chatBody = (tags: readonly string[]) => ({
   ],
 });
 
+const RESPONSES = {
+  path: "/responses",
+  toBody: (tags: readonly string[]) => ({
+    input: [
+      { role: "user", content: tags.map((tag) => ({ type: "input_image", image_url: url(tag) })) },
+    ],
+  }),
+  keepAlive: /^: HARMONY-GATEWAY PROCESSING$/m,
+  wrong: { tool_choice: { type: "function", name: "none" } },
+  failure: /^event: error\ndata: .*"type":"error"/m,
+};
+
 const APIS = [
   {
     name: "Chat Completions",
@@ -29,36 +41,11 @@ const APIS = [
     wrong: { tool_choice: { type: "function", function: { name: "none" } } },
     failure: /^data: \{.*"error":\{/m,
   },
-  {
-    name: "Responses",
-    path: "/responses",
-    toBody: (tags: readonly string[]) => ({
-      input: [
-        {
-          role: "user",
-          content: tags.map((tag) => ({ type: "input_image", image_url: url(tag) })),
-        },
-      ],
-    }),
-    keepAlive: /^: HARMONY-GATEWAY PROCESSING$/m,
-    wrong: { tool_choice: { type: "function", name: "none" } },
-    failure: /^event: error\ndata: .*"type":"error"/m,
-  },
+  { name: "Responses", ...RESPONSES },
   {
     name: "Responses in the background",
-    path: "/responses",
-    toBody: (tags: readonly string[]) => ({
-      background: true,
-      input: [
-        {
-          role: "user",
-          content: tags.map((tag) => ({ type: "input_image", image_url: url(tag) })),
-        },
-      ],
-    }),
-    keepAlive: /^: HARMONY-GATEWAY PROCESSING$/m,
-    wrong: { tool_choice: { type: "function", name: "none" } },
-    failure: /^event: error\ndata: .*"type":"error"/m,
+    ...RESPONSES,
+    toBody: (tags: readonly string[]) => ({ background: true, ...RESPONSES.toBody(tags) }),
   },
   {
     name: "Messages",

@@ -1,7 +1,7 @@
 /** How long recorded turns are kept: their age, pinning, clearing. */
 import { expect, test } from "vitest";
 import { createRecordedApp, type RecordedApp } from "../../helpers/recorded-app.ts";
-import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const THINK = "<|channel|>analysis<|message|>Let me think.";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
@@ -13,6 +13,20 @@ const ask = async (app: RecordedApp, times = 1, content = "Hello") => {
     const body = { ...HELLO, messages: [{ role: "user", content }] };
     await (await app.post("/v1/chat/completions", body)).text();
   }
+};
+/** A turn that goes on until the returned function is called. */
+const start = async (app: RecordedApp, engine: ScriptedEngine) => {
+  const abort = new AbortController();
+  const running = app.request("/v1/chat/completions", {
+    method: "POST",
+    body: JSON.stringify({ ...HELLO, stream: true }),
+    signal: abort.signal,
+  });
+  await expect.poll(() => engine.open).toBe(1);
+  return async () => {
+    abort.abort();
+    await running.then((response) => response.body?.cancel());
+  };
 };
 const small = { maxRecordBytes: 100_000, maxTotalBytes: 100_000, maxRecords: 3 };
 
@@ -27,13 +41,7 @@ test("complete turns are dropped by their age, running and pinned ones are not",
     told.push(`${number} ${app.recorder.find(number) !== undefined}`),
   );
   await ask(app, 2);
-  const abort = new AbortController();
-  const running = app.request("/v1/chat/completions", {
-    method: "POST",
-    body: JSON.stringify({ ...HELLO, stream: true }),
-    signal: abort.signal,
-  });
-  await expect.poll(() => engine.open).toBe(1);
+  const leave = await start(app, engine);
   app.recorder.pin(1);
   minutes = 1;
   app.recorder.dropExpired();
@@ -43,8 +51,7 @@ test("complete turns are dropped by their age, running and pinned ones are not",
   app.recorder.dropExpired();
   expect(numbersOf(app)).toEqual([1, 3, 4]);
   expect(told.at(-1)).toBe("2 false");
-  abort.abort();
-  await running.then((response) => response.body?.cancel());
+  await leave();
   await expect.poll(() => app.entries[1]?.isComplete).toBe(true);
   app.recorder.unpin(1);
   app.recorder.dropExpired();
@@ -93,14 +100,7 @@ test("pinned turns are few, and leave half of the memory to others", async () =>
 test("a turn that has not ended is not pinned", async () => {
   const engine = scriptedEngine([{ write: THINK, hang: true }]);
   const app = createRecordedApp({ engine });
-  const abort = new AbortController();
-  const running = app.request("/v1/chat/completions", {
-    method: "POST",
-    body: JSON.stringify({ ...HELLO, stream: true }),
-    signal: abort.signal,
-  });
-  await expect.poll(() => engine.open).toBe(1);
+  const leave = await start(app, engine);
   expect(app.recorder.pin(1)).toBe("running");
-  abort.abort();
-  await running.then((response) => response.body?.cancel());
+  await leave();
 });
