@@ -86,5 +86,5 @@ test.each([
   await begin(0);
   const before = heldBytes();
   await begin(BYTES);
-  await expect.poll(heldBytes, { timeout: 5000 }).toBeLessThan(before + BYTES / 4);
+  await expect.poll(heldBytes).toBeLessThan(before + BYTES / 4);
 });

@@ -9,9 +9,9 @@ const LIMITS = {
   maxTools: 2,
 };
 
-/** A value of so many levels. */
-function nested(levels: number): unknown {
-  return levels === 0 ? 1 : [nested(levels - 1)];
+/** A value in so many lists. */
+function nested(levels: number, value: unknown = 1): unknown {
+  return levels === 0 ? value : [nested(levels - 1, value)];
 }
 
 /** A list of so many values, itself included. */
@@ -34,6 +34,7 @@ test.each<[string, object]>([
   ["an input that is text", { input: "a long text is no list" }],
   ["lists that are not counted", { stop: [1, 2, 3, 4, 5] }],
   ["nesting to the last level allowed", { a: nested(MAX_DEPTH - 1) }],
+  ["an empty container at the last level", { a: nested(MAX_DEPTH - 2, {}) }],
   ["as many parts as allowed", { messages: [{ content: [1, 2, 3] }, { content: [4, 5, 6] }, 0] }],
   ["as many values as allowed", { a: listOf(MAX_VALUES - 3), b: { c: [1] } }],
 ])("%s may pass", (_, body) => {
@@ -56,6 +57,12 @@ test.each<[object, string, string]>([
 
 test.each<[string, object, string, string]>([
   ["nesting", { a: nested(MAX_DEPTH) }, "a", "a: is nested deeper than 64 levels."],
+  [
+    "an empty container",
+    { a: nested(MAX_DEPTH - 1, {}) },
+    "a",
+    "a: is nested deeper than 64 levels.",
+  ],
   [
     "values of several members",
     { a: listOf(MAX_VALUES - 3), b: { c: [1, 2] } },
