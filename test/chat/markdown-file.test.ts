@@ -49,6 +49,32 @@ test("a call that the gateway has run is text when it is read back", () => {
   });
 });
 
+test("a line like the heading of a message is text", () => {
+  const said = "## You\n\n\\## gpt-oss\n## Your";
+  const parts: readonly AnswerPart[] = [{ type: "text", text: said }];
+  const { messages, ...conversation } = conversationOf(parts);
+  const asked = messages.map((each) => (each.role === "user" ? { ...each, text: said } : each));
+  const written = toMarkdown({ ...conversation, messages: asked });
+  expect(fromMarkdown(written).messages).toEqual([
+    { role: "user", text: said },
+    { role: "assistant", parts },
+  ]);
+});
+
+test("attached files stay as their names", () => {
+  const { messages, ...conversation } = conversationOf([{ type: "text", text: "A cat." }]);
+  const files = [
+    { name: "cat.png", url: "data:image/png;base64,AAAA" },
+    { name: "notes.pdf", url: "data:application/pdf;base64,AAAA" },
+  ];
+  const asked = messages.map((each) => (each.role === "user" ? { ...each, files } : each));
+  const written = toMarkdown({ ...conversation, messages: asked });
+  expect(written).not.toContain("AAAA");
+  const [question] = fromMarkdown(written).messages;
+  const text = "Why?\n\nSay.\n\nAttached, but not in this file: `cat.png`, `notes.pdf`";
+  expect(question).toEqual({ role: "user", text });
+});
+
 test("other Markdown is no conversation", () => {
   expect(() => fromMarkdown("# Notes")).toThrow("it has no part that begins with “## You”");
 });

@@ -1,17 +1,29 @@
 /** Conversations as Markdown files that people can read, and that can be read back. */
 import type { AssistantPart, ComposedMessage } from "../../snippets/composed.ts";
-import { type AnswerPart, type Conversation, toPath } from "./conversation.ts";
+import { type AnswerPart, type Conversation, type Question, toPath } from "./conversation.ts";
 
 const YOU = "## You";
 const MODEL = "## gpt-oss";
+/** Lines of a text that would begin a message, and those that another export has escaped. */
+const ESCAPABLE = /^\\*## (?:You|gpt-oss)$/gm;
+const ESCAPED = /^\\(?=\\*## (?:You|gpt-oss)$)/gm;
 
 export function toMarkdown(conversation: Conversation): string {
   const blocks = toPath(conversation).map((message) => {
-    if (message.role === "user") return `${YOU}\n\n${message.text}`;
-    const parts = message.parts.map((part) => toBlock(part)).filter((block) => block !== "");
-    return `${MODEL}\n\n${parts.join("\n\n")}`;
+    const [heading, parts] =
+      message.role === "user"
+        ? [YOU, [message.text, toFileNames(message)]]
+        : [MODEL, message.parts.map((part) => toBlock(part))];
+    const said = parts.filter((part) => part !== "").join("\n\n");
+    return `${heading}\n\n${said.replaceAll(ESCAPABLE, "\\$&")}`;
   });
   return `# ${conversation.title}\n\n${blocks.join("\n\n")}\n`;
+}
+
+/** Their data would be most of the file. */
+function toFileNames({ files = [] }: Question): string {
+  const names = files.map(({ name }) => `\`${name}\``);
+  return names.length === 0 ? "" : `Attached, but not in this file: ${names.join(", ")}`;
 }
 
 function toBlock(part: AnswerPart): string {
@@ -32,7 +44,10 @@ export function fromMarkdown(text: string): {
   if (blocks.length === 0) throw new Error("it has no part that begins with “## You”");
   const messages = blocks.map((block): ComposedMessage => {
     const isUser = block.startsWith(YOU);
-    const said = block.slice((isUser ? YOU : MODEL).length).trim();
+    const said = block
+      .slice((isUser ? YOU : MODEL).length)
+      .trim()
+      .replaceAll(ESCAPED, "");
     return isUser ? { role: "user", text: said } : { role: "assistant", parts: readParts(said) };
   });
   const title = /^# (.+)$/m.exec(head)?.[1];
