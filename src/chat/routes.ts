@@ -1,7 +1,8 @@
 /** The chat at `/`. The page is public and names nothing: it asks the APIs, with the reader's key. */
 import { type Context, Hono } from "hono";
+import { getCookie } from "hono/cookie";
 import { isForBrowser } from "../api/pages/html.ts";
-import { themeOf } from "../api/pages/theme.ts";
+import { THEME_COOKIE, toTheme } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { ServedPages } from "../pages/assets.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
@@ -34,7 +35,7 @@ export function chatRoutes({
   routes.get("/", async (c, next) => {
     if (!isForBrowser(c)) return next();
     const found = isForwarded(c) ? [] : foundEngines();
-    const theme = themeOf(c.req.header("cookie"));
+    const theme = toTheme(getCookie(c, THEME_COOKIE));
     const html = await assets.html(CHAT_PAGE, {
       ...(theme !== undefined && { theme }),
       ...(found.length > 0 && { found: JSON.stringify(found) }),

@@ -3,7 +3,8 @@
  * holds was written by users, models and tools: it leaves only as JSON, and the page shows it only as text.
  */
 import { type Context, Hono } from "hono";
-import { themeOf } from "../api/pages/theme.ts";
+import { getCookie } from "hono/cookie";
+import { THEME_COOKIE, toTheme } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { RecordEntry } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
@@ -26,7 +27,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   app.use("/inspect/*", checkOrigin(options));
 
   app.get("/inspect", async (c) => {
-    const theme = themeOf(c.req.header("cookie"));
+    const theme = toTheme(getCookie(c, THEME_COOKIE));
     const facts = { ...(hasChat && { chat: "on" }), ...(theme !== undefined && { theme }) };
     return c.html(await assets.html(INSPECT_PAGE, facts), 200, PAGE_HEADERS);
   });

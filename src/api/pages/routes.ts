@@ -1,5 +1,6 @@
 /** Public pages and the OpenAPI document. They need no key and reveal nothing that a key protects. */
 import { Hono } from "hono";
+import { getCookie } from "hono/cookie";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { toApiPage } from "./api-page.ts";
@@ -7,7 +8,7 @@ import { codeSamples } from "./code-samples.ts";
 import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
 import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
-import { themeOf } from "./theme.ts";
+import { THEME_COOKIE, toTheme } from "./theme.ts";
 
 export interface PageOptions {
   readonly models: Models;
@@ -39,7 +40,7 @@ export function pageRoutes({
   });
   routes.get("/api", (c) => {
     const origin = address ?? new URL(c.req.url).origin;
-    const theme = themeOf(c.req.header("cookie"));
+    const theme = toTheme(getCookie(c, THEME_COOKIE));
     const headers = { ...PAGE_HEADERS, vary: "cookie" };
     return c.html(toApiPage({ origin, hasChat, hasInspector, theme }), 200, headers);
   });

@@ -1,11 +1,10 @@
-/** The colours that a reader has chosen, from the cookie that the chat sets. */
+/** The colours that a reader has chosen in the chat or the inspector, which keep them in a cookie. */
 
 export type Theme = "light" | "dark";
 
 export const THEME_COOKIE = "harmony-gateway-theme";
 
-/** @param cookies the header. Undefined: the system decides. */
-export function themeOf(cookies = ""): Theme | undefined {
-  const [, theme] = /(?:^|;\s*)harmony-gateway-theme=(light|dark)(?:;|$)/.exec(cookies) ?? [];
-  return theme === "light" || theme === "dark" ? theme : undefined;
+/** Undefined: the system decides. */
+export function toTheme(given: string | undefined): Theme | undefined {
+  return given === "light" || given === "dark" ? given : undefined;
 }

@@ -1,11 +1,12 @@
 /** The chat's page. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
+import { onChange } from "../../pages/page/redraw.ts";
 import { focusOn, loadSending } from "./actions.ts";
 import { onKey } from "./keys.ts";
 import { later, loadLater } from "./later-loader.ts";
 import { loadMarkdown } from "./markdown-loader.ts";
 import { openAddressed } from "./opened-request.ts";
-import { onChange, state, update } from "./state.ts";
+import { state, update } from "./state.ts";
 import { watchStatus } from "./status.ts";
 import { loadAll } from "./storage.ts";
 import { composer } from "./view/composer.ts";

@@ -1,10 +1,6 @@
-/** The gateway that serves the page: its address, the reader's key, and requests to it. */
+/** The gateway that serves the page: its public address, the reader's key, and requests to it. */
+import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
 import { toNames } from "./gateway-tools.ts";
-
-/** Without a slash at its end. With a path where a proxy puts the gateway below one. */
-export function toGatewayUrl(): string {
-  return new URL(".", location.href).href.slice(0, -1);
-}
 
 /** Where clients reach it, for code. */
 export function toPublicUrl(): string {

@@ -1,4 +1,5 @@
 /** The state of the page, and its changes. */
+import { drawSoon } from "../../pages/page/redraw.ts";
 import type { ApiName, Attachment, Body } from "../../snippets/composed.ts";
 import { type Conversation, newConversation } from "./conversation.ts";
 import type { GatewayStatus } from "./gateway.ts";
@@ -81,20 +82,9 @@ export const state: State = {
   said: "",
 };
 
-let draw: () => void = () => undefined;
-let frame: number | undefined;
-
-/** @param redraw called once per frame after changes. */
-export function onChange(redraw: () => void): void {
-  draw = redraw;
-}
-
 export function update(changes: Partial<State>): void {
   Object.assign(state, changes);
-  frame ??= requestAnimationFrame(() => {
-    frame = undefined;
-    draw();
-  });
+  drawSoon();
 }
 
 /** Changes the current conversation. */

@@ -1,4 +1,5 @@
 /** Conversations as files: Markdown, JSON as a request of the chosen API, and OpenChatML. */
+import { saveFile } from "../../pages/page/save-file.ts";
 import { fromBody, toBody } from "../../snippets/bodies.ts";
 import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
@@ -25,7 +26,7 @@ export function exportJson(): void {
   const { current } = state;
   try {
     const body = toBody(current.api, toComposed(current, toPath(current)));
-    saveFile(`${toFileName(current.title)}.json`, JSON.stringify(body, undefined, 2));
+    save(current, "json", JSON.stringify(body, undefined, 2));
   } catch (error) {
     update({ notice: error instanceof Error ? error.message : String(error) });
   }
@@ -40,7 +41,7 @@ export async function exportOpenChatML(): Promise<void> {
     const parts = path.flatMap((message) => (message.role === "user" ? [] : message.parts));
     const hasRun = parts.some(({ type }) => type === "ran");
     const lost = [...left, ...(hasRun ? ["calls that the gateway has run"] : [])];
-    saveFile(`${toFileName(current.title)}.openchatml`, text);
+    save(current, "openchatml", text);
     if (lost.length > 0) update({ notice: `OpenChatML leaves out: ${lost.join("; ")}.` });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -50,7 +51,7 @@ export async function exportOpenChatML(): Promise<void> {
 
 export function exportMarkdown(): void {
   const { current } = state;
-  saveFile(`${toFileName(current.title)}.md`, toMarkdown(current));
+  save(current, "md", toMarkdown(current));
 }
 
 export async function importFile(file: File): Promise<void> {
@@ -153,15 +154,7 @@ function toMessage(
   } satisfies Answer;
 }
 
-function toFileName(title: string): string {
-  return title.replaceAll(/[^\p{L}\p{N}-]+/gu, "-").slice(0, 60) || "chat";
-}
-
-export function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text]));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+function save({ title }: Conversation, ending: string, text: string): void {
+  const name = title.replaceAll(/[^\p{L}\p{N}-]+/gu, "-").slice(0, 60) || "chat";
+  saveFile(`${name}.${ending}`, new Blob([text]));
 }

@@ -1,4 +1,5 @@
 /** Requests to the gateway. */
+import { saveFile } from "../../pages/page/save-file.ts";
 import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./merge-news.ts";
 import type { Difference, LoadedTurn, News, Row } from "./types.ts";
@@ -18,12 +19,8 @@ export async function clearTurns(): Promise<void> {
 /** Saves a turn as a page that opens without the gateway, or as JSON for `harmony-gateway replay`. */
 export async function saveTurn(row: Row, as: "html" | "json"): Promise<void> {
   const response = await request(`turns/${row.number}/file?as=${as}`);
-  const url = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `turn-${row.id.replaceAll(/[^\w-]/g, "-").slice(0, 60)}.${as}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  const name = `turn-${row.id.replaceAll(/[^\w-]/g, "-").slice(0, 60)}`;
+  saveFile(`${name}.${as}`, await response.blob());
 }
 
 /** Writes a turn into the gateway's folder for captures. Resolves with the file's path. */

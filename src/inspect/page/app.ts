@@ -2,13 +2,15 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 import { placesOf } from "../../api/pages/places.ts";
+import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
 import { iconButton } from "../../pages/page/icon-button.ts";
+import { drawNow, onChange } from "../../pages/page/redraw.ts";
 import { topBar } from "../../pages/page/top-bar.ts";
 import { attempt } from "./attempt.ts";
 import { answerPane, linkParts } from "./answer.ts";
 import { followChanges } from "./api.ts";
 import { comparePane } from "./compare.ts";
-import { type FirstLoad, firstLoad, loadWith, sharedTurn, toGatewayUrl } from "./first-load.ts";
+import { type FirstLoad, firstLoad, loadWith, sharedTurn } from "./first-load.ts";
 import { toCount } from "./format.ts";
 import { help, onKey } from "./keys.ts";
 import { followAddress, readAddress } from "./address.ts";
@@ -16,7 +18,7 @@ import { followEngines } from "./follow-engines.ts";
 import { listPane } from "./list.ts";
 import { overviewBar } from "./overview.ts";
 import { loadRows, merge, pickOther, select, show } from "./selection.ts";
-import { drawNow, onChange, type Pane, state, update } from "./store.ts";
+import { type Pane, state, update } from "./store.ts";
 import { turnView } from "./turn-view.ts";
 import type { LoadedTurn } from "./types.ts";
 

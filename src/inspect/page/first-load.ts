@@ -1,9 +1,10 @@
 /**
- * Asks for the list and for the newest turn while the rest of the page is still on its way: so it imports nothing. A page with
+ * Asks for the list and for the newest turn while the rest of the page is still on its way: so it imports little. A page with
  * a turn embedded in it asks for nothing.
  *
  * The token comes from the printed address, and is kept in this tab only.
  */
+import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
 import type { LoadedTurn, Overview } from "./types.ts";
 
 const TOKEN_HEADER = "x-inspect-token";
@@ -59,11 +60,6 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   const reason: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
   const message = typeof reason === "string" ? reason : `The gateway answered ${response.status}.`;
   throw response.status === 401 ? new TokenRefused(message) : new Error(message);
-}
-
-/** Without a slash at its end. With a path where a proxy puts the gateway below one. */
-export function toGatewayUrl(): string {
-  return new URL(".", location.href).href.slice(0, -1);
 }
 
 async function loadNewest(): Promise<LoadedTurn | undefined> {

@@ -1,4 +1,5 @@
 /** The state of the page, and its changes. */
+import { drawSoon } from "../../pages/page/redraw.ts";
 import { matches, parseFilter } from "./filter.ts";
 import { toConversations } from "./totals.ts";
 import type { EngineRow, LoadedTurn, Overview, Row } from "./types.ts";
@@ -69,26 +70,9 @@ export const state: State = {
   isListOpen: true,
 };
 
-let draw: () => void = () => undefined;
-/** The frame that will draw what has changed. */
-let frame: number | undefined;
-
-/** @param redraw called once per frame after changes. */
-export function onChange(redraw: () => void): void {
-  draw = redraw;
-}
-
 export function update(changes: Partial<State>): void {
   Object.assign(state, changes);
-  frame ??= requestAnimationFrame(drawNow);
-}
-
-/** Draws what has changed without waiting for the next frame. */
-export function drawNow(): void {
-  if (frame === undefined) return;
-  cancelAnimationFrame(frame);
-  frame = undefined;
-  draw();
+  drawSoon();
 }
 
 /** Rows that pass the filter: the same array until the rows or the filter change. */

@@ -1,11 +1,11 @@
 /** The selected turn: what it is, what can be done with it, and its bands. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
+import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
 import { relatives, runButtons } from "./again.ts";
 import { captureTurn, pinTurn, saveTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { conversationBand } from "./conversation.ts";
-import { toGatewayUrl } from "./first-load.ts";
 import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { toggle, whoOf } from "./list.ts";
 import { outputBand } from "./output.ts";

@@ -2,7 +2,7 @@
  * Light or dark, if the reader prefers another than the system's. A cookie keeps it, so that the gateway writes it into the HTML of
  * each page: none is drawn in the wrong colours first.
  */
-import { THEME_COOKIE, type Theme } from "../../api/pages/theme.ts";
+import { THEME_COOKIE, type Theme, toTheme } from "../../api/pages/theme.ts";
 
 export type ThemeChoice = Theme | "system";
 
@@ -10,8 +10,7 @@ const YEAR_SECONDS = 31_536_000;
 const CHOICES = ["system", "light", "dark"] as const;
 
 export function getTheme(): ThemeChoice {
-  const theme = document.body.dataset["theme"];
-  return theme === "light" || theme === "dark" ? theme : "system";
+  return toTheme(document.body.dataset["theme"]) ?? "system";
 }
 
 export function nextTheme(): ThemeChoice {

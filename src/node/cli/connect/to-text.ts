@@ -1,4 +1,5 @@
 /** The settings of a client as text that can be pasted. */
+import { quoteShell } from "../../../snippets/literals.ts";
 import type { ClientSettings } from "./client-settings.ts";
 
 export function toText({ variables, files, keyVariable, text, start }: ClientSettings): string {
@@ -21,5 +22,5 @@ export function toExports(variables: Readonly<Record<string, string>>): string {
 }
 
 function quote(value: string): string {
-  return /^[\w.:/@-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w.:/@-]+$/.test(value) ? value : quoteShell(value);
 }

@@ -1,0 +1,22 @@
+/** Draws a page once per frame after changes. */
+
+let draw: () => void = () => undefined;
+/** The frame that will draw what has changed. */
+let frame: number | undefined;
+
+/** @param redraw called once per frame after changes */
+export function onChange(redraw: () => void): void {
+  draw = redraw;
+}
+
+export function drawSoon(): void {
+  frame ??= requestAnimationFrame(drawNow);
+}
+
+/** Draws what has changed without waiting for the next frame. */
+export function drawNow(): void {
+  if (frame === undefined) return;
+  cancelAnimationFrame(frame);
+  frame = undefined;
+  draw();
+}
