@@ -223,8 +223,9 @@ describe.skipIf(MISSING !== undefined)(
       await page.keyboard.type("first");
       await eventually(async () => expect(await page.locator(".row").count()).toBe(1));
       await page.keyboard.press("Escape");
+      await page.getByLabel("by conversation").check();
       await page.keyboard.press("?");
-      await page.getByRole("dialog").waitFor();
+      await page.locator("dialog:modal").waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     });

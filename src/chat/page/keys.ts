@@ -1,4 +1,5 @@
 /** The keyboard. */
+import { isTyping } from "../../pages/page/is-typing.ts";
 import { focusOn, startNew, stop } from "./actions.ts";
 import { isPaneAbove, state, update } from "./state.ts";
 
@@ -18,7 +19,7 @@ export function onKey(event: KeyboardEvent): void {
   } else if (isCommand && shiftKey && key.toLowerCase() === "o") {
     event.preventDefault();
     void startNew();
-  } else if (key === "?" && !isTyping(event.target)) {
+  } else if (key === "?" && !isTyping(event)) {
     update({ isHelpOpen: true });
   }
 }
@@ -30,8 +31,4 @@ function escape(): void {
   else if (state.running !== undefined) stop();
   else if (state.editing !== undefined) update({ editing: undefined, draft: "", files: [] });
   else if (isPaneAbove()) update({ isPaneOpen: false });
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

@@ -194,17 +194,13 @@ const root = frame instanceof HTMLElement ? frame : document.createElement("div"
 root.id = "app";
 document.body.append(root);
 let isDrawn = false;
-let wasHelpOpen = false;
 onChange(() => {
   // Replaces the frame that the HTML came with.
   if (!isDrawn) root.replaceChildren();
   isDrawn = true;
   render(page(), root);
-  if (state.isHelpOpen && !wasHelpOpen) {
-    const close = document.querySelector("#close-help");
-    if (close instanceof HTMLElement) close.focus();
-  }
-  wasHelpOpen = state.isHelpOpen;
+  const dialog = root.querySelector("dialog");
+  if (dialog !== null && !dialog.open) dialog.showModal();
 });
 linkParts(root);
 document.addEventListener("keydown", onKey);

@@ -1,5 +1,7 @@
 /** The keys of the page, and the help that lists them. */
-import { html, type TemplateResult } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import { isTyping } from "../../pages/page/is-typing.ts";
+import { keysDialog } from "../../pages/page/keys-dialog.ts";
 import { move } from "./selection.ts";
 import { state, type TokenView, update } from "./store.ts";
 
@@ -14,19 +16,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 export function help(): TemplateResult {
-  return html`<div class="veil" @click=${closeHelp}>
-    <div class="help" role="dialog" aria-modal="true" aria-labelledby="help-title">
-      <h2 id="help-title">Keyboard</h2>
-      <dl class="keys">
-        ${KEYS.map(
-          ([key, what]) =>
-            html`<dt><kbd>${key}</kbd></dt>
-              <dd>${what}</dd>`,
-        )}
-      </dl>
-      <button type="button" class="primary" id="close-help" @click=${closeHelp}>Close</button>
-    </div>
-  </div>`;
+  return keysDialog(KEYS, closeHelp);
 }
 
 function closeHelp(): void {
@@ -46,11 +36,7 @@ export function onKey(event: KeyboardEvent): void {
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     return;
   }
-  const isTyping =
-    event.target instanceof HTMLInputElement ||
-    event.target instanceof HTMLTextAreaElement ||
-    event.target instanceof HTMLSelectElement;
-  if (isTyping) return;
+  if (isTyping(event)) return;
   switch (event.key) {
     case "j":
       return move(1);

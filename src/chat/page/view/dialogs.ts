@@ -1,5 +1,6 @@
 /** The field for a key, and the list of keys of the keyboard. The page opens them as modal dialogs. */
 import { html, type TemplateResult } from "lit-html";
+import { keysDialog } from "../../../pages/page/keys-dialog.ts";
 import { setKey } from "../gateway.ts";
 import { COMMAND } from "../keys.ts";
 import { update } from "../state.ts";
@@ -46,20 +47,6 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["?", "this list"],
 ];
 
-function closeHelp(): void {
-  update({ isHelpOpen: false });
-}
-
 export function helpDialog(): TemplateResult {
-  return html`<dialog aria-labelledby="help-title" @close=${closeHelp}>
-    <h2 id="help-title">Keyboard</h2>
-    <dl class="keys">
-      ${KEYS.map(
-        ([keys, does]) =>
-          html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt>
-            <dd>${does}</dd>`,
-      )}
-    </dl>
-    <p class="row end"><button type="button" class="primary" @click=${closeHelp}>Close</button></p>
-  </dialog>`;
+  return keysDialog(KEYS, () => update({ isHelpOpen: false }));
 }
