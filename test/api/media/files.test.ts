@@ -137,6 +137,8 @@ const [CHAT, RESPONSES, MESSAGES] = APIS;
 
 const UNREADABLE = [
   ["no base64", CHAT, CHAT.file("@@@@", "a.txt", "text/plain"), "its data is not base64"],
+  ["no base64", RESPONSES, RESPONSES.file("@@@@", "a.txt", "text/plain"), "its data is not base64"],
+  ["no base64", MESSAGES, MESSAGES.file("@@@@", "a.txt", "text/plain"), "its data is not base64"],
   ["no bytes", MESSAGES, MESSAGES.file("", "a.txt", "text/plain"), "it is empty"],
   [
     "an address",
