@@ -1,5 +1,7 @@
 /** Notifies open pages of turns that have begun, changed or ended, by server-sent events. */
-import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../telemetry/record/entry.ts";
+import type { KeptRecords } from "../telemetry/record/kept-records.ts";
+import type { Recorder } from "../telemetry/record/recorder.ts";
 
 /** Maximum number of pages that listen at the same time. */
 const MAX_PAGES = 16;
@@ -9,7 +11,9 @@ const KEEP_ALIVE_MS = 15_000;
 /** Changes that wait for a page which does not read. Beyond these, the page loads the list again. */
 const MAX_WAITING = 2000;
 
-type Listened = Pick<Recorder, "listen" | "find">;
+interface Listened extends Pick<Recorder, "listen"> {
+  readonly kept: Pick<KeptRecords, "find">;
+}
 
 const open = new WeakMap<Listened, number>();
 
@@ -94,7 +98,7 @@ function toNews(
   const rows: object[] = [];
   const dropped: number[] = [];
   for (const number of changed) {
-    const entry = recorder.find(number);
+    const entry = recorder.kept.find(number);
     if (entry === undefined) dropped.push(number);
     else rows.push(toRow(entry));
   }

@@ -1,7 +1,8 @@
 /** What the inspector is given. */
 import type { Models } from "../models/models.ts";
 import type { PageAssets } from "../pages/assets.ts";
-import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../telemetry/record/entry.ts";
+import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import type { AccessOptions } from "./access.ts";
 

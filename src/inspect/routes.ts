@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
 import { THEME_COOKIE, toTheme } from "../api/pages/theme.ts";
 import type { ApiEnv } from "../api/request/client.ts";
-import type { RecordEntry } from "../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../telemetry/record/entry.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
 import { checkOrigin, checkToken } from "./access.ts";
@@ -42,7 +42,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
         keeps: options.keeps,
         isOneOfSeveral: options.isOneOfSeveral,
         models: options.models().all.map(({ id }) => id),
-        turns: recorder.entries.map((entry) => toRow(entry)),
+        turns: recorder.kept.entries.map((entry) => toRow(entry)),
       },
       200,
       PAGE_HEADERS,
@@ -52,7 +52,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     c.json({ engines: toEngineRows(options.models(), recorder) }, 200, PAGE_HEADERS),
   );
   app.delete("/inspect/api/turns", (c) => {
-    recorder.clear();
+    recorder.kept.clear();
     return c.json({}, 200, PAGE_HEADERS);
   });
   app.get("/inspect/api/changes", (c) => {
@@ -62,9 +62,9 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   });
   app.get("/inspect/api/turns/:number", async (c) => {
     const number = c.req.param("number");
-    const newest = recorder.entries.at(-1);
+    const newest = recorder.kept.entries.at(-1);
     if (number === "newest" && newest === undefined) return c.body(null, 204, PAGE_HEADERS);
-    const entry = number === "newest" ? newest : recorder.find(Number(number));
+    const entry = number === "newest" ? newest : recorder.kept.find(Number(number));
     if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
     // Before the record: a turn that ends meanwhile is then asked for once more.
     const row = toRow(entry);
@@ -72,7 +72,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     return json(c, { row, record, tokens: await tokensOf(record), seen });
   });
   app.get("/inspect/api/turns/:number/file", async (c) => {
-    const entry = recorder.find(Number(c.req.param("number")));
+    const entry = recorder.kept.find(Number(c.req.param("number")));
     if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
     const record = await entry.record();
     if (c.req.query("as") === "json") return json(c, record);

@@ -2,8 +2,9 @@
 import type { Context, Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
-import { MAX_PINNED } from "../telemetry/record/limits.ts";
-import type { PinProblem, RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../telemetry/record/entry.ts";
+import { MAX_PINNED, type PinProblem } from "../telemetry/record/kept-records.ts";
+import type { Recorder } from "../telemetry/record/recorder.ts";
 import { whyNotAgain } from "./again.ts";
 import { firstDifference } from "./first-difference.ts";
 import type { InspectorOptions } from "./options.ts";
@@ -22,12 +23,12 @@ export function addTurnActions(app: Hono<ApiEnv>, options: InspectorOptions): vo
   const { recorder, capture } = options;
 
   app.post("/inspect/api/turns/:number/pin", (c) => {
-    const problem = recorder.pin(Number(c.req.param("number")));
+    const problem = recorder.kept.pin(Number(c.req.param("number")));
     if (problem === undefined) return c.json({}, 200, PAGE_HEADERS);
     return c.json({ error: PIN_PROBLEMS[problem] }, problem === "missing" ? 404 : 409);
   });
   app.delete("/inspect/api/turns/:number/pin", (c) => {
-    recorder.unpin(Number(c.req.param("number")));
+    recorder.kept.unpin(Number(c.req.param("number")));
     return c.json({}, 200, PAGE_HEADERS);
   });
   app.post("/inspect/api/turns/:number/capture", async (c) => {
@@ -86,7 +87,7 @@ async function withEnded(
   { recorder }: InspectorOptions,
   work: (entry: RecordEntry) => Promise<Response>,
 ): Promise<Response> {
-  const entry = recorder.find(Number(number));
+  const entry = recorder.kept.find(Number(number));
   if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
   if (!entry.isComplete) return c.json({ error: NOT_ENDED }, 409);
   return work(entry);

@@ -6,11 +6,8 @@ import type { Pool } from "../../src/engines/pool.ts";
 import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import {
-  Recorder,
-  type RecordEntry,
-  type RecorderOptions,
-} from "../../src/telemetry/record/recorder.ts";
+import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
+import { Recorder, type RecorderOptions } from "../../src/telemetry/record/recorder.ts";
 import { type TurnRecord, turnRecordSchema } from "../../src/telemetry/record/schema.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { testSettings } from "./gateway.ts";
@@ -76,7 +73,7 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
   return {
     recorder,
     get entries() {
-      return recorder.entries;
+      return recorder.kept.entries;
     },
     request: async (path, init) => app.request(path, init),
     post: async (path, body, headers = {}) =>
@@ -85,6 +82,6 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(body),
       }),
-    records: () => Promise.all(recorder.entries.map((entry) => readRecord(entry))),
+    records: () => Promise.all(recorder.kept.entries.map((entry) => readRecord(entry))),
   };
 }

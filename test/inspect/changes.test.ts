@@ -11,11 +11,11 @@ test("for a page that does not read, only numbers wait, and it learns that it ha
   const { recorder } = app;
   const messages = [{ role: "user", content: "Hi" }];
   await (await app.post("/v1/chat/completions", { model: "openai/gpt-oss-20b", messages })).text();
-  const entry = recorder.find(1);
+  const entry = recorder.kept.find(1);
   if (entry === undefined) throw new Error("nothing was recorded");
   const listeners = new Set<RecordListener>();
   const listened = {
-    find: (number: number) => recorder.find(number),
+    kept: recorder.kept,
     listen: (listener: RecordListener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -4,7 +4,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import { addNews } from "../../src/inspect/page/merge-news.ts";
 import type { LoadedTurn, Row } from "../../src/inspect/page/types.ts";
 import { NOTHING_SEEN } from "../../src/telemetry/record/seen-record.ts";
-import type { RecordEntry } from "../../src/telemetry/record/recorder.ts";
+import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { STEERED } from "../browser/turns.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";

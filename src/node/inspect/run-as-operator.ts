@@ -51,7 +51,7 @@ export async function runAsOperator(
       signal,
     },
   );
-  const run = recorder.entries.findLast((entry) => entry.summary().id === id);
+  const run = recorder.kept.entries.findLast((entry) => entry.summary().id === id);
   // Of what is refused before it is recorded, nothing else is there to see.
   if (run === undefined && status >= 400) throw new Error(`it was refused with status ${status}`);
   return run?.number;

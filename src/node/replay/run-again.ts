@@ -79,7 +79,7 @@ export async function runAgain(
     },
     { headers: { "x-request-id": record.id } },
   );
-  const [entry] = recorder.entries;
+  const [entry] = recorder.kept.entries;
   if (entry === undefined) {
     throw new Error(`There is no API at ${record.request?.path} that makes turns.`);
   }

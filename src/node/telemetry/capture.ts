@@ -1,6 +1,7 @@
 /** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one requested turn. */
 import type { Log } from "../../telemetry/log.ts";
-import type { RecordEntry, Recorder } from "../../telemetry/record/recorder.ts";
+import type { RecordEntry } from "../../telemetry/record/entry.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
 import { stringifyInChunks } from "../../telemetry/record/build-slices.ts";
 import { openCaptureFolder } from "./capture-folder.ts";
 

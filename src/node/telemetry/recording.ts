@@ -79,7 +79,7 @@ export async function startRecording(
       : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
   const expiry = setInterval(
-    () => recorder.dropExpired(),
+    () => recorder.kept.dropExpired(),
     Math.min(EXPIRY_CHECK_MS, inspectMaxAgeSeconds * 1000),
   ).unref();
   const inspector = inspected

@@ -36,7 +36,20 @@ export interface Begun {
   readonly isPrivate: boolean;
 }
 
-export class Entry {
+/** A record, as its readers see it. */
+export interface RecordEntry {
+  /** Counts from 1; unique in this process, unlike ids, which clients choose. */
+  readonly number: number;
+  readonly isComplete: boolean;
+  readonly isPinned: boolean;
+  summary(): TurnSummary;
+  /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
+  record(): Promise<TurnRecord>;
+  /** What is new of a running turn. Of one that has ended it is the whole record. */
+  changes(since: SeenRecord): Promise<RecordChanges>;
+}
+
+export class Entry implements RecordEntry {
   readonly number: number;
   /** Kept until it is unpinned, whatever the limits are. */
   isPinned = false;

@@ -10,9 +10,6 @@ export interface RecordLimits {
   readonly maxAgeMs?: number;
 }
 
-/** Most pinned records. Together they may take half of the memory, so that new turns find room. */
-export const MAX_PINNED = 20;
-
 /** The memory of all records together. */
 export class RecordMemory {
   #used = 0;

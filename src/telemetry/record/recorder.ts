@@ -9,31 +9,13 @@ import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { type Elapsed, startElapsed } from "./elapsed.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
-import { MAX_PINNED, RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
-import { type Begun, Entry, type EntryOptions } from "./entry.ts";
-import type { RecordChanges } from "./changes.ts";
-import type { SeenRecord } from "./seen-record.ts";
-import type { TurnRecord } from "./schema.ts";
+import type { RecordLimits } from "./limits.ts";
+import type { Begun, Entry, EntryOptions, RecordEntry } from "./entry.ts";
+import { KeptRecords } from "./kept-records.ts";
 import type { TurnRecording } from "./recording.ts";
 import { createSources, type Sources } from "./sources.ts";
-import type { TurnSummary } from "./turn-summary.ts";
 
 export type RecordListener = (entry: RecordEntry) => void;
-
-export interface RecordEntry {
-  /** Counts from 1; unique in this process, unlike ids, which clients choose. */
-  readonly number: number;
-  readonly isComplete: boolean;
-  readonly isPinned: boolean;
-  summary(): TurnSummary;
-  /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
-  record(): Promise<TurnRecord>;
-  /** What is new of a running turn. Of one that has ended it is the whole record. */
-  changes(since: SeenRecord): Promise<RecordChanges>;
-}
-
-/** Why a record cannot be pinned. */
-export type PinProblem = "missing" | "running" | "full";
 
 /** The exchange of a request that is being answered. */
 export interface OpenExchange {
@@ -60,35 +42,27 @@ export interface RecorderOptions {
 }
 
 export class Recorder {
+  readonly kept: KeptRecords;
   readonly #options: RecorderOptions;
   readonly #listeners = new Set<RecordListener>();
   /** By tenant and id. A client may send an id again before its first request has ended: turns then belong to the first one. */
   readonly #open = new Map<string, Set<Running>>();
-  readonly #memory: RecordMemory;
   readonly #sources = createSources();
   readonly #entryOptions: EntryOptions;
-  /** By number, oldest first. */
-  readonly #kept = new Map<number, Entry>();
   /** Running turns, and by model the tokens of those that have ended. */
   readonly #running = new Map<TurnRecording, string>();
   readonly #written = new Map<string, number>();
-  #count = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { keepsContent, gateway, pause = createPause() } = options;
     const { find: findSource } = this.#sources;
     this.#entryOptions = { keepsContent, gateway, pause, findSource };
-    this.#memory = new RecordMemory(options.limits.maxTotalBytes, () => this.#dropOldest());
+    this.kept = new KeptRecords(options.limits, options.now, (entry) => this.#tell(entry));
   }
 
   get isListening(): boolean {
     return this.#listeners.size > 0;
-  }
-
-  /** The records that are kept, oldest first. */
-  get entries(): readonly RecordEntry[] {
-    return [...this.#kept.values()];
   }
 
   /** Told where reasoning was found. */
@@ -102,26 +76,6 @@ export class Recorder {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** By its number. */
-  find(number: number): RecordEntry | undefined {
-    return this.#kept.get(number);
-  }
-
-  /** Forgets all records that are complete, but those that are pinned. */
-  clear(): void {
-    for (const entry of this.#kept.values()) if (isDroppable(entry)) this.#drop(entry);
-  }
-
-  /** Forgets those that have become too old. To be called from time to time. */
-  dropExpired(): void {
-    const { limits, now } = this.#options;
-    if (limits.maxAgeMs === undefined) return;
-    const oldest = now().getTime() - limits.maxAgeMs;
-    for (const entry of this.#kept.values()) {
-      if (entry.at < oldest && isDroppable(entry)) this.#drop(entry);
-    }
-  }
-
   /** Tokens that a model has written since recording began, those of running turns included. */
   writtenBy(model: string): number {
     let tokens = this.#written.get(model) ?? 0;
@@ -129,40 +83,12 @@ export class Recorder {
     return tokens;
   }
 
-  /** Keeps a record until it is unpinned. Returns why it cannot be pinned. */
-  pin(number: number): PinProblem | undefined {
-    const entry = this.#kept.get(number);
-    if (entry === undefined) return "missing";
-    // What a running one will take is unknown.
-    if (!entry.isComplete) return "running";
-    if (entry.isPinned) return undefined;
-    const pinned = this.#pinned();
-    const bytes = pinned.reduce((sum, each) => sum + each.bytes, entry.bytes);
-    if (pinned.length >= MAX_PINNED || bytes > this.#options.limits.maxTotalBytes / 2) {
-      return "full";
-    }
-    entry.isPinned = true;
-    this.#tell(entry);
-    return undefined;
-  }
-
-  unpin(number: number): void {
-    const entry = this.#kept.get(number);
-    if (entry === undefined || !entry.isPinned) return;
-    entry.isPinned = false;
-    this.#tell(entry);
-  }
-
-  #pinned(): Entry[] {
-    return [...this.#kept.values()].filter(({ isPinned }) => isPinned);
-  }
-
   /** Undefined: nobody listens. */
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
     const { now, clock } = this.#options;
     const elapsed = startElapsed(clock);
-    const budget = this.#createBudget();
+    const budget = this.kept.createBudget();
     const exchange = new Exchange(request, now(), { budget, elapsed });
     const first = this.#add({
       id: request.id,
@@ -240,7 +166,7 @@ export class Recorder {
         id: running && running.turns > 1 ? `${turn.id}-${running.turns}` : turn.id,
         at: running?.exchange.at ?? now(),
         tenant: turn.tenant,
-        budget: this.#createBudget(),
+        budget: this.kept.createBudget(),
         exchange: running?.exchange,
         isPrivate: running?.isPrivate ?? turn.isPrivate ?? false,
       });
@@ -261,30 +187,8 @@ export class Recorder {
     };
   }
 
-  #createBudget(): RecordBudget {
-    return new RecordBudget(this.#options.limits.maxRecordBytes, this.#memory);
-  }
-
   #add(begun: Begun): Entry {
-    const entry = new Entry(++this.#count, begun, this.#entryOptions);
-    this.#kept.set(entry.number, entry);
-    if (this.#kept.size > this.#options.limits.maxRecords) this.#dropOldest();
-    return entry;
-  }
-
-  #dropOldest(): boolean {
-    for (const entry of this.#kept.values()) {
-      if (!isDroppable(entry)) continue;
-      this.#drop(entry);
-      return true;
-    }
-    return false;
-  }
-
-  #drop(entry: Entry): void {
-    this.#kept.delete(entry.number);
-    entry.release();
-    this.#tell(entry);
+    return this.kept.add(begun, this.#entryOptions);
   }
 
   #tell(entry: Entry): void {
@@ -305,10 +209,6 @@ function makePrivate(running: Running): void {
   if (running.isPrivate) return;
   running.isPrivate = true;
   for (const entry of running.entries) entry.makePrivate();
-}
-
-function isDroppable({ isComplete, isPinned }: Entry): boolean {
-  return isComplete && !isPinned;
 }
 
 function keyOf(tenant: string, id: string): string {

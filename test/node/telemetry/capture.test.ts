@@ -14,7 +14,7 @@ import { expect, test } from "vitest";
 import { startCapture } from "../../../src/node/telemetry/capture.ts";
 import { readRecord } from "../../../src/node/replay/read-record.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
-import type { RecordEntry } from "../../../src/telemetry/record/recorder.ts";
+import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 

@@ -38,23 +38,23 @@ test("complete turns are dropped by their age, running and pinned ones are not",
   const app = createRecordedApp({ engine, recorder: { limits, now } });
   const told: string[] = [];
   app.recorder.listen(({ number }) =>
-    told.push(`${number} ${app.recorder.find(number) !== undefined}`),
+    told.push(`${number} ${app.recorder.kept.find(number) !== undefined}`),
   );
   await ask(app, 2);
   const leave = await start(app, engine);
-  app.recorder.pin(1);
+  app.recorder.kept.pin(1);
   minutes = 1;
-  app.recorder.dropExpired();
+  app.recorder.kept.dropExpired();
   expect(numbersOf(app)).toEqual([1, 2, 3]);
   minutes = 2;
   await ask(app);
-  app.recorder.dropExpired();
+  app.recorder.kept.dropExpired();
   expect(numbersOf(app)).toEqual([1, 3, 4]);
   expect(told.at(-1)).toBe("2 false");
   await leave();
   await expect.poll(() => app.entries[1]?.isComplete).toBe(true);
-  app.recorder.unpin(1);
-  app.recorder.dropExpired();
+  app.recorder.kept.unpin(1);
+  app.recorder.kept.dropExpired();
   expect(numbersOf(app)).toEqual([4]);
 });
 
@@ -64,16 +64,16 @@ test("a pinned turn outlives others and clearing, and its memory is that of its 
     recorder: { limits: small },
   });
   await ask(app);
-  expect(app.recorder.pin(1)).toBeUndefined();
-  expect(app.recorder.pin(1)).toBeUndefined();
+  expect(app.recorder.kept.pin(1)).toBeUndefined();
+  expect(app.recorder.kept.pin(1)).toBeUndefined();
   await ask(app, 4);
   expect(numbersOf(app)).toEqual([1, 4, 5]);
-  app.recorder.clear();
+  app.recorder.kept.clear();
   expect(numbersOf(app)).toEqual([1]);
-  app.recorder.unpin(1);
-  app.recorder.clear();
+  app.recorder.kept.unpin(1);
+  app.recorder.kept.clear();
   expect(numbersOf(app)).toEqual([]);
-  expect(app.recorder.pin(1)).toBe("missing");
+  expect(app.recorder.kept.pin(1)).toBe("missing");
   await ask(app, 1, "a ".repeat(5_000));
   expect((await app.records())[0]?.cut).toEqual([]);
 });
@@ -83,24 +83,24 @@ test("pinned turns are few, and leave half of the memory to others", async () =>
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL), recorder: { limits } });
   await ask(app, 21);
   for (let number = 1; number <= 20; number++) {
-    expect(app.recorder.pin(number)).toBeUndefined();
+    expect(app.recorder.kept.pin(number)).toBeUndefined();
   }
-  expect(app.recorder.pin(21)).toBe("full");
-  for (let number = 1; number <= 20; number++) app.recorder.unpin(number);
-  expect(app.recorder.pin(21)).toBeUndefined();
+  expect(app.recorder.kept.pin(21)).toBe("full");
+  for (let number = 1; number <= 20; number++) app.recorder.kept.unpin(number);
+  expect(app.recorder.kept.pin(21)).toBeUndefined();
 
   const large = createRecordedApp({
     engine: scriptedEngine(() => FINAL),
     recorder: { limits: small },
   });
   await ask(large, 1, "a ".repeat(40_000));
-  expect(large.recorder.pin(1)).toBe("full");
+  expect(large.recorder.kept.pin(1)).toBe("full");
 });
 
 test("a turn that has not ended is not pinned", async () => {
   const engine = scriptedEngine([{ write: THINK, hang: true }]);
   const app = createRecordedApp({ engine });
   const leave = await start(app, engine);
-  expect(app.recorder.pin(1)).toBe("running");
+  expect(app.recorder.kept.pin(1)).toBe("running");
   await leave();
 });

@@ -18,7 +18,7 @@ import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import type { RecordEntry } from "../../../src/telemetry/record/recorder.ts";
+import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
 import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { eventually } from "../../helpers/eventually.ts";
