@@ -35,6 +35,11 @@ test("an unknown table is an error", () => {
   );
 });
 
+test("each figure was measured at a commit, without changes beside it", () => {
+  const commits = Object.values(figures).map(({ commit }) => commit);
+  expect(commits.filter((commit) => commit.endsWith("-dirty"))).toEqual([]);
+});
+
 test("a chart shows its table: if not, run scripts/write-figures.ts", () => {
   const drawn = readFileSync(join(ROOT, "docs/images/request-cost.svg"), "utf8");
   expect(drawn).toBe(drawSizes(findTable(figures, "request-cost")));
