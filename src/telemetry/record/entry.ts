@@ -59,7 +59,6 @@ export class Entry implements RecordEntry {
   #recording: TurnRecording | undefined;
   #keepsContent: boolean;
   #isTurnOver = true;
-  #isExchangeOver: boolean;
   /** Of a complete turn, made once: each page that lists it asks for it, and long conversations take time to hash. */
   #summary: TurnSummary | undefined;
   /** Made once, if content is not kept. */
@@ -74,7 +73,6 @@ export class Entry implements RecordEntry {
     this.#begun = begun;
     this.#options = options;
     this.#keepsContent = options.keepsContent && !begun.isPrivate;
-    this.#isExchangeOver = begun.exchange === undefined;
   }
 
   /** When its request was accepted, in milliseconds since 1970. */
@@ -88,7 +86,7 @@ export class Entry implements RecordEntry {
   }
 
   get isComplete(): boolean {
-    return this.#isTurnOver && this.#isExchangeOver;
+    return this.#isTurnOver && (this.#begun.exchange?.hasEnded ?? true);
   }
 
   beginTurn(model: string, elapsed: Elapsed): TurnRecording {
@@ -104,7 +102,6 @@ export class Entry implements RecordEntry {
   }
 
   exchangeEnded(): void {
-    this.#isExchangeOver = true;
     this.#settle();
   }
 

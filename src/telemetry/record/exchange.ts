@@ -86,6 +86,10 @@ export class Exchange {
   answerBody: string | undefined;
   /** Why the request was refused before any turn. */
   error: string | undefined;
+  /** Whether the client was sent anything, kept or not. */
+  hasAnswer = false;
+  /** Nothing more is sent. */
+  hasEnded = false;
   readonly budget: RecordBudget;
 
   constructor(request: ExchangeRequest, at: Date, deps: ExchangeDeps) {
@@ -119,11 +123,13 @@ export class Exchange {
   }
 
   respondWith(body: string): void {
+    this.hasAnswer = true;
     if (this.budget.take(textBytes(body), "answer", body.length)) this.answerBody = body;
   }
 
   /** Notes events that are written together. */
   noteEvents(text: string): void {
+    this.hasAnswer = true;
     const bytes = EVENT_BYTES + textBytes(text);
     if (this.budget.take(bytes, "events", 1)) this.events.push({ ms: this.#elapsed(), text });
   }

@@ -27,9 +27,11 @@ export function outcomeOf({ exchange, recording }: RecordInput): string {
   return recording.failure?.outcome ?? recording.end?.finish ?? "running";
 }
 
-/** The input for a request that started no turn. */
+/** The outcome of a request that started no turn. */
 export function outcomeWithoutTurn(exchange: Exchange | undefined): string {
-  if (exchange?.status === undefined) return "running";
+  if (exchange === undefined || !exchange.hasEnded) return "running";
+  const { status = 0, error, hasAnswer } = exchange;
   // The status of a stream is sent before what is refused behind it.
-  return exchange.status < 400 && exchange.error === undefined ? "answered" : "refused";
+  if (error !== undefined || status >= 400) return "refused";
+  return hasAnswer ? "answered" : "cancelled";
 }

@@ -106,7 +106,6 @@ export class Recorder {
       isPrivate: request.isPrivate ?? false,
     };
     const close = this.#openAs(keyOf(request.tenant, request.id), running);
-    let hasEnded = false;
     return {
       respond: (status, headers) => {
         exchange.respond(status, headers);
@@ -118,8 +117,8 @@ export class Recorder {
         exchange.error = reason;
       },
       end: () => {
-        if (hasEnded) return;
-        hasEnded = true;
+        if (exchange.hasEnded) return;
+        exchange.hasEnded = true;
         close();
         for (const entry of running.entries) {
           entry.exchangeEnded();

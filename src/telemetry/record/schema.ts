@@ -318,7 +318,7 @@ const end = lazy(() =>
     outcome: z
       .string()
       .describe(
-        "`stop`, `length`, `tool-calls`, `error`, `failed` or `cancelled`; without a turn `refused` or `answered`.",
+        "`stop`, `length`, `tool-calls`, `error`, `failed` or `cancelled`; without a turn `refused`, `answered` or `cancelled`.",
       ),
     nativeReason: z.string().nullable(),
     stopSequence: recordedText().optional(),

@@ -138,7 +138,7 @@ function toAnswer(
 
 function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
   if (recording === undefined) {
-    if (exchange?.status === undefined) return null;
+    if (!exchange?.hasEnded) return null;
     const { error } = exchange;
     const outcome = outcomeWithoutTurn(exchange);
     return { outcome, nativeReason: null, ...(error !== undefined && { error }) };

@@ -25,6 +25,13 @@ const reply = z.object({
 });
 const SEALING_KEY = "c2VhbGluZy1rZXktb2YtdGhlLXJlY29yZGVyLXRlc3Q";
 const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
+const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
+/** A stream about an image. */
+const SEEN = {
+  ...HELLO,
+  stream: true,
+  messages: [{ role: "user", content: [{ type: "image_url", image_url }] }],
+};
 
 test("a turn is recorded from the request to the answer", async () => {
   const engine = scriptedEngine([THINK + FINAL]);
@@ -238,14 +245,9 @@ test("a request that is refused is recorded with the reason", async () => {
 
 test("a request that is refused behind the head of its stream is recorded with the reason", async () => {
   const waiting = Promise.withResolvers<ServerResponse>();
-  const vision = await startVisionServer(() => waiting.resolve);
-  const settings = { ...vision.settings, keepAliveMs: 20 };
-  const app = createRecordedApp({ engine: scriptedEngine([]), settings });
-  const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
+  const app = await createSeeingApp(waiting.resolve);
   const response = await app.post("/v1/chat/completions", {
-    model: HELLO.model,
-    stream: true,
-    messages: [{ role: "user", content: [{ type: "image_url", image_url }] }],
+    ...SEEN,
     tool_choice: { type: "function", function: { name: "none" } },
   });
   expect(response.status).toBe(200);
@@ -256,6 +258,27 @@ test("a request that is refused behind the head of its stream is recorded with t
     outcome: "refused",
     error: expect.stringContaining("tool_choice"),
   });
+});
+
+test("a stream is running, not answered, until its image is described", async () => {
+  const waiting = Promise.withResolvers<ServerResponse>();
+  const app = await createSeeingApp(waiting.resolve);
+  const response = await app.post("/v1/chat/completions", SEEN);
+  const description = await waiting.promise;
+  expect(app.entries[0]?.summary()).toMatchObject({ outcome: "running", status: 200 });
+  sendDescription(description, "A cat.");
+  await response.text();
+  expect(app.entries[0]?.summary()).toMatchObject({ outcome: "stop" });
+});
+
+test("a stream whose client leaves before its image is described is recorded as cancelled", async () => {
+  const waiting = Promise.withResolvers<ServerResponse>();
+  const app = await createSeeingApp(waiting.resolve);
+  const response = await app.post("/v1/chat/completions", SEEN);
+  await waiting.promise;
+  await response.body?.cancel();
+  await eventually(() => expect(app.entries[0]?.isComplete).toBe(true));
+  expect(app.entries[0]?.summary()).toMatchObject({ outcome: "cancelled" });
 });
 
 test("backends that failed are named, and the one that answered", async () => {
@@ -422,3 +445,10 @@ test("keys of MCP servers are left out of the body", async () => {
   expect(JSON.stringify(record)).not.toContain("tok/en");
   expect(record?.request?.body).toContain("left out of the record");
 });
+
+/** Describes images with a vision model. `onCall` gets its response, without a description; the head of a stream is sent meanwhile. */
+async function createSeeingApp(onCall: (response: ServerResponse) => void) {
+  const vision = await startVisionServer(() => onCall);
+  const settings = { ...vision.settings, keepAliveMs: 20 };
+  return createRecordedApp({ engine: scriptedEngine([THINK + FINAL]), settings });
+}
