@@ -250,13 +250,14 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
 
 /** Options that are no settings, and those that may hold more than a setting. */
 const OWN_OPTIONS = ["engine", "store", "tools", "log", "basePath", "pages", "fetch"];
-/** Settings of a listener, which the program has itself, and of a store, which it gives. */
+/** Settings of a listener, which the program has itself, of a store, which it gives, and of the audit, which only Node writes. */
 const LEFT_OUT: ReadonlySet<SettingName> = new Set([
   "host",
   "port",
   "reusePort",
   "metricsPort",
   "store",
+  "auditFile",
 ]);
 
 function toInputs(options: GatewayOptions): SettingInput[] {

@@ -183,6 +183,7 @@ describe("what is wrong is named, with the nearest name", () => {
   test.each<[object, readonly string[]]>([
     [{ ulr: "http://gpu" }, ["createGateway: there is no option ulr. Did you mean url?"]],
     [{ port: 8080 }, ["createGateway: there is no option port."]],
+    [{ auditFile: "audit.jsonl" }, ["createGateway: there is no option auditFile."]],
     [
       { engin: "vllm", modle: "m" },
       [

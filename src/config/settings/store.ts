@@ -28,12 +28,12 @@ export function storeSettings() {
     storeMaxEntries: setting("store", count, {
       default: 10_000,
       description:
-        "Maximum entries in memory or in the file. When it is full, the tenant with the most entries loses its oldest ones.",
+        "Maximum entries in memory or in the file. When it is full, the tenant with the most entries loses its least recently used ones.",
     }),
     storeMaxBytes: setting("store", bytes, {
       default: 67_108_864,
       description:
-        "Maximum bytes in memory or in the file. When it is full, the tenant with the most bytes loses its oldest entries.",
+        "Maximum bytes in memory or in the file. When it is full, the tenant with the most bytes loses its least recently used entries.",
     }),
     storeMaxEntryBytes: setting("store", bytes, {
       description:
@@ -42,12 +42,12 @@ export function storeSettings() {
     }),
     storeMaxEntriesPerKey: setting("store", count, {
       description:
-        "Maximum entries of one key in memory or in the file, even when the store has room; the oldest are removed first. " +
+        "Maximum entries of one key in memory or in the file, even when the store has room; the least recently used are removed first. " +
         "Absent: no limit per key.",
     }),
     storeMaxBytesPerKey: setting("store", bytes, {
       description:
-        "Maximum bytes of one key in memory or in the file, even when the store has room; the oldest entries are removed first. " +
+        "Maximum bytes of one key in memory or in the file, even when the store has room; the least recently used entries are removed first. " +
         "Absent: no limit per key.",
     }),
   };

@@ -1,7 +1,7 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import type { SettingName, Settings } from "../../config/settings.ts";
 
-/** Settings that a reload cannot change: those of the listener, the store, the tools and the log. */
+/** Settings that a reload cannot change: those of the listener, the store, browser and python, the log, the audit and recorded turns. */
 const FIXED: readonly SettingName[] = [
   "host",
   "port",
