@@ -152,7 +152,7 @@ function isCallAnnounced({ demands, endsInPreamble, repairs }: SteeringState): b
 }
 
 function afterCut(state: SteeringState, cut: Cut): Decision {
-  const { demands, repairs, refusedCall = "" } = state;
+  const { demands, repairs } = state;
   switch (cut) {
     case "reasoning-budget":
       if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-reasoning");
@@ -176,9 +176,7 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
     case "call-completed":
       return { type: "check-calls" };
     case "call-refused":
-      return repairs.has("refused-call")
-        ? { type: "open-answer", repair: "refused-call" }
-        : { type: "refuse-call", name: refusedCall, repair: "refused-call" };
+      return afterRefusedCall(state);
     case "builtin-call":
       return afterFreeStop(state);
     case "call-limit":
@@ -186,6 +184,19 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
       return STOP;
     default:
       return cut satisfies never;
+  }
+}
+
+/** A model that goes on making such calls would otherwise be sampled until the context is full, in one engine call for each. */
+function afterRefusedCall(state: SteeringState): Decision {
+  const { repairs, refusedCall = "" } = state;
+  switch (repairs.get("refused-call")) {
+    case undefined:
+      return { type: "refuse-call", name: refusedCall, repair: "refused-call" };
+    case 1:
+      return { type: "open-answer", repair: "refused-call" };
+    default:
+      return afterFreeStop(state);
   }
 }
 

@@ -519,6 +519,23 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: { type: "open-answer", repair: "refused-call" },
     },
     {
+      why: "a third call that may not be made ends the turn, as if the model had stopped before it",
+      given: { refusedCall: "f", answers: 1, repaired: "refused-call", times: 2 },
+      outcome: cut("call-refused"),
+      decision: finish,
+    },
+    {
+      why: "a third call that may not be made, where a call is required",
+      given: {
+        refusedCall: "f",
+        demands: { requiredCalls: ["f"] },
+        repaired: "refused-call",
+        times: 2,
+      },
+      outcome: cut("call-refused"),
+      decision: { type: "open-call", name: "f" },
+    },
+    {
       why: "the one call that is allowed is complete",
       given: { calls: 1 },
       outcome: cut("call-limit"),

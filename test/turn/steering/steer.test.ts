@@ -762,6 +762,17 @@ describe("which tools may be called", () => {
     expect(partsOf(await finishTurn(engine, allowed))).toEqual([["content", "Sorry."]]);
   });
 
+  test.each([
+    ["nothing else", "", []],
+    ["an answer before each", "Sorry.<|end|><|start|>assistant", [["content", "Sorry."]]],
+  ])("a model that makes forbidden calls without end is stopped: %s", async (_, before, parts) => {
+    const engine = scriptedEngine((__, call) => (call < 2 ? forbidden : before + forbidden));
+    const turn = await finishTurn(engine, allowed);
+    expect(partsOf(turn)).toEqual(parts);
+    expect(turn.end.finish).toBe("stop");
+    expect(engine.requests.length).toBeLessThan(6);
+  });
+
   test("a tool that was not offered is passed on, so that the client can report it", async () => {
     const engine = scriptedEngine(["<|channel|>commentary to=functions.fly<|message|>{}<|call|>"]);
     const turn = await finishTurn(engine, turnWith({ tools: [TIME] }));
