@@ -132,6 +132,43 @@ describe.each(CLIENTS)("$name", (client) => {
   });
 });
 
+describe("a summary of the conversation", () => {
+  const text = "Hello. ".repeat(500);
+  const body = { messages: [{ role: "user", content: text }], max_tokens: 200, temperature: 1 };
+  const story = { trigger: { type: "input_tokens", value: 1 }, instructions: "Tell a story." };
+  const asked = (model: string, path: string, fields: object) => {
+    const engine = scriptedEngine(() => ANSWER, { capabilities: { sampling: SAMPLING } });
+    const { post } = createBrowsingApp({ engine, settings: { presets } });
+    return post(path, { ...fields, model }).then(({ status }) => {
+      expect(status).toBe(200);
+      expect(engine.prompts[0]).toMatch(/user<\|message\|>(?:Summarize this|Tell a story)/);
+      return engine.requests[0];
+    });
+  };
+
+  test.each([
+    ["/v1/messages", { ...body, compaction: { type: "summarize" } }],
+    [
+      "/v1/messages",
+      { ...body, context_management: { edits: [{ type: "compact_20260112", ...story }] } },
+    ],
+    ["/v1/responses", { input: [{ type: "compaction_trigger" }], instructions: text }],
+    [
+      "/v1/responses",
+      { input: text, context_management: [{ type: "compaction", compact_threshold: 1000 }] },
+    ],
+    ["/v1/responses/compact", { input: text }],
+  ])("has a preset's sampling, and at most its locked tokens: %s", async (path, fields) => {
+    expect(await asked("strict", path, fields)).toMatchObject({
+      maxTokens: 32,
+      sampling: { temperature: 0 },
+    });
+    const unlocked = await asked("review", path, { ...fields, temperature: undefined });
+    expect(unlocked?.maxTokens).toBeGreaterThan(1000);
+    expect(unlocked?.sampling).toMatchObject({ temperature: 0.25, topK: 7 });
+  });
+});
+
 test("the error of an unknown name lists presets too, and leaves out the unlisted ones", async () => {
   const { reply } = await ask(chat, { model: "nope" });
   expect(reply).toMatchObject({

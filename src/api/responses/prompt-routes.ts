@@ -4,6 +4,7 @@ import { toPrivateModel } from "../../models/private-turns.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
+import { presetSampling } from "../request/apply-preset.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
@@ -64,7 +65,12 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const id = newId(context);
   const loaded = await loadContext(request, id, caller, context);
   await stages.next();
-  const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
+  const shortened = {
+    ...request,
+    ...(preset && presetSampling({}, preset)),
+    truncation: "auto",
+    reasoning: { effort: "low" },
+  } as const;
   const prompt = { ...toPromptContext(bodyText, tenant, context), preset };
   const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
   const described = await withMediaTexts(loaded.history, reading, caller.signal);

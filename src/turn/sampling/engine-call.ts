@@ -10,6 +10,7 @@ import { toMarkerReading } from "../reading/shown-markers.ts";
 import { TextMeter } from "../reading/text-meter.ts";
 import { type CountedPrompt, sentLength } from "../prompt/transcript.ts";
 import { emitStart, type TurnState } from "../turn-state.ts";
+import type { Turn } from "../turn.ts";
 
 interface EngineCall extends Pick<
   CompletionRequest,
@@ -187,7 +188,14 @@ function sum(counts: readonly number[]): number {
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
-  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens();
+  const most = Math.min(turn.maxOutputTokens ?? fallback, lockedTokens(turn));
+  const byRequest = most - usage.completionTokens();
   const byContext = contextLength === undefined ? GPT_OSS_CONTEXT : contextLength - promptLength;
   return Math.min(byRequest, byContext);
+}
+
+/** Holds for turns that the request's own limit does not concern, too: summaries. */
+function lockedTokens({ preset }: Turn): number {
+  const { lock = [], maxOutputTokens = Infinity } = preset ?? {};
+  return lock.includes("maxOutputTokens") ? maxOutputTokens : Infinity;
 }
