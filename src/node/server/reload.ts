@@ -1,7 +1,7 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import type { SettingName, Settings } from "../../config/settings.ts";
 
-/** Settings that a reload cannot change: those of the listener, the store, browser and python, the log, the audit and recorded turns. */
+/** Settings that a reload cannot change: those of the listener, the store, browser and python, the log and recorded turns. */
 const FIXED: readonly SettingName[] = [
   "host",
   "port",
@@ -13,6 +13,8 @@ const FIXED: readonly SettingName[] = [
   "storeTimeoutMs",
   "storeMaxEntries",
   "storeMaxBytes",
+  "storeMaxEntriesPerKey",
+  "storeMaxBytesPerKey",
   "builtinTools",
   "browserSearch",
   "browserSearchUrl",
@@ -38,6 +40,7 @@ const FIXED: readonly SettingName[] = [
   "inspect",
   "inspectKey",
   "inspectMaxBytes",
+  "inspectMaxAgeSeconds",
   "recordContent",
   "capture",
   "captureMaxBytes",

@@ -162,10 +162,20 @@ describe("reloaded settings", () => {
 
   test("do not change settings that need a restart, and the log names those", async () => {
     const gateway = await start({ settings: { storeMaxEntries: 5 } });
-    await gateway.reload({ storeMaxEntries: 6 });
+    await gateway.reload({
+      storeMaxEntries: 6,
+      storeMaxEntriesPerKey: 6,
+      storeMaxBytesPerKey: 600,
+      inspectMaxAgeSeconds: 60,
+    });
     expect(gateway.logged.at(-1)).toMatchObject({
       event: "settings read again",
-      restartFor: ["storeMaxEntries"],
+      restartFor: [
+        "storeMaxEntries",
+        "storeMaxEntriesPerKey",
+        "storeMaxBytesPerKey",
+        "inspectMaxAgeSeconds",
+      ],
     });
   });
 });
