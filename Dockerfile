@@ -27,12 +27,12 @@ COPY LICENSE NOTICE package.json ./
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 USER node
-# Which wants HARMONY_GATEWAY_KEYS, or HARMONY_GATEWAY_OPEN=true.
+# This address requires HARMONY_GATEWAY_KEYS, or HARMONY_GATEWAY_OPEN=true.
 ENV HARMONY_GATEWAY_HOST=0.0.0.0
 EXPOSE 8787
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HARMONY_GATEWAY_METRICS_PORT ?? process.env.HARMONY_GATEWAY_PORT ?? 8787) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# It lets answers under way end: give it more time than shutdownGraceMs (30 s) before it is killed.
+# Answers in progress may end: give the container more time than shutdownGraceMs (30 s) before it is killed.
 STOPSIGNAL SIGTERM
-# Of the young generation, which would grow to many times that: docs/deploy.md has the figures.
+# The flag limits the young generation, which would grow to many times that (docs/deploy.md).
 ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/node.js"]

@@ -279,7 +279,7 @@ const RECORDED = "<!-- not run: recorded by test/node/python/whole-turn.test.ts 
 const INTRODUCTION = `\
 # A turn with the gateway's tools
 
-What released clients got of one turn: two searches, an opened page, code that draws a chart, and an answer that cites the page.
+Released clients got this from one turn: two searches, an opened page, code that draws a chart, and an answer that cites the page.
 The model's part was scripted. Search and page come from two sample documents, and the code was run by Pyodide in Deno. Files
 are shown decoded; clients get data URLs. A test (\`test/node/python/whole-turn.test.ts\`) runs the turn again and compares
 it with this page.
