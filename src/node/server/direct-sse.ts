@@ -77,17 +77,6 @@ async function writeFrames(
   }
 }
 
-/** The size lines of chunks by their bytes, for those of a few words. They take less to read than to write again. */
-const SIZE_LINES = Array.from({ length: 1024 }, (_, bytes) => writeSizeLine(bytes));
-
-function toSizeLine(bytes: number): string {
-  return SIZE_LINES[bytes] ?? writeSizeLine(bytes);
-}
-
-function writeSizeLine(bytes: number): string {
-  return `${bytes.toString(16)}\r\n`;
-}
-
 /** Characters that are gathered at most. */
 const MAX_GATHERED = 16_384;
 
@@ -169,7 +158,7 @@ class Client {
   #toChunk(frame: string): string {
     const bytes = Buffer.byteLength(frame);
     if (bytes !== frame.length) this.#isAscii = false;
-    return this.#takesChunks ? `${toSizeLine(bytes)}${frame}\r\n` : frame;
+    return this.#takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame;
   }
 
   /** A tick runs when all promises that can settle have settled, and before the event loop goes on. */
