@@ -7,6 +7,7 @@
 import { describeConnectionFailure } from "../../engines/transport.ts";
 import { StoreRefusal } from "../../store/store-error.ts";
 import { type Store, UNREADABLE } from "../../store/store.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 import { parseRedisUrl, type RedisAddress } from "./address.ts";
 import { ConnectionLost, expectOk, openConnection, type RedisConnection } from "./connection.ts";
 import { ProtocolFault, type Reply } from "./reply-reader.ts";
@@ -84,14 +85,9 @@ class OpenRedis implements RedisStore {
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => undefined);
     if (connection === undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#options.timeoutMs);
-    });
     // Answered after all commands before it. A lost connection has been reported already.
     const last = connection.ask(["PING"], () => undefined).catch(() => {});
-    await Promise.race([last, late]);
-    clearTimeout(timer);
+    await waitAtMost(last, this.#options.timeoutMs);
     connection.drop(new Error("the store is closed"));
   }
 

@@ -9,6 +9,7 @@ import { SettingsError } from "../../config/resolve.ts";
 import { limitsOf, type StoreLimits, type StoreQuota } from "../../store/fair-share.ts";
 import { StoreRefusal } from "../../store/store-error.ts";
 import type { Store } from "../../store/store.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 import { StoreBusyError } from "./store-busy-error.ts";
 import type {
   Deleted,
@@ -127,13 +128,11 @@ class ThreadStore implements SqliteStore {
   async close(): Promise<void> {
     const thread = await this.#thread?.catch(() => undefined);
     if (thread === undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((done) => {
-      timer = setTimeout(done, CLOSE_MS);
-    });
     // Messages are handled in order. A failure has been reported already.
-    await Promise.race([this.ask({ type: "close" }).catch(() => {}), late]);
-    clearTimeout(timer);
+    await waitAtMost(
+      this.ask({ type: "close" }).catch(() => {}),
+      CLOSE_MS,
+    );
     await thread.terminate();
   }
 

@@ -6,6 +6,7 @@
  */
 import { appendFile, open, stat } from "node:fs/promises";
 import { SettingsError } from "../../config/resolve.ts";
+import { waitAtMost } from "../../streams/timers.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export interface AuditFile {
@@ -26,24 +27,15 @@ const MODE = 0o600;
 /** @throws SettingsError if the file cannot be opened now. */
 export async function openAuditFile(path: string, log: Log): Promise<AuditFile> {
   try {
-    const { isFIFO, isDirectory } = await kindOf(path);
-    if (isFIFO || isDirectory) throw new Error("it is not a file");
+    const found = await stat(path).catch(() => undefined);
+    // To open a pipe that nobody reads would take forever.
+    if (found?.isFIFO() || found?.isDirectory()) throw new Error("it is not a file");
     await (await open(path, "a", MODE)).close();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`auditFile ${path}: cannot be written: ${why}.`]);
   }
   return createAuditFile((text) => appendFile(path, text, { mode: MODE }), log);
-}
-
-/** To open a pipe that nobody reads would take forever. */
-async function kindOf(path: string): Promise<{ isFIFO: boolean; isDirectory: boolean }> {
-  try {
-    const found = await stat(path);
-    return { isFIFO: found.isFIFO(), isDirectory: found.isDirectory() };
-  } catch {
-    return { isFIFO: false, isDirectory: false };
-  }
 }
 
 /** @param append writes to the end of the file, all of it or, if it rejects, possibly a part. */
@@ -94,10 +86,7 @@ export function createAuditFile(append: (text: string) => Promise<void>, log: Lo
     },
     dropped: () => dropped,
     async close() {
-      const timeout = Promise.withResolvers<void>();
-      const timer = setTimeout(timeout.resolve, CLOSE_MS);
-      await Promise.race([writing, timeout.promise]);
-      clearTimeout(timer);
+      if (writing !== undefined) await waitAtMost(writing, CLOSE_MS);
     },
   };
 }
