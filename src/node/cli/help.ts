@@ -78,11 +78,7 @@ export function toSettingHelp(word: string): string | undefined {
 }
 
 /** Fits a terminal of 24 lines and 80 columns. */
-export function toShortHelp(): string {
-  return SHORT_HELP;
-}
-
-const SHORT_HELP = `\
+export const SHORT_HELP = `\
 harmony-gateway serves gpt-oss through the Chat Completions, Responses and
 Messages APIs, on top of inference servers that only complete text.
 

@@ -11,7 +11,7 @@ import {
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { DOCTOR_USAGE } from "./doctor/usage.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { SHORT_USAGES, toFullHelp, toSettingHelp, toShortHelp } from "./help.ts";
+import { SHORT_HELP, SHORT_USAGES, toFullHelp, toSettingHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./parse.ts";
 import { RENDER_USAGE, runRender } from "./render.ts";
 import { runKey } from "./key.ts";
@@ -59,13 +59,13 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
     case "help":
       return io.print(await helpFor(rest));
     case "key":
-      return attempt(() => runKey(rest), io);
+      return printResult(() => runKey(rest), io);
     case "store":
-      return attempt(() => runStore(rest, environment), io, STORE_USAGE);
+      return printResult(() => runStore(rest, environment), io, STORE_USAGE);
     case "render":
-      return attempt(() => runRender(rest, environment), io, RENDER_USAGE);
+      return printResult(() => runRender(rest, environment), io, RENDER_USAGE);
     case "parse":
-      return attempt(() => runParse(rest, environment), io, PARSE_USAGE);
+      return printResult(() => runParse(rest, environment), io, PARSE_USAGE);
     case "convert":
       return convert(rest, io);
     case "replay":
@@ -76,12 +76,12 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return connect(rest, io);
     case "claude":
     case "codex":
-      return attempt(async () => {
+      return printResult(async () => {
         const { printClient } = await import("./connect/aliases.ts");
         return printClient(command, rest, environment);
       }, io);
     case "config":
-      return attempt(() => {
+      return printResult(() => {
         const { settings } = loadSettings(rest, environment);
         return JSON.stringify(withoutSecrets(settings), undefined, 2);
       }, io);
@@ -122,34 +122,37 @@ async function helpFor(args: readonly string[]): Promise<string> {
   const usage = command === undefined ? undefined : USAGES[command];
   if (usage !== undefined) return typeof usage === "string" ? usage : usage();
   if (words.includes("all")) return toFullHelp();
-  return (
-    words.map((word) => toSettingHelp(word)).find((text) => text !== undefined) ?? toShortHelp()
-  );
+  return words.map((word) => toSettingHelp(word)).find((text) => text !== undefined) ?? SHORT_HELP;
 }
 
-/** Prints the result, or what is wrong with the arguments or the input. */
-async function attempt(
-  make: () => string | Promise<string>,
-  io: CommandIo,
-  usage = "",
-): Promise<void> {
+/** Runs a command, which resolves with its exit code. Prints what is wrong with its arguments or its input. */
+async function attempt(run: () => Promise<number>, io: CommandIo, usage = ""): Promise<void> {
   try {
-    io.print(await make());
+    const code = await run();
+    if (code !== 0) io.fail(code);
   } catch (error) {
-    refuse(error, io, usage);
+    const sentence = explainFailure(error, usage);
+    if (sentence === undefined) throw error;
+    io.printError(sentence);
+    io.fail(EXIT_USAGE);
   }
 }
 
-function refuse(error: unknown, io: CommandIo, usage = ""): void {
-  const sentence = explainFailure(error, usage);
-  if (sentence === undefined) throw error;
-  io.printError(sentence);
-  io.fail(EXIT_USAGE);
+function printResult(
+  make: () => string | Promise<string>,
+  io: CommandIo,
+  usage?: string,
+): Promise<void> {
+  const run = async () => {
+    io.print(await make());
+    return 0;
+  };
+  return attempt(run, io, usage);
 }
 
-async function convert(args: readonly string[], io: CommandIo): Promise<void> {
-  try {
-    const code = await runConvert(args, {
+function convert(args: readonly string[], io: CommandIo): Promise<void> {
+  const run = () =>
+    runConvert(args, {
       stdin: process.stdin,
       stdout: commandOutput(),
       stderr: process.stderr,
@@ -157,42 +160,31 @@ async function convert(args: readonly string[], io: CommandIo): Promise<void> {
       environment: io.environment,
       now: () => performance.now(),
     });
-    if (code !== 0) io.fail(code);
-  } catch (error) {
-    refuse(error, io, CONVERT_USAGE);
-  }
+  return attempt(run, io, CONVERT_USAGE);
 }
 
 async function connect(args: readonly string[], io: CommandIo): Promise<void> {
   const { CONNECT_USAGE, runConnect } = await import("./connect/command.ts");
-  try {
-    const { environment } = io;
-    const code = await runConnect(args, { environment, print: (text) => io.print(text) });
-    if (code !== 0) io.fail(code);
-  } catch (error) {
-    refuse(error, io, CONNECT_USAGE);
-  }
+  const own = { environment: io.environment, print: (text: string) => io.print(text) };
+  return attempt(() => runConnect(args, own), io, CONNECT_USAGE);
 }
 
-async function replay(args: readonly string[], io: CommandIo): Promise<void> {
-  try {
+function replay(args: readonly string[], io: CommandIo): Promise<void> {
+  const run = async () => {
     const { text, exitCode } = await runReplay(args, io.environment);
     io.print(text);
-    if (exitCode !== 0) io.fail(exitCode);
-  } catch (error) {
-    refuse(error, io, REPLAY_USAGE);
-  }
+    return exitCode;
+  };
+  return attempt(run, io, REPLAY_USAGE);
 }
 
-async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
+function doctor(args: readonly string[], io: CommandIo): Promise<void> {
   const { environment } = io;
   const colours = isTerminal() && !environment["NO_COLOR"];
-  try {
+  const run = async () => {
     // Loaded here: serving does without it.
     const { runDoctor } = await import("./doctor/command.ts");
-    const code = await runDoctor(args, { environment, print: (text) => io.print(text), colours });
-    if (code !== 0) io.fail(code);
-  } catch (error) {
-    refuse(error, io, DOCTOR_USAGE);
-  }
+    return runDoctor(args, { environment, print: (text) => io.print(text), colours });
+  };
+  return attempt(run, io, DOCTOR_USAGE);
 }

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../../src/config/setting.ts";
 import { describedSettings } from "../../../src/config/describe.ts";
 import { ENGINE_KINDS } from "../../../src/engines/create-engine.ts";
-import { toFullHelp, toSettingsDocument, toShortHelp } from "../../../src/node/cli/help.ts";
+import { SHORT_HELP, toFullHelp, toSettingsDocument } from "../../../src/node/cli/help.ts";
 
 test("the help has every setting, under its group", () => {
   const help = toFullHelp();
@@ -52,16 +52,16 @@ test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts"
 });
 
 test("the short help fits a terminal, and says how to get the rest", () => {
-  const lines = toShortHelp().split("\n");
+  const lines = SHORT_HELP.split("\n");
   expect(lines.length).toBeLessThanOrEqual(23);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(toShortHelp()).toContain("--help all");
+  expect(SHORT_HELP).toContain("--help all");
 });
 
 test("the short help names only existing flags", () => {
   const flags = describedSettings().map(({ flag }) => flag);
   const known = new Set([...flags, "--config", "--help", "--version"]);
-  const named = toShortHelp().match(/--[a-z-]+/g) ?? [];
+  const named = SHORT_HELP.match(/--[a-z-]+/g) ?? [];
   expect(named.filter((flag) => !known.has(flag))).toEqual([]);
 });
 

@@ -67,7 +67,7 @@ export async function runConvert(args: readonly string[], io: ConvertIo): Promis
     { input: file === "-" ? io.descriptors?.stdin : file, output: io.descriptors?.stdout },
     options,
   );
-  const files = openFiles(options);
+  const files = { out: open(options.out), bad: open(options.bad), losses: open(options.losses) };
   const progress = createProgress(io);
   const reportBadLine = (text: string) => write(files.bad ?? io.stderr, `${text}\n`);
   try {
@@ -155,14 +155,6 @@ function toConvertOptions(
     system: { ...system, ...(date !== undefined && { date }) },
     renderer: createRenderer({ layout: settings.layout }),
   };
-}
-
-function openFiles({
-  out,
-  bad,
-  losses,
-}: Values): Record<"out" | "bad" | "losses", Writable | undefined> {
-  return { out: open(out), bad: open(bad), losses: open(losses) };
 }
 
 function open(path: string | undefined): Writable | undefined {
