@@ -25,31 +25,23 @@ function compare(before: readonly string[], after: readonly string[]): ComparedL
   const shorter = Math.min(before.length, after.length) - head;
   while (tail < shorter && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
   return [
-    ...same(before.slice(0, head)),
+    ...withSign(" ", before.slice(0, head)),
     ...compareMiddle(
       before.slice(head, before.length - tail),
       after.slice(head, after.length - tail),
     ),
-    ...same(before.slice(before.length - tail)),
+    ...withSign(" ", before.slice(before.length - tail)),
   ];
 }
 
-function same(lines: readonly string[]): ComparedLine[] {
-  return lines.map((text) => ({ sign: " ", text }));
-}
-
-function removed(text: string): ComparedLine {
-  return { sign: "-", text };
-}
-
-function added(text: string): ComparedLine {
-  return { sign: "+", text };
+function withSign(sign: ComparedLine["sign"], lines: readonly string[]): ComparedLine[] {
+  return lines.map((text) => ({ sign, text }));
 }
 
 /** By the longest common subsequence. */
 function compareMiddle(before: readonly string[], after: readonly string[]): ComparedLine[] {
   if (before.length * after.length > MAX_PAIRS) {
-    return [...before.map((text) => removed(text)), ...after.map((text) => added(text))];
+    return [...withSign("-", before), ...withSign("+", after)];
   }
   const width = after.length + 1;
   /** Of the rests of both: how many lines they have in common. */
@@ -72,10 +64,10 @@ function compareMiddle(before: readonly string[], after: readonly string[]): Com
       b += 1;
       a += 1;
     } else if (fresh === undefined || (old !== undefined && at(b + 1, a) >= at(b, a + 1))) {
-      lines.push(removed(old ?? ""));
+      lines.push({ sign: "-", text: old ?? "" });
       b += 1;
     } else {
-      lines.push(added(fresh));
+      lines.push({ sign: "+", text: fresh });
       a += 1;
     }
   }

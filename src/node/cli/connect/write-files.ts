@@ -36,13 +36,7 @@ const undoRecord = z.object({
   ),
 });
 
-type UndoneFile = z.output<typeof undoRecord>["files"][number];
-
-interface Change {
-  readonly path: string;
-  readonly before: string | null;
-  readonly after: string;
-}
+type Change = z.output<typeof undoRecord>["files"][number];
 
 /** Returns what it changed, for the user. Throws an error with one sentence, before anything was changed. */
 export function writeFiles(files: readonly SettingsFile[] | undefined, client: Client): string {
@@ -89,7 +83,7 @@ function toChange(file: SettingsFile, { home }: Client): Change {
 /** What was written twice is undone at once, unless the user has changed it in between. */
 function keepForUndo(changes: readonly Change[], client: Client): void {
   const earlier = readRecord(client);
-  const files = changes.map(({ path, before, after }): UndoneFile => {
+  const files = changes.map(({ path, before, after }): Change => {
     const known = earlier.find((each) => each.path === path);
     return { path, before: known?.after === before ? known.before : before, after };
   });
@@ -119,7 +113,7 @@ export function undoFiles(client: Client): string {
 }
 
 /** Undefined: the same lines were changed since. */
-function restore({ path, before, after }: UndoneFile, { home }: Client): string | undefined {
+function restore({ path, before, after }: Change, { home }: Client): string | undefined {
   const file = join(home, path);
   const current = readFile(home, path);
   if (current === before) return `~/${path}: is as it was.`;
@@ -157,7 +151,7 @@ function recordFile(client: Client): string {
   return join(client.home, recordPath(client).slice("~/".length));
 }
 
-function readRecord(client: Client): readonly UndoneFile[] {
+function readRecord(client: Client): readonly Change[] {
   const text = readFile(client.home, recordPath(client).slice("~/".length), MAX_RECORD_BYTES);
   if (text === null) return [];
   try {
@@ -169,7 +163,7 @@ function readRecord(client: Client): readonly UndoneFile[] {
   }
 }
 
-function writeRecord(files: readonly UndoneFile[], client: Client): void {
+function writeRecord(files: readonly Change[], client: Client): void {
   replaceFile(recordFile(client), `${JSON.stringify({ files }, undefined, 2)}\n`);
 }
 

@@ -15,18 +15,14 @@ const TABLE = ["model_providers", CODEX_PROVIDER];
 export const codex: ConnectedClient = {
   title: "Codex",
   settings: (target) => {
+    const toml = { top: topOf(target), table: TABLE, pairs: toCodexProvider(target) };
     const keyVariable = target.key !== undefined && { [KEY_VARIABLE]: target.key };
     return {
       files: [
         {
           path: ".codex/config.toml",
-          text: toConfig(target),
-          merge: (existing) =>
-            mergeToml(existing, {
-              top: topOf(target),
-              table: TABLE,
-              pairs: toCodexProvider(target),
-            }),
+          text: mergeToml("", toml).trimEnd(),
+          merge: (existing) => mergeToml(existing, toml),
         },
         { path: ".codex/gpt-oss.json", text: toJson({ models: toCodexModels(target.models) }) },
       ],
@@ -44,14 +40,6 @@ function topOf({ models: [model] }: Target): readonly TomlPair[] {
     // The model's own reasoning, where the gateway shows it.
     ["show_raw_agent_reasoning", true],
   ];
-}
-
-function toConfig(target: Target): string {
-  return mergeToml("", {
-    top: topOf(target),
-    table: TABLE,
-    pairs: toCodexProvider(target),
-  }).trimEnd();
 }
 
 /** The same as arguments. They have no catalogue, which is a file: the context length stands in its place. */
