@@ -4,6 +4,7 @@ import type { DroppedMessage } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { Piece, specialPiece } from "../../harmony/pieces.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
+import { headerOf } from "../../telemetry/record/recorded-header.ts";
 import type { RecordedMessage, TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "../replay/read-record.ts";
 
@@ -44,14 +45,8 @@ export function toRecordedParts({ parts }: TurnRecord) {
   }));
 }
 
-function toMessage({ role, name, channel, recipient, text }: RecordedMessage): Message {
-  return {
-    role,
-    ...(name !== undefined && { name }),
-    ...(channel !== undefined && { channel }),
-    ...(recipient !== undefined && { recipient }),
-    content: contentText(text),
-  };
+function toMessage(message: RecordedMessage): Message {
+  return { ...headerOf(message), content: contentText(message.text) };
 }
 
 function toPieces(ids: readonly TokenId[]): Piece[] {

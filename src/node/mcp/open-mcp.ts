@@ -13,7 +13,7 @@ import {
 import { createSafeFetch } from "../safe-fetch.ts";
 import { createMcpServer, type McpTarget } from "./connect.ts";
 import type { McpFetch } from "./http-fetch.ts";
-import { createMcpPool, type McpPool } from "./pool.ts";
+import { McpPool } from "./pool.ts";
 
 /** The fetch for servers that requests name. Replaced in tests, whose servers are on loopback. */
 export interface McpGuard {
@@ -38,7 +38,7 @@ export function openMcp(
   guard: McpGuard = createGuard(settings.mcpFromRequests),
 ): OpenMcp {
   const { mcpServers, mcpFromRequests, mcpTimeoutMs } = settings;
-  const pool = createMcpPool();
+  const pool = new McpPool();
   const servers = new Map(
     Object.entries(mcpServers).map(([label, each]) => [
       label,
@@ -82,12 +82,10 @@ function toOperatorServer(
   };
 }
 
-function toTarget({ url, headers = {}, command = "", args = [], env = {} }: McpServerSettings) {
-  const target: McpTarget =
-    url === undefined
-      ? { type: "stdio", command, args, env }
-      : { type: "http", url, headers, fetch };
-  return target;
+function toTarget(settings: McpServerSettings): McpTarget {
+  const { url, headers = {}, command = "", args = [], env = {} } = settings;
+  if (url === undefined) return { type: "stdio", command, args, env };
+  return { type: "http", url, headers, fetch };
 }
 
 function connectDeclared(

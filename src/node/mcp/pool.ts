@@ -13,14 +13,6 @@ export interface McpPoolOptions {
   readonly maxOfGroup?: number;
 }
 
-export interface McpPool {
-  /** Returns the server for the connection of this key. */
-  server(label: string, key: ConnectionKey, connect: () => McpServer): McpServer;
-  /** Closes each connection as soon as it is unused. Running calls are completed. */
-  retire(): Promise<void>;
-  readonly size: number;
-}
-
 export interface ConnectionKey {
   readonly key: string;
   /** The group that shares a limit of connections: a tenant. */
@@ -49,17 +41,13 @@ const FAILED_LISTING_MS = 5000;
 const MAX_CONNECTIONS = 256;
 const MAX_OF_GROUP = 32;
 
-export function createMcpPool(options: McpPoolOptions = {}): McpPool {
-  return new Pool(options);
-}
-
-class Pool implements McpPool {
+export class McpPool {
   readonly #connections = new Map<string, Connection>();
   readonly #limits: Required<McpPoolOptions>;
   #uses = 0;
   #isRetired = false;
 
-  constructor(options: McpPoolOptions) {
+  constructor(options: McpPoolOptions = {}) {
     this.#limits = {
       idleMs: IDLE_MS,
       listingMs: LISTING_MS,
@@ -73,6 +61,7 @@ class Pool implements McpPool {
     return this.#connections.size;
   }
 
+  /** Returns the server for the connection of this key. */
   server(label: string, key: ConnectionKey, connect: () => McpServer): McpServer {
     const use = <T>(work: (connection: Connection) => Promise<T>) => this.#use(key, connect, work);
     return {
@@ -92,6 +81,7 @@ class Pool implements McpPool {
     };
   }
 
+  /** Closes each connection as soon as it is unused. Running calls are completed. */
   async retire(): Promise<void> {
     this.#isRetired = true;
     const idle = [...this.#connections].filter(([, { users }]) => users === 0);

@@ -107,10 +107,9 @@ async function readScripts(starts: readonly string[], source: Source) {
   const visit = async (start: string): Promise<void> => {
     let level = [start];
     while (level.length > 0) {
-      const texts = await Promise.all(level.map((path) => readScript(path, source)));
+      const read = await Promise.all(level.map((path) => readScript(path, source)));
       const imported = new Set<string>();
-      for (const [index, path] of level.entries()) {
-        const { asset, text } = texts[index] ?? (await readScript(path, source));
+      for (const { path, asset, text } of read) {
         all.set(path, asset);
         for (const each of importsOf(path, text, STATIC)) imported.add(each);
         for (const each of importsOf(path, text, DYNAMIC)) dynamic.add(each);
@@ -131,17 +130,15 @@ function importsOf(path: string, text: string, pattern: RegExp): string[] {
   return Array.from(text.matchAll(pattern), ([, to = ""]) => join(path, "..", to));
 }
 
-async function readScript(
-  path: string,
-  source: Source,
-): Promise<{ readonly asset: Asset; readonly text: string }> {
+async function readScript(path: string, source: Source) {
   const [, library = "", file = ""] = /^lib\/([\w-]+)\/(.+)$/.exec(path) ?? [];
   const url = new URL(file || path, library === "" ? source.root : LIBRARIES[library]?.folder());
   const given = await readFile(url, "utf8");
   const text = await toScript(path, given);
   const encoded = source.isBundled ? await readEncoded(url) : new Map();
   const plain = new TextEncoder().encode(text);
-  return { text, asset: { type: "text/javascript; charset=utf-8", plain, encoded } };
+  const asset: Asset = { type: "text/javascript; charset=utf-8", plain, encoded };
+  return { path, text, asset };
 }
 
 /** Copies that the build made beside a file. */

@@ -15,15 +15,10 @@ export interface Launch {
   readonly identity: string;
 }
 
-export interface Limits {
-  /** Maximum bytes of Python's memory. */
-  readonly memoryBytes: number;
-}
-
 const PAGE_BYTES = 65_536;
 
 /** Deno with permission to read Pyodide only: no network, no processes, no environment, no other files. */
-export function launchDeno(deno: string, { memoryBytes }: Limits): Launch {
+export function launchDeno(deno: string, memoryBytes: number): Launch {
   const v8 = v8Flags(memoryBytes);
   return {
     command: deno,
@@ -46,7 +41,7 @@ export function launchDeno(deno: string, { memoryBytes }: Limits): Launch {
 }
 
 /** Node does not isolate: the code can open files, connect and start processes with the gateway's permissions. */
-export function launchUnsafeNode({ memoryBytes }: Limits): Launch {
+export function launchUnsafeNode(memoryBytes: number): Launch {
   const v8 = v8Flags(memoryBytes);
   return {
     command: process.execPath,
@@ -88,12 +83,8 @@ export function findDeno(searchPath = process.env["PATH"] ?? ""): string | undef
   return candidates.find((path) => existsSync(path));
 }
 
-/** Folder of the npm package `pyodide`. Undefined: it is not installed. */
-export function findPyodide(): string | undefined {
-  return findPackage("pyodide");
-}
-
-function findPackage(name: string, from: string = dirname(HOST)): string | undefined {
+/** Folder of an npm package. Undefined: it is not installed. */
+export function findPackage(name: string, from: string = dirname(HOST)): string | undefined {
   try {
     const require = createRequire(join(from, "package.json"));
     return dirname(require.resolve(`${name}/package.json`));

@@ -9,7 +9,7 @@ import {
   type PythonSession,
 } from "../../tools/python/runtime.ts";
 import { type InterpreterOptions, makeSnapshot, startInterpreter } from "./interpreter.ts";
-import { findDeno, findPyodide, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
+import { findDeno, findPackage, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
 import { InterpreterPool, type Lease } from "./pool.ts";
 import { ensureSnapshot } from "./snapshot.ts";
 
@@ -23,6 +23,7 @@ export interface LocalPythonOptions {
   /** Folder for snapshots. Absent: the user's cache folder. */
   readonly cacheFolder?: string | undefined;
   readonly timeoutMs: number;
+  /** Maximum bytes of Python's memory. */
   readonly memoryBytes: number;
   readonly maxInterpreters: number;
   readonly maxInterpretersPerKey: number;
@@ -103,18 +104,18 @@ class LocalSession implements PythonSession {
 }
 
 function toLaunch({ program, denoPath, memoryBytes }: LocalPythonOptions): Launch {
-  if (program === "unsafe-node") return launchUnsafeNode({ memoryBytes });
+  if (program === "unsafe-node") return launchUnsafeNode(memoryBytes);
   const deno = denoPath ?? findDeno();
   if (deno === undefined || !existsSync(deno)) {
     throw new NoPythonError(
       "No Deno was found, and without it nothing isolates the code. Install the npm package deno, or set denoPath.",
     );
   }
-  return launchDeno(deno, { memoryBytes });
+  return launchDeno(deno, memoryBytes);
 }
 
 function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): InterpreterOptions {
-  const pyodideFolder = options.pyodideFolder ?? findPyodide();
+  const pyodideFolder = options.pyodideFolder ?? findPackage("pyodide");
   if (pyodideFolder === undefined || !existsSync(join(pyodideFolder, "pyodide.mjs"))) {
     throw new NoPythonError(
       "Pyodide was not found. Install the npm package pyodide, or set pyodideFolder.",

@@ -58,8 +58,5 @@ export const DAMAGED =
 
 /** The file is not one that this gateway uses. The message is a sentence that goes after the path. */
 export class UnusableFile extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "UnusableFile";
-  }
+  override readonly name = "UnusableFile";
 }

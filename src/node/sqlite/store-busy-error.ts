@@ -1,7 +1,4 @@
 /** The file cannot be used now, but may be at the next start: it is locked, or the disk is full. */
 export class StoreBusyError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "StoreBusyError";
-  }
+  override readonly name = "StoreBusyError";
 }

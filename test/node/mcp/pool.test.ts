@@ -1,7 +1,7 @@
 /** Connections to MCP servers: sharing, limits, and when they are closed. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { eventually } from "../../helpers/eventually.ts";
-import { createMcpPool, type McpPoolOptions } from "../../../src/node/mcp/pool.ts";
+import { McpPool, type McpPoolOptions } from "../../../src/node/mcp/pool.ts";
 import { type McpServer, type McpTool, McpUnavailable } from "../../../src/tools/mcp/connection.ts";
 
 const never = new AbortController().signal;
@@ -9,7 +9,7 @@ const TOOL: McpTool = { name: "t", description: "", inputSchema: {}, readOnly: f
 
 function setup(options: McpPoolOptions = {}, listTools = () => Promise.resolve([TOOL])) {
   const log: string[] = [];
-  const pool = createMcpPool({ idleMs: 1000, ...options });
+  const pool = new McpPool({ idleMs: 1000, ...options });
   let finish: (() => void)[] = [];
   const open = (key: string, group = "t") =>
     pool.server(key, { key, group }, (): McpServer => {
