@@ -24,6 +24,7 @@ import type {
   EngineEvent,
   TokenLogprob,
 } from "./engine.ts";
+import { toStopIds } from "./request-body.ts";
 import { sleep } from "../streams/timers.ts";
 
 export interface DemoEngineOptions {
@@ -40,12 +41,6 @@ const CAPABILITIES: Capabilities = {
   logprobs: true,
   sampling: ["seed"],
 };
-
-const END_OF_GENERATION: readonly TokenId[] = [
-  SPECIAL_TOKENS["<|return|>"],
-  SPECIAL_TOKENS["<|call|>"],
-  SPECIAL_TOKENS["<|endoftext|>"],
-];
 
 /** Tokens in one event when the speed is unlimited. */
 const BATCH_SIZE = 16;
@@ -89,7 +84,7 @@ function sample(request: CompletionRequest): { ids: TokenId[]; reason: "stop" | 
   const prompt = readPrompt(request.prompt.ids);
   const script = new Script(prompt, request.sampling.seed ?? 0);
   const turn = composeTurn(prompt, script, request.constraint);
-  const stopIds = new Set([...END_OF_GENERATION, ...request.stopIds]);
+  const stopIds = new Set(toStopIds(request));
   const stop = turn.findIndex((id) => stopIds.has(id));
   return stop < request.maxTokens
     ? { ids: turn.slice(0, stop + 1), reason: "stop" }

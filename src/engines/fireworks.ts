@@ -56,12 +56,9 @@ export function createFireworksEngine(options: ServerOptions): Engine {
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
-  const { cacheSalt } = request;
   return toIdsBody(
     { member: "prompt", prompt: request.prompt },
-    {
-      response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
-    },
+    { response_format: toNativeConstraint(CONSTRAINTS, request.constraint) },
     {
       model: options.model,
       stream: true,
@@ -71,7 +68,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       // By default, Fireworks silently shortens the answer if the prompt is too long.
       context_length_exceeded_behavior: "error",
       prompt_cache_key: request.affinity,
-      prompt_cache_isolation_key: cacheSalt === "" ? undefined : cacheSalt,
+      prompt_cache_isolation_key: request.cacheSalt || undefined,
     },
     options.extraBody,
   );

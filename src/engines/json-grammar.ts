@@ -32,7 +32,7 @@ export interface JsonRules {
 
 /** @param prefix letters. Prevents name clashes between several schemas in one grammar. */
 export function toJsonRules(schema: string, prefix: string): JsonRules {
-  return writeRules(JSON.parse(schema), prefix);
+  return new GrammarWriter(JSON.parse(schema), prefix).write();
 }
 
 /** Rules that every grammar may refer to. White space is bounded, because models may repeat it endlessly. */
@@ -51,17 +51,13 @@ value ::= object | array | string | number | boolean | null
 `;
 
 function printGrammar(root: unknown): string {
-  const { document, rules } = writeRules(root, "");
+  const { document, rules } = new GrammarWriter(root, "").write();
   return `root ::= ${document}\n${rules}${SHARED_RULES}`;
 }
 
 /** Limit for characters written plus members merged, and for nesting. Beyond it any value is allowed. */
 const MAX_WORK = 1_000_000;
 const MAX_NESTING = 200;
-
-function writeRules(root: unknown, prefix: string): JsonRules {
-  return new GrammarWriter(root, prefix).write();
-}
 
 class GrammarWriter {
   readonly #root: unknown;

@@ -15,21 +15,17 @@ const IDS_KEY = '"prompt_token_ids":[';
 /** Each check throws an {@link EngineError} if the answer is not that of this request. What is not repeated is not checked. */
 export class PromptEcho {
   readonly #serverName: string;
-  readonly #tokens: number;
+  /** The number of tokens in the prompt. */
+  readonly tokens: number;
   readonly #callName: string;
   /** Undefined once its ids have been compared: a stream does not keep its prompt. */
   #prompt: Prompt | undefined;
 
   constructor(serverName: string, prompt: Prompt, callName: string) {
     this.#serverName = serverName;
-    this.#tokens = prompt.ids.length;
+    this.tokens = prompt.ids.length;
     this.#callName = callName;
     this.#prompt = prompt;
-  }
-
-  /** The number of tokens in the prompt. */
-  get tokens(): number {
-    return this.#tokens;
   }
 
   /**
@@ -50,8 +46,8 @@ export class PromptEcho {
 
   /** A number that no prompt can have, such as −5 or 0, is a server's fault in counting, and names no other prompt. */
   expectCount(tokens: number | null | undefined): void {
-    if (tokens != null && tokens >= 1 && tokens !== this.#tokens) {
-      throw this.#mismatch(`${tokens} tokens instead of ${this.#tokens}`);
+    if (tokens != null && tokens >= 1 && tokens !== this.tokens) {
+      throw this.#mismatch(`${tokens} tokens instead of ${this.tokens}`);
     }
   }
 

@@ -60,7 +60,7 @@ export function createSglangEngine(options: ServerOptions): Engine {
 }
 
 function toBody(request: CompletionRequest, callName: string, options: ServerOptions): RequestBody {
-  const { topLogprobs, cacheSalt } = request;
+  const { topLogprobs } = request;
   return toIdsBody(
     { member: "input_ids", prompt: request.prompt },
     {},
@@ -69,7 +69,7 @@ function toBody(request: CompletionRequest, callName: string, options: ServerOpt
       stream: true,
       sampling_params: toSamplingParams(request),
       // Becomes part of the prefix cache's key.
-      extra_key: cacheSalt === "" ? undefined : cacheSalt,
+      extra_key: request.cacheSalt || undefined,
       ...(topLogprobs !== undefined && {
         return_logprob: true,
         top_logprobs_num: topLogprobs,

@@ -63,9 +63,7 @@ export function createTrtllmEngine(options: ServerOptions): Engine {
 function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
   return toIdsBody(
     { member: "prompt", prompt: request.prompt },
-    {
-      response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
-    },
+    { response_format: toNativeConstraint(CONSTRAINTS, request.constraint) },
     {
       model: options.model,
       stream: true,

@@ -105,7 +105,8 @@ function toCompletionBody(
         logprobs: topLogprobs,
         return_tokens_as_token_ids: true,
       }),
-      cache_salt: toCacheSalt(request),
+      // The server refuses an empty salt.
+      cache_salt: request.cacheSalt || undefined,
       request_id: callName,
     },
     options.extraBody,
@@ -128,7 +129,8 @@ function toGenerateBody(
       model: options.model,
       stream: true,
       stream_options: { include_usage: true },
-      cache_salt: toCacheSalt(request),
+      // The server refuses an empty salt.
+      cache_salt: request.cacheSalt || undefined,
       request_id: callName,
     },
     options.extraBody,
@@ -144,11 +146,6 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     stop_token_ids: toStopIds(request),
   };
-}
-
-/** The server refuses an empty salt. */
-function toCacheSalt({ cacheSalt }: CompletionRequest): string | undefined {
-  return cacheSalt === "" ? undefined : cacheSalt;
 }
 
 /** Sends an empty prompt: a server without the endpoint answers 404, one with it anything else, usually 400. */

@@ -62,7 +62,7 @@ export class ReadAhead {
       const demand = this.#consumer(event);
       if (typeof demand === "boolean") return demand;
       this.#isStalled = true;
-      demand.then(this.#deliverKept, this.#fail);
+      demand.then(this.#deliverKept, this.drop);
       this.#cancelLook ??= this.#options.clock.after(LOOK_MS, this.#look);
     }
     this.#room = Promise.withResolvers();
@@ -83,11 +83,6 @@ export class ReadAhead {
     await this.#ended.promise;
   }
 
-  /** Drops what the consumer has not taken. */
-  drop(reason: unknown): void {
-    this.#fail(reason);
-  }
-
   readonly #deliverKept = (wanted: boolean): void => {
     this.#deliveries += 1;
     let demand = wanted && !this.#isOver;
@@ -96,13 +91,13 @@ export class ReadAhead {
         this.#keptBytes -= countBytes(event);
         const next = this.#consumer(event);
         if (typeof next !== "boolean") {
-          next.then(this.#deliverKept, this.#fail);
+          next.then(this.#deliverKept, this.drop);
           return;
         }
         demand = next;
       }
     } catch (error) {
-      this.#fail(error);
+      this.drop(error);
       return;
     }
     this.#isStalled = false;
@@ -122,7 +117,8 @@ export class ReadAhead {
     this.#ended?.resolve();
   }
 
-  readonly #fail = (error: unknown): void => {
+  /** Drops what the consumer has not taken. */
+  readonly drop = (error: unknown): void => {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#kept = [];
@@ -148,7 +144,7 @@ export class ReadAhead {
       this.#room?.resolve(true);
       this.#room = undefined;
     } else if (this.#idleLooks >= LOOKS_UNTIL_CUT) {
-      this.#fail(
+      this.drop(
         new EngineError(
           "tenant-limit",
           `Nothing of this answer was read for ${(LOOKS_UNTIL_CUT * LOOK_MS) / 1000} s while other requests waited for its ` +
