@@ -4,14 +4,14 @@
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { withTimeout } from "../engines/with-timeout.ts";
-import { CONNECTION_CHECKS, IDENTITY_CHECKS, isReachable, REACHABLE } from "./checks/connection.ts";
-import { CONSTRAINT_CHECKS, STOP_STRING_CHECKS } from "./checks/constraints.ts";
-import { CORPUS_CHECKS } from "./checks/corpus.ts";
+import { CONNECTION_CHECKS, IDENTITY_CHECKS, REACHABLE } from "./checks/connection.ts";
+import { CONSTRAINT_CHECKS, STOP_STRINGS } from "./checks/constraints.ts";
+import { TURNS } from "./checks/corpus.ts";
 import { SAMPLING_CHECKS } from "./checks/sampling.ts";
 import { SLOT_CHECKS } from "./checks/slots.ts";
-import { SPEED_CHECKS, STREAMING_CHECKS } from "./checks/speed.ts";
+import { SPEED, STREAMING } from "./checks/speed.ts";
 import { STOP_CHECKS } from "./checks/stops.ts";
-import { INJECTION_CHECKS, TOKEN_CHECKS } from "./checks/tokens.ts";
+import { INJECTION, TOKEN_CHECKS } from "./checks/tokens.ts";
 import { Examination, type ExaminationOptions } from "./examination.ts";
 import {
   type Check,
@@ -33,12 +33,12 @@ export const CHECKS: readonly Check[] = [
   ...STOP_CHECKS,
   ...SAMPLING_CHECKS,
   ...CONSTRAINT_CHECKS,
-  ...STOP_STRING_CHECKS,
+  STOP_STRINGS,
   ...SLOT_CHECKS,
-  ...INJECTION_CHECKS,
-  ...STREAMING_CHECKS,
-  ...SPEED_CHECKS,
-  ...CORPUS_CHECKS,
+  INJECTION,
+  STREAMING,
+  SPEED,
+  TURNS,
 ];
 
 export interface DoctorOptions extends ExaminationOptions {
@@ -93,7 +93,7 @@ export async function examine(options: DoctorOptions, signal: AbortSignal): Prom
 
 /** Until the engine answers, no other check makes sense, except detecting its kind if that was unexpected. */
 function canBeAsked(check: Check, examination: Examination): boolean {
-  if (check === REACHABLE || isReachable(examination)) return true;
+  if (check === REACHABLE || examination.probe !== undefined) return true;
   return examination.probeError?.kind === "not-found" && IDENTITY_CHECKS.includes(check);
 }
 
@@ -126,13 +126,10 @@ async function runCheck(
 }
 
 function explainFailure(error: unknown): Finding {
-  if (!(error instanceof EngineError)) {
-    return { verdict: "broken", came: describe(error), change: "See the server's own log." };
-  }
+  const change = "See the server's own log.";
+  if (!(error instanceof EngineError)) return { verdict: "broken", came: describe(error), change };
   const came = printable(error.message, 300);
-  if (error.kind !== "timeout") {
-    return { verdict: "broken", came, change: "See the server's own log." };
-  }
+  if (error.kind !== "timeout") return { verdict: "broken", came, change };
   return {
     verdict: "broken",
     came,

@@ -1,6 +1,6 @@
 /** The prompts of the doctor. */
 import { CHANNEL, MESSAGE } from "../harmony/tokens.ts";
-import { developerMessage, systemMessage, userMessage } from "../harmony/messages.ts";
+import { systemMessage, userMessage } from "../harmony/messages.ts";
 import { toPromptText } from "../harmony/prompt-text.ts";
 import { createRenderer } from "../harmony/render.ts";
 import type { Prompt } from "../engines/engine.ts";
@@ -12,7 +12,10 @@ export type Part = TokenId | string;
 
 export const FINAL: readonly Part[] = [CHANNEL, "final", MESSAGE];
 
-const IDENTITY = "You are ChatGPT, a large language model trained by OpenAI.";
+export const SYSTEM = systemMessage({
+  identity: "You are ChatGPT, a large language model trained by OpenAI.",
+  effort: "low",
+});
 
 export function toIds(parts: readonly Part[]): TokenId[] {
   return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
@@ -22,17 +25,8 @@ export function toIds(parts: readonly Part[]): TokenId[] {
  * A user's question, up to the point where the model continues: in a message that `opened` begins, or before any
  * header.
  */
-export function conversation(
-  question: string,
-  opened: readonly Part[] = [],
-  instructions?: string,
-): TokenId[] {
-  const developer = instructions === undefined ? undefined : developerMessage({ instructions });
-  const messages = [
-    systemMessage({ identity: IDENTITY, effort: "low" }),
-    ...(developer ? [developer] : []),
-    userMessage(question),
-  ];
+export function conversation(question: string, opened: readonly Part[] = []): TokenId[] {
+  const messages = [SYSTEM, userMessage(question)];
   return [...createRenderer().renderCompletion({ messages }).ids, ...toIds(opened)];
 }
 

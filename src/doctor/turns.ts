@@ -1,9 +1,10 @@
 /** The doctor's turns: a small corpus of typical requests. */
 import { NEUTRAL_SAMPLING } from "../engines/sampling.ts";
 import { fromPlainJson } from "../harmony/json.ts";
-import { developerMessage, systemMessage, userMessage } from "../harmony/messages.ts";
+import { developerMessage, userMessage } from "../harmony/messages.ts";
 import { compileSchema } from "../json-schema/index.ts";
 import type { AnswerFormat, OfferedTool, Turn } from "../turn/turn.ts";
+import { SYSTEM } from "./prompts.ts";
 
 export interface TurnSketch {
   readonly question?: string;
@@ -32,14 +33,7 @@ export function turnOf(sketch: TurnSketch, seed = 0): Turn {
   return {
     id: "doctor",
     tenant: "",
-    messages: [
-      systemMessage({
-        identity: "You are ChatGPT, a large language model trained by OpenAI.",
-        effort: "low",
-      }),
-      ...(developer ? [developer] : []),
-      userMessage(question),
-    ],
+    messages: [SYSTEM, ...(developer ? [developer] : []), userMessage(question)],
     tools,
     toolChoice: required
       ? { type: "required", names: tools.map(({ name }) => name) }
@@ -49,10 +43,7 @@ export function turnOf(sketch: TurnSketch, seed = 0): Turn {
     reasoning: { enabled: true },
     stop: [],
     maxOutputTokens: MAX_TOKENS,
-    sampling: {
-      ...NEUTRAL_SAMPLING,
-      seed,
-    },
+    sampling: { ...NEUTRAL_SAMPLING, seed },
   };
 }
 

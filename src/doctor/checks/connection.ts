@@ -1,7 +1,6 @@
 /** Whether the server answers, what it is, and what it serves. */
 import { EngineError } from "../../engines/engine-error.ts";
 import { adviceFor } from "../engine-advice.ts";
-import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
 
@@ -174,7 +173,3 @@ const HEALTH: Check = {
 /** Checks that still apply when the probe has failed. */
 export const IDENTITY_CHECKS: readonly Check[] = [IDENTITY, MODEL];
 export const CONNECTION_CHECKS: readonly Check[] = [CONTEXT, HEALTH];
-
-export function isReachable({ probe }: Examination): boolean {
-  return probe !== undefined;
-}

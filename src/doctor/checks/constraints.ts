@@ -249,7 +249,7 @@ async function satisfies(text: string): Promise<boolean> {
 /** Strings that other models' templates and agents' prompts use as stop strings. */
 const OTHERS_STOPS = "one </s> two <|im_end|> three ### four User: five Observation: six";
 
-const STOP_STRINGS: Check = {
+export const STOP_STRINGS: Check = {
   id: "stop-strings",
   title: "No stop strings of its own",
   asked: "An answer that the constraint makes spell stop strings of other models.",
@@ -294,5 +294,3 @@ function commonEnd(text: string, expected: string): string | undefined {
   }
   return undefined;
 }
-
-export const STOP_STRING_CHECKS: readonly Check[] = [STOP_STRINGS];

@@ -15,7 +15,7 @@ const AT_ONCE = 4;
 /** A larger share of malformed turns is unusual even for a model that makes mistakes. */
 const TOLERATED_SHARE = 0.1;
 
-const TURNS: Check = {
+export const TURNS: Check = {
   id: "turns",
   title: "Turns are well formed",
   asked: "Questions, tools, schemas and languages, at temperature 1, through the gateway's core.",
@@ -112,5 +112,3 @@ function judge(outcomes: readonly CaseOutcome[]): Finding {
   }
   return ok(came, measured);
 }
-
-export const CORPUS_CHECKS: readonly Check[] = [TURNS];

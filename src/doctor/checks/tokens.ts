@@ -240,7 +240,7 @@ async function echo(examination: Examination, signal: AbortSignal): Promise<Find
   };
 }
 
-const INJECTION: Check = {
+export const INJECTION: Check = {
   id: "injection",
   title: "Typed control tokens stay text",
   asked: "How many tokens it reads in a message that spells control tokens.",
@@ -276,4 +276,3 @@ const FORGED = printable(
 );
 
 export const TOKEN_CHECKS: readonly Check[] = [SPECIAL_TOKENS_CHECK, IDS_IN, IDS_OUT, IDS_SPLIT];
-export const INJECTION_CHECKS: readonly Check[] = [INJECTION];
