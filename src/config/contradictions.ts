@@ -17,7 +17,8 @@ export function contradictions(
     ...presetProblems(settings),
     ...sealingProblems(settings),
     ...summaryProblems(settings),
-    ...toolProblems(settings),
+    ...browserProblems(settings),
+    ...pythonProblems(settings),
     ...visionProblems(settings),
     ...accessProblems(settings, deployment),
     ...portProblems(settings),
@@ -90,10 +91,6 @@ function summaryProblems(settings: Settings): string[] {
   const hasPolicy = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "summary");
   if (!hasPolicy || settings.reasoningSummaries) return [];
   return ["reasoningPolicy summary: requires reasoningSummaries, or no summary is ever made."];
-}
-
-function toolProblems(settings: Settings): string[] {
-  return [...browserProblems(settings), ...pythonProblems(settings)];
 }
 
 function pythonProblems({ builtinTools, pythonRuntime, pythonUrl }: Settings): string[] {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { isLabel } from "../harmony/tool-names.ts";
 import { lazy } from "../lazy.ts";
+import { milliseconds, url } from "./setting.ts";
 
 const toolFilter = lazy(() =>
   z.strictObject({
@@ -15,9 +16,7 @@ const texts = () => z.record(z.string(), z.string());
 const mcpServer = lazy(() =>
   z
     .strictObject({
-      url: z
-        .url({ protocol: /^https?$/, error: "expected a URL that begins with http:// or https://" })
-        .optional(),
+      url: url().optional(),
       headers: texts().optional(),
       command: z.string().min(1).optional(),
       args: z.array(z.string()).optional(),
@@ -30,9 +29,9 @@ const mcpServer = lazy(() =>
           z.strictObject({ always: toolFilter().optional(), never: toolFilter().optional() }),
         ])
         .optional(),
-      timeoutMs: z.int().min(1).max(2_147_483_647).optional(),
+      timeoutMs: milliseconds().optional(),
     })
-    .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
+    .refine((given) => (given.url === undefined) !== (given.command === undefined), {
       error: "expected either url or command",
     }),
 );

@@ -138,14 +138,7 @@ function toParts(value: string): string[] {
 
 /** @param rows in the order of key and part. */
 function toEntries(rows: readonly Readonly<Record<string, unknown>>[]): [string, string][] {
-  const byKey = new Map<string, Readonly<Record<string, unknown>>[]>();
-  for (const row of rows) {
-    const key = String(row["key"]);
-    const own = byKey.get(key);
-    if (own === undefined) byKey.set(key, [row]);
-    else own.push(row);
-  }
-  return [...byKey].map(([key, own]) => {
+  return [...Map.groupBy(rows, (row) => String(row["key"]))].map(([key, own]) => {
     const parts = Number(own[0]?.["parts"]);
     const isWhole =
       own.length >= parts && own.slice(0, parts).every((row, at) => row["part"] === at);

@@ -3,6 +3,7 @@
  * what it took, and holds no text of users or models.
  */
 import { EngineError } from "../engines/engine-error.ts";
+import { getOrCreate } from "../engines/pool/counts.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
@@ -83,7 +84,8 @@ export class Audit {
     return withTurnHook(models, (model, turn, signal, run) =>
       createPushStream<TurnEvent>(async (consumer) => {
         const group = this.#groupOf(turn.id);
-        const sum = getSum(group, turn.tenant, this.#deps.clock());
+        const now = this.#deps.clock();
+        const sum = getOrCreate(group.turns, turn.tenant, () => new TurnSum(now));
         sum.begin(model, turn);
         try {
           await consume(run(turn, signal), (event) => {
@@ -103,11 +105,7 @@ export class Audit {
   }
 
   #groupOf(id: string): Group {
-    const known = this.#groups.get(id);
-    if (known !== undefined) return known;
-    const group: Group = { open: 0, turns: new Map() };
-    this.#groups.set(id, group);
-    return group;
+    return getOrCreate(this.#groups, id, () => ({ open: 0, turns: new Map() }));
   }
 
   /** Writes what has ended. A turn without a request, such as one in the background, has a line of its own. */
@@ -156,14 +154,6 @@ export class Audit {
     };
     write(`${JSON.stringify(line)}\n`);
   }
-}
-
-function getSum(group: Group, tenant: string, startedAt: number): TurnSum {
-  const known = group.turns.get(tenant);
-  if (known !== undefined) return known;
-  const sum = new TurnSum(startedAt);
-  group.turns.set(tenant, sum);
-  return sum;
 }
 
 /** All turns of a request: each of `n` choices is one, and each summary. */

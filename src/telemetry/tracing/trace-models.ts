@@ -1,5 +1,5 @@
 /** Spans of turns, of their engine calls and of the tools the gateway runs in them. */
-import { type Context, context, trace } from "@opentelemetry/api";
+import { context, trace } from "@opentelemetry/api";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
@@ -31,7 +31,7 @@ export function traceModels(models: Models, options: TracingOptions): Models {
     const watched = new TurnTrace({ span, own, turn, model, ...options });
     return createPushStream<TurnEvent>(
       (consumer) =>
-        within(own, async () => {
+        context.with(own, async () => {
           try {
             const traced = { ...turn, engineHeaders: watched.headers };
             await consume(run(traced, signal, watched.onFact), (event) => {
@@ -52,8 +52,4 @@ export function traceModels(models: Models, options: TracingOptions): Models {
       },
     );
   });
-}
-
-function within<T>(own: Context, work: () => Promise<T>): Promise<T> {
-  return context.with(own, work);
 }
