@@ -73,21 +73,11 @@ function findProblem(
     return `The host name ${name} is not allowed here. Add it to allowedHosts, or use the address that was printed.`;
   }
   const origin = c.req.header("origin");
-  if (origin !== undefined && hostOf(origin) !== host) {
-    return "Pages of other origins may not use the inspector.";
-  }
-  const site = c.req.header("sec-fetch-site");
+  const isOtherOrigin = origin !== undefined && URL.parse(origin)?.host !== host;
+  const site = c.req.header("sec-fetch-site") ?? "none";
   const isNavigation = c.req.header("sec-fetch-mode") === "navigate";
-  if (site !== undefined && site !== "same-origin" && site !== "none" && !isNavigation) {
-    return "Pages of other origins may not use the inspector.";
-  }
-  return undefined;
-}
-
-function hostOf(origin: string): string | undefined {
-  try {
-    return new URL(origin).host;
-  } catch {
-    return undefined;
-  }
+  const isOtherSite = site !== "same-origin" && site !== "none" && !isNavigation;
+  return isOtherOrigin || isOtherSite
+    ? "Pages of other origins may not use the inspector."
+    : undefined;
 }

@@ -39,8 +39,7 @@ function isWhole({ content, cut }: TurnRecord): boolean {
 
 /** What the model wrote, without what the gateway appended. Engines without ids are compared by the text of the parts. */
 function compareOutputs(before: TurnRecord, after: TurnRecord): OutputDifference | null {
-  const ids = [idsOf(before), idsOf(after)] as const;
-  const [was, is] = ids;
+  const [was, is] = [idsOf(before), idsOf(after)];
   if (was === undefined || is === undefined) return compareTexts(textOf(before), textOf(after));
   const at = differsAt(was, is);
   if (at === undefined) return null;

@@ -1,5 +1,6 @@
 /** The address of the page has the filter and the selected turn, so that Back works and a link can be shared. */
 import { fromParameters, toParameters } from "./filter.ts";
+import { select } from "./selection.ts";
 import { state, update } from "./store.ts";
 
 /** The filter and the request id that the address names. */
@@ -26,8 +27,8 @@ export function writeAddress(isNew: boolean): void {
   else history.replaceState(null, "", address);
 }
 
-/** @param select shows a turn */
-export function followAddress(select: (number: number) => void): void {
+/** Shows the turn that the address names, after Back and Forward. */
+export function followAddress(): void {
   addEventListener("popstate", () => {
     const { filter, isGrouped, turn } = readAddress();
     update({ filter, isGrouped });

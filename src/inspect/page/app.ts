@@ -17,7 +17,7 @@ import { followAddress, readAddress } from "./address.ts";
 import { followEngines } from "./follow-engines.ts";
 import { listPane } from "./list.ts";
 import { overviewBar } from "./overview.ts";
-import { loadRows, merge, pickOther, select, show } from "./selection.ts";
+import { loadRows, merge, select, show } from "./selection.ts";
 import { type Pane, state, update } from "./store.ts";
 import { turnView } from "./turn-view.ts";
 import type { LoadedTurn } from "./types.ts";
@@ -67,10 +67,10 @@ function columns(): TemplateResult {
   return html`<div
     class="columns ${state.isListOpen ? "list-open" : ""} ${isShared ? "shared" : ""}"
   >
-    ${isShared ? nothing : listPane(select)}
+    ${isShared ? nothing : listPane()}
     <main tabindex="-1">
       ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
-      ${isShared ? nothing : overviewBar(select)}
+      ${isShared ? nothing : overviewBar()}
       ${isShared || (turn === undefined && state.pane === "turn") ? nothing : tabs()}
       ${mainPane(turn)}
     </main>
@@ -100,7 +100,7 @@ function tabs(): TemplateResult {
 function mainPane(turn: LoadedTurn | undefined): TemplateResult {
   switch (state.pane) {
     case "compare":
-      return comparePane(pickOther);
+      return comparePane();
     case "turn":
       return turn === undefined ? noTurn() : turnView(turn);
     default:
@@ -204,7 +204,7 @@ onChange(() => {
 });
 linkParts(root);
 document.addEventListener("keydown", onKey);
-followAddress(select);
+followAddress();
 addEventListener("resize", () => update({}));
 if (sharedTurn !== undefined) {
   const turn: LoadedTurn = JSON.parse(sharedTurn);

@@ -3,10 +3,11 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { outputOf } from "./again.ts";
 import { hueOfMessage, LETTERS, plain, shown, toCount, toMs } from "./format.ts";
+import { pickOther } from "./selection.ts";
 import { state } from "./store.ts";
 import type { LoadedTurn } from "./types.ts";
 
-export function comparePane(pick: (number: number) => void): TemplateResult {
+export function comparePane(): TemplateResult {
   const { turn, other, rows } = state;
   if (turn === undefined) return html`<p class="quiet pad">Select a turn first.</p>`;
   return html`<section class="compare" aria-labelledby="compare-title">
@@ -16,7 +17,7 @@ export function comparePane(pick: (number: number) => void): TemplateResult {
       <select
         class="pill"
         @change=${(event: Event) => {
-          if (event.target instanceof HTMLSelectElement) pick(Number(event.target.value));
+          if (event.target instanceof HTMLSelectElement) pickOther(Number(event.target.value));
         }}
       >
         <option value="">choose another turn</option>
@@ -40,13 +41,13 @@ function differences(left: LoadedTurn, right: LoadedTurn): TemplateResult {
     ...compareFacts(settingsOf(left.record), settingsOf(right.record)),
     ...compareFacts(outcomeOf(left.record), outcomeOf(right.record)),
   ];
-  const messages = align(
-    left.record.conversation.map((each) => ({ key: JSON.stringify(each), value: each })),
-    right.record.conversation.map((each) => ({ key: JSON.stringify(each), value: each })),
+  const messages = align(left.record.conversation, right.record.conversation, (each) =>
+    JSON.stringify(each),
   );
   const parts = align(
-    left.record.parts.map((each) => ({ key: `${each.kind} ${shown(each.text)}`, value: each })),
-    right.record.parts.map((each) => ({ key: `${each.kind} ${shown(each.text)}`, value: each })),
+    left.record.parts,
+    right.record.parts,
+    ({ kind, text }) => `${kind} ${shown(text)}`,
   );
   const same = messages.filter(({ side }) => side === "both").length;
   return html`
@@ -160,21 +161,18 @@ function compareFacts(
   });
 }
 
-interface Keyed<T> {
-  readonly key: string;
-  readonly value: T;
-}
-
-/** Longer lists are compared entry by entry. */
+/** Further entries are left out. */
 const MAX_ALIGNED = 500;
 
 /** The longest common subsequence, so that one more message does not make all later ones differ. */
 function align<T>(
-  left: readonly Keyed<T>[],
-  right: readonly Keyed<T>[],
+  left: readonly T[],
+  right: readonly T[],
+  keyOf: (value: T) => string,
 ): { readonly side: Side; readonly value: T }[] {
-  const a = left.slice(0, MAX_ALIGNED);
-  const b = right.slice(0, MAX_ALIGNED);
+  const toKeyed = (value: T) => ({ key: keyOf(value), value });
+  const a = left.slice(0, MAX_ALIGNED).map(toKeyed);
+  const b = right.slice(0, MAX_ALIGNED).map(toKeyed);
   const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {

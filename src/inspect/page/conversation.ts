@@ -33,7 +33,7 @@ const VIEWS: readonly (readonly [TokenView, string])[] = [
   ["raw", "Raw text"],
 ];
 
-export function viewSwitch(): TemplateResult {
+function viewSwitch(): TemplateResult {
   return html`<div class="switch" role="group" aria-label="How tokens are shown (t)">
     ${VIEWS.map(
       ([view, label]) =>

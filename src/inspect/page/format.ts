@@ -56,7 +56,7 @@ export function brokenBytes(id: number, tokens: Tokens): readonly number[] | und
   return typeof text === "object" ? text : undefined;
 }
 
-export const FIRST_SPECIAL = 199_998;
+const FIRST_SPECIAL = 199_998;
 
 export function isSpecial(id: number): boolean {
   return id >= FIRST_SPECIAL;

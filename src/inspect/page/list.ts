@@ -5,13 +5,11 @@ import { clearTurns } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { type Field, toggleField, togglePart } from "./filter.ts";
 import { chipsOf, plain, toCount, toMs, toOutcome, toTime } from "./format.ts";
+import { select } from "./selection.ts";
 import { state, update, visibleRows } from "./store.ts";
 import { toConversations } from "./totals.ts";
 import type { Row } from "./types.ts";
 import { fixedRows, onListScroll } from "./windowed.ts";
-
-/** Height in pixels, the same as in the style sheet. */
-export const ROW_HEIGHT = 68;
 
 /** What the menu adds to the filter, or takes out. */
 const CHOICES: readonly (readonly [label: string, part: string])[] = [
@@ -27,7 +25,7 @@ const CHOICES: readonly (readonly [label: string, part: string])[] = [
   ["pinned", "is:pinned"],
 ];
 
-export function listPane(select: (number: number) => void): TemplateResult {
+export function listPane(): TemplateResult {
   const rows = visibleRows();
   return html`<nav class="list" aria-label="Turns">
     <div class="filters">
@@ -67,7 +65,7 @@ export function listPane(select: (number: number) => void): TemplateResult {
       @scroll=${onListScroll}
     >
       <div role="list">
-        ${fixedRows(state.isGrouped ? grouped(rows) : rows.map(alone), ROW_HEIGHT, (item) => rowItem(item, select))}
+        ${fixedRows(state.isGrouped ? grouped(rows) : rows.map(alone), rowItem)}
       </div>
       ${
         rows.length === 0 && state.rows.length > 0
@@ -93,7 +91,7 @@ export function listPane(select: (number: number) => void): TemplateResult {
 }
 
 /** Sets what is typed, in the address too. */
-export function setFilter(filter: string, isNew = true): void {
+function setFilter(filter: string, isNew = true): void {
   update({ filter });
   writeAddress(isNew);
 }
@@ -139,7 +137,7 @@ function grouped(rows: readonly Row[]): Item[] {
   );
 }
 
-function rowItem({ row, at, size }: Item, select: (number: number) => void): TemplateResult {
+function rowItem({ row, at, size }: Item): TemplateResult {
   const { word, tone } = toOutcome(row);
   const isSelected = row.number === state.selected;
   const by = row.conversation?.by === "session" ? "by session id" : "by its beginning";

@@ -3,6 +3,7 @@ import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 import { plain, toCount, toMs, toTime } from "./format.ts";
 import { toggle } from "./list.ts";
+import { select } from "./selection.ts";
 import { state, visibleRows } from "./store.ts";
 import { speedOf } from "./engine-speed.ts";
 import { toKeys, toProblems, toTotals, type Totals } from "./totals.ts";
@@ -17,12 +18,12 @@ const PROBLEM_WORDS = [
 /** Kinds of problems that are listed. */
 const MAX_PROBLEMS = 5;
 
-export function overviewBar(select: (number: number) => void): TemplateResult {
+export function overviewBar(): TemplateResult {
   const rows = visibleRows();
   // Totals of thousands of turns take some milliseconds: scrolling does not change them.
   return html`<section class="overview" aria-label="Overview">
     ${state.engines.map((engine) => engineLine(engine))}
-    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows, select)} ${keysTable(rows)}`)}
+    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows)} ${keysTable(rows)}`)}
   </section>`;
 }
 
@@ -120,10 +121,7 @@ function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
   </p>`;
 }
 
-function problemsList(
-  rows: readonly Row[],
-  select: (number: number) => void,
-): TemplateResult | typeof nothing {
+function problemsList(rows: readonly Row[]): TemplateResult | typeof nothing {
   const problems = toProblems(rows);
   if (problems.length === 0) return nothing;
   const counts = PROBLEM_WORDS.flatMap(([status, word]) => {

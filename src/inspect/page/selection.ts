@@ -2,7 +2,6 @@
 import { loadTurn } from "./api.ts";
 import { loadOverview } from "./first-load.ts";
 import { attempt } from "./attempt.ts";
-import { ROW_HEIGHT } from "./list.ts";
 import { listedRows, state, update } from "./store.ts";
 import type { LoadedTurn, News, Row } from "./types.ts";
 import { revealRow } from "./windowed.ts";
@@ -86,6 +85,6 @@ export function move(by: number): void {
   const index = at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by));
   const row = rows[index];
   if (row === undefined) return;
-  revealRow(index, ROW_HEIGHT);
+  revealRow(index);
   select(row.number);
 }

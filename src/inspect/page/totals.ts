@@ -21,20 +21,14 @@ export interface Percentiles {
 }
 
 export function toTotals(rows: readonly Row[]): Totals {
-  const sum = (of: (row: Row) => number | null): number =>
-    rows.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const sum = (of: (row: Row) => number | null, among = rows): number =>
+    among.reduce((total, row) => total + (of(row) ?? 0), 0);
   const written = rows.filter(
     ({ ms, firstTokenMs, completionTokens }) =>
       ms !== null && firstTokenMs !== null && completionTokens !== null && ms > firstTokenMs,
   );
-  const seconds = written.reduce(
-    (total, { ms, firstTokenMs }) => total + ((ms ?? 0) - (firstTokenMs ?? 0)) / 1000,
-    0,
-  );
-  const tokens = written.reduce(
-    (total, { completionTokens }) => total + (completionTokens ?? 0),
-    0,
-  );
+  const seconds = sum(({ ms, firstTokenMs }) => ((ms ?? 0) - (firstTokenMs ?? 0)) / 1000, written);
+  const tokens = sum(({ completionTokens }) => completionTokens, written);
   return {
     turns: rows.length,
     failed: rows.filter((row) => toOutcome(row).tone === "bad").length,
@@ -68,28 +62,32 @@ const ORDER = ["error", "rejected", "cut"] as const;
 
 /** Failures first, then the commonest. */
 export function toProblems(rows: readonly Row[]): Problem[] {
-  const byText = new Map<string, [Row, ...Row[]]>();
-  for (const row of rows) {
-    const { tone, word } = toOutcome(row);
-    if (tone !== "bad" && tone !== "warn") continue;
-    // A failure and a rejection may have the same reason.
-    const text = `${toStatus(row)} ${row.problem ?? word}`;
-    const same = byText.get(text);
-    if (same === undefined) byText.set(text, [row]);
-    else same.push(row);
-  }
-  return Array.from(byText.values(), (same) => ({
-    status: ORDER.find((each) => each === toStatus(same[0])) ?? "error",
-    text: same[0].problem ?? toOutcome(same[0]).word,
-    count: same.length,
-    keys: [...new Set(same.map(({ tenant }) => tenant))],
-    newest: same.reduce((newest, row) => (row.number > newest.number ? row : newest)),
-  })).toSorted(
+  const bad = rows.filter((row) => ["bad", "warn"].includes(toOutcome(row).tone));
+  // A failure and a rejection may have the same reason.
+  const alike = Map.groupBy(bad, (row) => `${toStatus(row)} ${textOf(row)}`);
+  return Array.from(alike.values(), (same) => {
+    const newest = newestOf(same);
+    return {
+      status: ORDER.find((each) => each === toStatus(newest)) ?? "error",
+      text: textOf(newest),
+      count: same.length,
+      keys: [...new Set(same.map(({ tenant }) => tenant))],
+      newest,
+    };
+  }).toSorted(
     (a, b) =>
       ORDER.indexOf(a.status) - ORDER.indexOf(b.status) ||
       b.count - a.count ||
       b.newest.number - a.newest.number,
   );
+}
+
+function textOf(row: Row): string {
+  return row.problem ?? toOutcome(row).word;
+}
+
+function newestOf(rows: readonly Row[]): Row {
+  return rows.reduce((newest, row) => (row.number > newest.number ? row : newest));
 }
 
 /** The turns of one key. */
@@ -105,29 +103,19 @@ const MAX_CLIENTS = 4;
 
 /** The key with the most turns first. */
 export function toKeys(rows: readonly Row[]): KeyTotals[] {
-  const byKey = new Map<string, [Row, ...Row[]]>();
-  for (const row of rows) {
-    const own = byKey.get(row.tenant);
-    if (own === undefined) byKey.set(row.tenant, [row]);
-    else own.push(row);
-  }
+  const byKey = Map.groupBy(rows, ({ tenant }) => tenant);
   return Array.from(byKey, ([key, own]) => ({
     key,
     clients: [...new Set(own.flatMap(({ client }) => client ?? []))].slice(0, MAX_CLIENTS),
     totals: toTotals(own),
-    newest: own.reduce((newest, row) => (row.number > newest.number ? row : newest)),
+    newest: newestOf(own),
   })).toSorted((a, b) => b.totals.turns - a.totals.turns || b.newest.number - a.newest.number);
 }
 
 /** Conversations by their newest turn, each with its turns, newest first. Turns without one stand alone. */
 export function toConversations(rows: readonly Row[]): Row[][] {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const { conversation } = row;
-    const name = conversation === null ? `turn ${row.number}` : `${row.tenant} ${conversation.id}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [row]);
-    else group.push(row);
-  }
+  const groups = Map.groupBy(rows, ({ conversation, number, tenant }) =>
+    conversation === null ? `turn ${number}` : `${tenant} ${conversation.id}`,
+  );
   return [...groups.values()];
 }

@@ -50,27 +50,29 @@ export function inBlocks<T>(
   items: readonly T[],
   size: number,
   key: unknown,
-  block: (items: readonly T[], from: number) => TemplateResult,
+  block: (items: readonly T[]) => TemplateResult,
 ): TemplateResult {
-  if (items.length <= size) return block(items, 0);
+  if (items.length <= size) return block(items);
   const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
   return html`${starts.map((from) => {
     const own = items.slice(from, from + size);
-    return html`<lazy-block .content=${() => block(own, from)} .key=${key}></lazy-block>`;
+    return html`<lazy-block .content=${() => block(own)} .key=${key}></lazy-block>`;
   })}`;
 }
 
-/** Rows of one height in a box that scrolls, at most as high as the window: only those that can be seen are in the document. */
+/** Pixels, the same as in the style sheet. */
+const ROW_HEIGHT = 68;
+
+/** Rows in a box that scrolls, at most as high as the window: only those that can be seen are in the document. */
 export function fixedRows<T>(
   items: readonly T[],
-  rowHeight: number,
-  row: (item: T, index: number) => TemplateResult,
+  row: (item: T) => TemplateResult,
 ): TemplateResult {
-  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 5);
-  const last = Math.min(items.length, Math.ceil((scrollTop + innerHeight) / rowHeight) + 5);
-  return html`<div class="spacer" .style=${`height:${items.length * rowHeight}px`}>
-    <div class="rows" .style=${`transform:translateY(${first * rowHeight}px)`}>
-      ${items.slice(first, last).map((item, index) => row(item, first + index))}
+  const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 5);
+  const last = Math.min(items.length, Math.ceil((scrollTop + innerHeight) / ROW_HEIGHT) + 5);
+  return html`<div class="spacer" .style=${`height:${items.length * ROW_HEIGHT}px`}>
+    <div class="rows" .style=${`transform:translateY(${first * ROW_HEIGHT}px)`}>
+      ${items.slice(first, last).map((item) => row(item))}
     </div>
   </div>`;
 }
@@ -85,12 +87,12 @@ export function onListScroll(event: Event): void {
 }
 
 /** Scrolls the box so that a row can be seen. */
-export function revealRow(index: number, rowHeight: number): void {
+export function revealRow(index: number): void {
   const box = document.querySelector(".list-box");
   if (!(box instanceof HTMLElement)) return;
-  const top = index * rowHeight;
+  const top = index * ROW_HEIGHT;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + rowHeight > box.scrollTop + box.clientHeight) {
-    box.scrollTop = top + rowHeight - box.clientHeight;
+  else if (top + ROW_HEIGHT > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top + ROW_HEIGHT - box.clientHeight;
   }
 }
