@@ -37,7 +37,7 @@ export function strings(value: unknown): string[] | undefined {
 }
 
 /** A function in the shape of any of the three APIs. Undefined: it is none. */
-export function readTool(value: unknown): FunctionTool | undefined {
+function readTool(value: unknown): FunctionTool | undefined {
   if (!isObject(value)) return undefined;
   const inner = isObject(value["function"]) ? value["function"] : value;
   const name = text(inner["name"]);

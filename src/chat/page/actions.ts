@@ -161,6 +161,7 @@ export async function erase(conversation: Conversation): Promise<void> {
   update({ erased: conversation });
 }
 
+/** Shows a conversation, and keeps it. */
 export async function restore(conversation: Conversation): Promise<void> {
   await select(conversation);
   await store();

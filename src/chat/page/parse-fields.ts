@@ -21,7 +21,7 @@ export function parseTools(given: string): Pick<Composed, "tools" | "hosted"> {
   return read;
 }
 
-export function parseJson(given: string, field: string): unknown {
+function parseJson(given: string, field: string): unknown {
   try {
     const value: unknown = JSON.parse(given);
     return value;

@@ -3,7 +3,7 @@ import { saveFile } from "../../pages/page/save-file.ts";
 import { fromBody, toBody } from "../../snippets/bodies.ts";
 import type { ApiName, Body, Composed } from "../../snippets/composed.ts";
 import { isObject } from "../../snippets/read.ts";
-import { select } from "./actions.ts";
+import { restore } from "./actions.ts";
 import { toComposed } from "./compose.ts";
 import {
   add,
@@ -16,7 +16,6 @@ import {
 } from "./conversation.ts";
 import { fromMarkdown, toMarkdown } from "./markdown-file.ts";
 import { state, update } from "./state.ts";
-import { store } from "./store-current.ts";
 
 /** As much as the files of a message, and text. */
 const MAX_BYTES = 25_000_000;
@@ -58,8 +57,8 @@ export async function importFile(file: File): Promise<void> {
   try {
     if (file.size > MAX_BYTES) throw new Error("it is larger than 25 MB");
     const text = await file.text();
-    if (file.name.endsWith(".md")) await open(fromMarkdownFile(text));
-    else await open(fromRequest(JSON.parse(text)));
+    if (file.name.endsWith(".md")) await restore(fromMarkdownFile(text));
+    else await restore(fromRequest(JSON.parse(text)));
   } catch (error) {
     const reason =
       error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : "";
@@ -71,11 +70,6 @@ function fromMarkdownFile(text: string): Conversation {
   const { messages, ...title } = fromMarkdown(text);
   const composed = { model: "", messages, tools: [], options: {} };
   return { ...toConversation(state.current.api, composed), ...title };
-}
-
-async function open(conversation: Conversation): Promise<void> {
-  await select(conversation);
-  await store();
 }
 
 /** @throws Error that says why it is no conversation */

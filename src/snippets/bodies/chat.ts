@@ -4,6 +4,7 @@ import {
   type Body,
   compact,
   type Composed,
+  type ComposedFormat,
   type ComposedMessage,
   SCHEMA_NAME,
   toSteps,
@@ -28,7 +29,7 @@ export function toChatBody(composed: Composed): Body {
     parallel_tool_calls: options.parallelCalls,
     reasoning_effort: budget === undefined ? effort : undefined,
     reasoning: budget === undefined ? undefined : { max_tokens: budget },
-    response_format: format && toFormat(format),
+    response_format: format && toChatFormat(format),
     temperature: options.temperature,
     top_p: options.topP,
     max_completion_tokens: options.maxTokens,
@@ -37,7 +38,7 @@ export function toChatBody(composed: Composed): Body {
   });
 }
 
-function toFormat(format: NonNullable<Composed["options"]["format"]>): Body {
+export function toChatFormat(format: ComposedFormat): Body {
   if (format.type === "object") return { type: "json_object" };
   const { name, schema } = format;
   return { type: "json_schema", json_schema: { name, strict: true, schema } };

@@ -1,5 +1,6 @@
 /** LangChain for TypeScript and for Python, over Chat Completions and Messages. */
 import { toChatPart, toContent } from "../attachments.ts";
+import { toChatFormat } from "../bodies/chat.ts";
 import { fromBody } from "../bodies.ts";
 import { type Body, compact, type Composed, type ComposedMessage, toSteps } from "../composed.ts";
 import { toPython, toTypeScript } from "../literals.ts";
@@ -63,15 +64,7 @@ function toExtra({ options }: Composed): Body | undefined {
     reasoning_effort: budget === undefined ? effort : undefined,
     reasoning: budget === undefined ? undefined : { max_tokens: budget },
     seed,
-    response_format:
-      format === undefined
-        ? undefined
-        : format.type === "object"
-          ? { type: "json_object" }
-          : {
-              type: "json_schema",
-              json_schema: { name: format.name, strict: true, schema: format.schema },
-            },
+    response_format: format && toChatFormat(format),
   });
   return Object.keys(extra).length === 0 ? undefined : extra;
 }

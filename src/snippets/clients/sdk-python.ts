@@ -75,7 +75,7 @@ print(answer.content)
   }),
 };
 
-export function toImports(module: string, name: string, key: SnippetInput["key"]): string {
+function toImports(module: string, name: string, key: SnippetInput["key"]): string {
   return `${key === "variable" ? "import os\n\n" : ""}from ${module} import ${name}\n`;
 }
 

@@ -1,7 +1,9 @@
 /** A button that copies a text, and shows for a moment that it has. */
 import { html, type TemplateResult } from "lit-html";
 import { icon } from "../../../pages/page/icons.ts";
-import { copy } from "../copy.ts";
+import { update } from "../state.ts";
+
+const SHOWN_MS = 1_500;
 
 /** @param caption beside the icon */
 export function copyButton(label: string, toText: () => string, caption = ""): TemplateResult {
@@ -14,4 +16,17 @@ export function copyButton(label: string, toText: () => string, caption = ""): T
   >
     ${icon("copy")}${icon("check")}${caption}
   </button>`;
+}
+
+/** @param button marks that it was copied, until it is no longer news */
+async function copy(text: string, button: EventTarget | null): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    update({ said: "Copied." });
+    if (!(button instanceof HTMLElement)) return;
+    button.dataset["copied"] = "";
+    setTimeout(() => delete button.dataset["copied"], SHOWN_MS);
+  } catch {
+    update({ notice: "The browser does not let the page copy. Select the text, and copy it." });
+  }
 }

@@ -4,24 +4,23 @@ import { later } from "../later-loader.ts";
 import { type Pane, state, update } from "../state.ts";
 import { iconButton } from "../../../pages/page/icon-button.ts";
 
-const LABELS: Readonly<Record<Pane, string>> = {
-  code: "Code",
-  options: "Settings",
-  events: "Events",
-};
-const NAMES = ["code", "options", "events"] as const;
+const TABS: readonly (readonly [Pane, string])[] = [
+  ["code", "Code"],
+  ["options", "Settings"],
+  ["events", "Events"],
+];
 
 export function pane(): TemplateResult {
   return html`<aside class="pane" aria-label="Code, settings and events">
     <div class="tabs">
-      ${NAMES.map(
-        (name) =>
+      ${TABS.map(
+        ([name, label]) =>
           html`<button
             type="button"
             aria-pressed=${state.pane === name}
             @click=${() => update({ pane: name })}
           >
-            ${LABELS[name]}
+            ${label}
           </button>`,
       )}
       ${iconButton("close", "Close", () => update({ isPaneOpen: false }), { style: "small close" })}
