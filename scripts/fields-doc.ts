@@ -11,7 +11,7 @@ export function toFieldsDocument(): string {
   });
   return `# Fields of \`POST /v1/chat/completions\`
 
-Generated from \`src/api/chat-completions/fields.ts\` by \`node scripts/write-fields-doc.ts\`. A test sends every field and
+Generated from \`src/api/chat-completions/fields.ts\` by \`node scripts/write-docs.ts\`. A test sends every field and
 checks its effect.
 
 ${treatments.join("\n")}

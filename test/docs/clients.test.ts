@@ -1,4 +1,4 @@
-/** Code of clients in the docs is the chat's: after a change, `node scripts/write-clients-doc.ts`. */
+/** Code of clients in the docs is the chat's: after a change, `node scripts/write-docs.ts`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

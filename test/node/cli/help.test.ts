@@ -46,7 +46,7 @@ test("the document has a row for every setting", () => {
     expect(document).toContain(`| \`${name}\` | \`${flag}\` |`);
 });
 
-test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts", () => {
+test("docs/settings.md is up to date: if not, run scripts/write-docs.ts", () => {
   const path = join(import.meta.dirname, "../../../docs/settings.md");
   expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
 });
