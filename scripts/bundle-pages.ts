@@ -27,30 +27,28 @@ export async function bundlePages(folder: string): Promise<readonly string[]> {
 }
 
 async function bundlePage({ entry, early }: PageDescription, folder: string): Promise<string[]> {
-  const options: BuildOptions = {
+  const options = {
     absWorkingDir: ROOT,
     outdir: join(folder, dirname(entry)),
     bundle: true,
     minify: true,
+    metafile: true,
     format: "esm",
     platform: "browser",
     target: "es2024",
     legalComments: "none",
     logLevel: "warning",
-  };
+  } satisfies BuildOptions;
   const built = [
     // What is imported later becomes a file of its own, and what both import is in one of them.
     await build({
       ...options,
-      metafile: true,
       splitting: true,
       chunkNames: "[name]-[hash]",
       entryPoints: [toPath(entry)],
       plugins: early === undefined ? [] : [importedEarly(early)],
     }),
-    ...(early === undefined
-      ? []
-      : [await build({ ...options, metafile: true, entryPoints: [toPath(early)] })]),
+    ...(early === undefined ? [] : [await build({ ...options, entryPoints: [toPath(early)] })]),
   ];
   return built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 }

@@ -22,16 +22,13 @@ remember understand consider explain describe compare calculate suggest require 
 several however therefore probably especially generally usually recently`.split(/\s+/);
 const PUNCTUATION = [" ", " ", " ", " ", " ", " ", ", ", ". ", ".\n", ": "];
 
+let state = 1;
 /** A linear congruential generator: from 0 up to 1. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
+function random(): number {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  return state / 2 ** 32;
 }
 
-const random = createRandom(1);
 const pick = <T>(items: readonly T[]): T => {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new RangeError("nothing to pick from");

@@ -3,13 +3,8 @@ import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import * as z from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { Engine } from "../../src/engines/engine.ts";
 import type { EngineServer } from "../../test/helpers/engine-server.ts";
-import {
-  type Script,
-  type ScriptedEngine,
-  scriptedEngine,
-} from "../../test/helpers/scripted-engine.ts";
+import { type Script, scriptedEngine } from "../../test/helpers/scripted-engine.ts";
 import {
   analysisIn,
   forgetful,
@@ -59,10 +54,7 @@ export const FEATURES: readonly Feature[] = [
 
 function answers(path: string, body: object): Feature["holds"] {
   return async (tried) => {
-    serve(
-      tried,
-      scriptedEngine(() => ANSWER),
-    );
+    tried.server.serve(scriptedEngine(() => ANSWER));
     const response = await send(tried, path, body);
     return response.status === 200 && (await response.text()).includes("Fine");
   };
@@ -70,10 +62,7 @@ function answers(path: string, body: object): Feature["holds"] {
 
 /** Several times: a runtime may frame a body otherwise when its first events come together with its head. */
 async function streams(tried: Tried): Promise<boolean> {
-  serve(
-    tried,
-    scriptedEngine(() => ANSWER),
-  );
+  tried.server.serve(scriptedEngine(() => ANSWER));
   for (let attempt = 0; attempt < 20; attempt++) {
     const response = await send(tried, "/v1/chat/completions", { ...HELLO, stream: true });
     const text = await response.text();
@@ -88,7 +77,7 @@ const completion = z.object({
 });
 
 async function meetsSchema(tried: Tried): Promise<boolean> {
-  serve(tried, createDemoEngine());
+  tried.server.serve(createDemoEngine());
   const schema = {
     type: "object",
     properties: { city: { type: "string" }, days: { type: "integer" } },
@@ -110,7 +99,7 @@ async function requiresKey(tried: Tried): Promise<boolean> {
 
 async function restoresReasoning(tried: Tried): Promise<boolean> {
   const engine = scriptedEngine(loopScripts("one"));
-  serve(tried, engine);
+  tried.server.serve(engine);
   const post: Post = (body, headers) => send(tried, "/v1/chat/completions", body, headers);
   await runLoop(post, { remember: forgetful, body: { stream: true } });
   return analysisIn(engine.prompts.at(-1)).join() === "one 1,one 2,one 3";
@@ -119,10 +108,7 @@ async function restoresReasoning(tried: Tried): Promise<boolean> {
 const stored = z.object({ id: z.string(), status: z.string() });
 
 async function runsInBackground(tried: Tried): Promise<boolean> {
-  serve(
-    tried,
-    scriptedEngine(() => ANSWER),
-  );
+  tried.server.serve(scriptedEngine(() => ANSWER));
   const body = { model: MODEL, input: "Hi.", background: true };
   const { id } = stored.parse(await (await send(tried, "/v1/responses", body)).json());
   return until(async () => {
@@ -133,10 +119,7 @@ async function runsInBackground(tried: Tried): Promise<boolean> {
 }
 
 async function takesSockets(tried: Tried): Promise<boolean> {
-  serve(
-    tried,
-    scriptedEngine(() => ANSWER),
-  );
+  tried.server.serve(scriptedEngine(() => ANSWER));
   const url = `${tried.origin.replace("http", "ws")}/v1/responses`;
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${tried.key}` } });
   try {
@@ -157,18 +140,14 @@ async function takesSockets(tried: Tried): Promise<boolean> {
 }
 
 async function stopsEngine(tried: Tried): Promise<boolean> {
-  const engine: ScriptedEngine = scriptedEngine(() => HANGING);
-  serve(tried, engine);
+  const engine = scriptedEngine(() => HANGING);
+  tried.server.serve(engine);
   const response = await send(tried, "/v1/chat/completions", { ...HELLO, stream: true });
   const reader = response.body?.getReader();
   await reader?.read();
   const began = engine.open === 1;
   await reader?.cancel();
   return began && (await until(async () => engine.open === 0));
-}
-
-function serve({ server }: Tried, engine: Engine): void {
-  server.serve(engine);
 }
 
 function send(
