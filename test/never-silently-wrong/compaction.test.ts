@@ -13,9 +13,9 @@ const compacted = z.object({
   output: z.array(z.looseObject({ type: z.string(), encrypted_content: z.string().optional() })),
 });
 
-function start(scripts: readonly string[]) {
+function start(scripts: readonly string[], contextLength = 131_072) {
   const engine = scriptedEngine(scripts);
-  const { post } = createBrowsingApp({ engine, toolbox: {} });
+  const { post } = createBrowsingApp({ engine, toolbox: {}, contextLength });
   const send = async (path: string, body: object) => {
     const response = await post(path, { model: MODEL, ...body });
     return { status: response.status, body: await response.json() };
@@ -72,6 +72,32 @@ describe("Responses", () => {
       "assistant<|channel|>final<|message|>Done.<|end|>",
       "user<|message|>Again?<|end|>",
     ]);
+  });
+
+  describe.each([
+    ["compact", `${path}/compact`, []],
+    ["a trigger", path, [{ type: "compaction_trigger" }]],
+  ])("of a conversation that is too long for its summary, by %s", (_, route, trigger) => {
+    const question = { role: "user", content: "Mend the parser." };
+    const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
+
+    test("the question stays, and what followed it is left out", async () => {
+      const { send, prompted } = start([ANSWER], 1000);
+      const output = { type: "function_call_output", call_id: "c", output: LONG };
+      const { status } = await send(route, { input: [question, call, output, ...trigger] });
+      expect(status).toBe(200);
+      expect(prompted()).toEqual([
+        "user<|message|>Mend the parser.<|end|>",
+        expect.stringMatching(/^user<\|message\|>Summarize this conversation/),
+      ]);
+    });
+
+    test("a question that does not fit is refused: nothing would be left to summarize", async () => {
+      const { send, prompted } = start([ANSWER], 1000);
+      const input = [{ role: "user", content: LONG }, ...trigger];
+      expect((await send(route, { input })).status).toBe(400);
+      expect(prompted()).toBeUndefined();
+    });
   });
 
   test("a call stays whose result comes after the summary", async () => {

@@ -1,11 +1,12 @@
 /**
  * `truncation: "auto"`: leaves out the oldest items of a conversation that is too long.
  *
- * A call is dropped together with its output. System and developer messages, summaries, the last user message and the
- * reasoning of the running tool loop, which the model needs, are never dropped.
+ * A call is dropped together with its output. System and developer messages, summaries, the last user message, the request
+ * for a summary behind it and the reasoning of the running tool loop, which the model needs, are never dropped.
  */
 import type { Pause } from "../../streams/slices.ts";
 import type { HistoryItem } from "./history-item.ts";
+import { SUMMARY_REQUEST } from "./summary.ts";
 
 /** Calls with their outputs, or messages, that are counted in one slice: some milliseconds of work. */
 const SLICE = 64;
@@ -56,9 +57,7 @@ export async function truncateHistory(
 
 /** The items that may be dropped, oldest first. Each entry has the indexes of items that are dropped together. */
 function dropOrder(history: readonly HistoryItem[]): number[][] {
-  const lastQuestion = history.findLastIndex(
-    (item) => item.type === "message" && item.role === "user",
-  );
+  const lastQuestion = history.findLastIndex((item) => isQuestion(item));
   const lastAnswer = history.findLastIndex((item) => item.type === "assistant" && item.isAnswer);
   const order: number[][] = [];
   /** By call id, the call that an output belongs to. */
@@ -67,7 +66,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
   for (const [index, item] of history.entries()) {
     switch (item.type) {
       case "message":
-        if (item.role === "user" && index !== lastQuestion) order.push([index]);
+        if (isQuestion(item) && index !== lastQuestion) order.push([index]);
         break;
       case "assistant":
         order.push([index]);
@@ -103,4 +102,8 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
     }
   }
   return order.filter((unit) => !kept.has(unit));
+}
+
+function isQuestion(item: HistoryItem): boolean {
+  return item.type === "message" && item.role === "user" && item !== SUMMARY_REQUEST;
 }
