@@ -49,7 +49,7 @@ export function createMeters(registry: Registry): Meters {
     turns: registry.counter("harmony_gateway_turns_total", "Turns ended, by finish reason."),
     turnsInFlight: registry.gauge("harmony_gateway_turns_in_flight", "Turns in flight."),
     tokens: registry.counter("harmony_gateway_tokens_total", "Tokens, as reported to clients."),
-    keyTokens: registry.counter(KEY_TOKENS, "The same by key, where there are keys."),
+    keyTokens: registry.counter(KEY_TOKENS, "Tokens by key, where there are keys."),
     recoveries: registry.counter(
       "harmony_gateway_recoveries_total",
       "Repairs of what the model wrote, by kind.",

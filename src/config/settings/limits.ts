@@ -9,7 +9,7 @@ export function limitSettings() {
       default: 33_554_432,
       description:
         "Maximum bytes of a request body, and of all bodies and WebSocket messages of a key that are being received at a " +
-        "time; of all keys four times as many. Bodies that find no room wait ten seconds, then 429, or 503 if other keys take it.",
+        "time; of all keys four times as many. Bodies that find no room wait ten seconds, then get 429, or 503 if other keys take it.",
     }),
     maxMessages: setting("limits", count, {
       default: 10_000,
@@ -73,8 +73,8 @@ export function limitSettings() {
     }),
     textCacheBytes: setting("limits", () => z.int().min(0), {
       description:
-        "Most bytes of cached texts, as an estimate: encoded messages and parsed tools, which a client sends again with every " +
-        "turn, and for a quarter of it the messages of earlier request bodies, which are not parsed again. 100,000 tokens of " +
+        "Maximum bytes of cached texts, as an estimate: encoded messages and parsed tools, which a client sends again with every " +
+        "turn, and, in a quarter of it, the messages of earlier request bodies, which are not parsed again. 100,000 tokens of " +
         "English take about 1.6 MB, and 1.4 MB of the quarter. 0: none. Absent: 67108864 on Node, 16777216 elsewhere.",
     }),
     keepAliveMs: setting("limits", milliseconds, {

@@ -15,13 +15,13 @@ export function listeningSettings() {
     }),
     publicUrl: setting("listening", url, {
       description:
-        "Where clients reach the gateway, if a proxy stands before it: https://llm.example.com, or with the path that the proxy " +
-        "cuts off. For the addresses that are printed at the start and on the page /. Absent: `host` and `port`.",
+        "Where clients reach the gateway through a proxy: https://llm.example.com, or with the path that the proxy " +
+        "removes. The start and the page / print it. Absent: `host` and `port`.",
     }),
     home: setting("listening", () => z.enum(["chat", "links", "off"]), {
       default: "chat",
       description:
-        "What browsers get at `/`: a page to chat with the model, a page of links without scripts, or nothing. The pages are public; a " +
+        "The page at `/`: one to chat with the model, one of links without scripts, or none. The pages are public; a " +
         "chat needs a key where clients do.",
     }),
     reusePort: setting("listening", z.boolean, {

@@ -9,7 +9,7 @@ export function reasoningSettings() {
     reasoningPolicy: setting("reasoning", reasoningPolicy, {
       default: "raw",
       description:
-        "How clients receive the model's reasoning: as text, encrypted, to be sent back only, " +
+        "How clients receive the model's reasoning: as text, encrypted only to be sent back, " +
         "as a summary only (needs `reasoningSummaries`; not in the Messages API), or not at all. A key may have its own value.",
     }),
     reasoningSummaries: setting("reasoning", z.boolean, {

@@ -11,7 +11,7 @@ export function toolSettings() {
       default: [],
       description:
         "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
-        "which needs `browserSearch`, and `python`. See docs/tools.md.",
+        "which searches by `browserSearch`, and `python`. See docs/tools.md.",
     }),
     trainedTools: setting("tools", trainedTools, {
       default: "off",
