@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import { collectTurn } from "../../turn/collect.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { presetSampling } from "../request/apply-preset.ts";
@@ -44,7 +45,11 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   const media = context.openMedia(tenant);
   const reading = { media, rules: context.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
-  const prompt = { ...toPromptContext(bodyText, tenant, context), namedEffort: effort, preset };
+  const prompt = {
+    ...toPromptContext(bodyText, tenant, preset, context),
+    namedEffort: effort,
+    sampled: loaded.sampled,
+  };
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
   const { turnOf } = await stages.run(turnMaker(request, turnContext));
@@ -71,7 +76,7 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     truncation: "auto",
     reasoning: { effort: "low" },
   } as const;
-  const prompt = { ...toPromptContext(bodyText, tenant, context), preset };
+  const prompt = toPromptContext(bodyText, tenant, preset, context);
   const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
   const described = await withMediaTexts(loaded.history, reading, caller.signal);
   const history = [...described, SUMMARY_REQUEST];
@@ -119,9 +124,18 @@ function toCaller(c: Context<ApiEnv>, { responses }: ResponsesContext): Caller {
 function toPromptContext(
   bodyText: string,
   tenant: string,
-  { system, now, unsupported, tools }: ResponsesContext,
+  preset: Preset | undefined,
+  { system, now, unsupported, tools, trainedTools }: ResponsesContext,
 ): PromptContext {
-  return { system: system(now()), bodyText, tenant, unsupported, tools };
+  return {
+    system: system(now()),
+    bodyText,
+    tenant,
+    preset,
+    unsupported,
+    tools,
+    trainedTools: trainedTools(tenant, preset),
+  };
 }
 
 function isInstruction({ type, role }: WireItem): boolean {

@@ -1,6 +1,7 @@
 /** Coding agents in front of the gateway, each in its API: the model calls its own tools, the client gets calls of its tools. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { toPresets } from "../../../src/config/presets.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
 import { createTrainedToolsOf } from "../../../src/config/trained-tools.ts";
@@ -236,6 +237,22 @@ describe.each(AGENTS)("$name", (agent) => {
     expect(after).toBe(
       `${before}${call}<|start|>container.exec to=assistant<|channel|>analysis<|message|>a\nb\n<|end|><|start|>assistant`,
     );
+  });
+
+  test("the tokens of a request are counted as the model is shown it", async () => {
+    if (agent === opencode) return;
+    const { engine, post, ask } = start([exec("ls"), FINAL]);
+    const count = async (entries: readonly Entry[]) => {
+      const path = agent === codex ? "/v1/responses/input_tokens" : "/v1/messages/count_tokens";
+      const response = await post(path, agent.body(entries));
+      return z.object({ input_tokens: z.int() }).parse(await response.json()).input_tokens;
+    };
+    const before = await count([]);
+    const first = await ask(agent);
+    const entries = [agent.keep(first.reply), agent.result(only(first), "a")];
+    const after = await count(entries);
+    await ask(agent, entries);
+    expect(engine.requests.map(({ prompt }) => prompt.ids.length)).toEqual([before, after]);
   });
 
   test.each([
