@@ -210,8 +210,8 @@ function createServices(
   const meters = createMeters(registry);
   registerBackendMetrics(deps.models, registry);
   const { recorder } = deps;
-  const recorded = recorder?.watchModels(deps.models) ?? deps.models;
-  const observed = observeModels(shutdown.watch(recorded), {
+  const stoppable = shutdown.watch(deps.models);
+  const observed = observeModels(recorder?.watchModels(stoppable) ?? stoppable, {
     meters,
     log,
     now: clock,

@@ -5,6 +5,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import type { Pool } from "../../src/engines/pool.ts";
 import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
+import type { Shutdown } from "../../src/models/shutdown.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
 import { Recorder, type RecorderOptions } from "../../src/telemetry/record/recorder.ts";
@@ -17,6 +18,7 @@ export interface RecordedAppOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly toolbox?: Toolbox;
   readonly recorder?: Partial<RecorderOptions>;
+  readonly shutdown?: Shutdown;
 }
 
 export interface RecordedApp {
@@ -65,6 +67,7 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
       },
     ),
     ...(options.toolbox && { toolbox: options.toolbox }),
+    ...(options.shutdown && { shutdown: options.shutdown }),
     recorder,
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
     now: () => Date.parse("2026-01-31T12:00:00Z"),

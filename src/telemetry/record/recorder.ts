@@ -136,9 +136,9 @@ export class Recorder {
         const { entry, recording } = this.#beginTurn(turn, model.id);
         try {
           await consume(run(turn, signal, recording.onFact), consumer);
-          recording.noteFailure({ outcome: "cancelled", error: undefined });
+          recording.noteFailure(CANCELLED);
         } catch (error) {
-          recording.noteFailure({ outcome: signal.aborted ? "cancelled" : "failed", error });
+          recording.noteFailure(signal.aborted ? CANCELLED : { outcome: "failed", error });
           throw error;
         } finally {
           this.#running.delete(recording);
@@ -194,6 +194,8 @@ export class Recorder {
     for (const listener of this.#listeners) listener(entry);
   }
 }
+
+const CANCELLED = { outcome: "cancelled", error: undefined } as const;
 
 interface Running {
   readonly exchange: Exchange;

@@ -75,8 +75,8 @@ function toConversation(
 }
 
 function problemOf({ exchange, recording }: RecordInput): string | null {
-  const failure = recording?.failure;
-  const text = failure === undefined ? exchange?.error : toErrorText(failure.error);
+  const error = recording?.failure?.error;
+  const text = error === undefined ? exchange?.error : toErrorText(error);
   return text?.slice(0, MAX_PROBLEM) ?? null;
 }
 

@@ -145,8 +145,12 @@ function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
   }
   const { end, failure } = recording;
   if (failure !== undefined) {
-    const error = toErrorText(failure.error);
-    return { outcome: failure.outcome, nativeReason: null, error };
+    const { outcome, error } = failure;
+    return {
+      outcome,
+      nativeReason: null,
+      ...(error !== undefined && { error: toErrorText(error) }),
+    };
   }
   if (end === undefined) return null;
   const { promptTokens, cachedTokens, completionTokens, reasoningTokens, engineCalls } = end.usage;

@@ -79,7 +79,8 @@ export async function callEngine(
     await consume(engine.complete(request, state.signal), guarded.consumer);
     guarded.check();
   } catch (error) {
-    onFact?.({ type: "call-failed", error });
+    // A call that is stopped with its turn has not failed.
+    if (!state.signal.aborted) onFact?.({ type: "call-failed", error });
     throw error;
   } finally {
     reader.settle?.();

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createPool } from "../../../src/engines/pool.ts";
+import { createShutdown } from "../../../src/models/shutdown.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { pngOf } from "../../helpers/png.ts";
@@ -279,6 +280,32 @@ test("a stream whose client leaves before its image is described is recorded as 
   await response.body?.cancel();
   await eventually(() => expect(app.entries[0]?.isComplete).toBe(true));
   expect(app.entries[0]?.summary()).toMatchObject({ outcome: "cancelled" });
+});
+
+test("a turn that the client leaves is recorded as cancelled, without an error of it or of its call", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([{ write: THINK, hang: true }]) });
+  const response = await app.post("/v1/chat/completions", { ...HELLO, stream: true });
+  await response.body?.cancel("left");
+  await eventually(() => expect(app.entries[0]?.isComplete).toBe(true));
+  const [record] = await app.records();
+  expect(record?.end).toEqual({ outcome: "cancelled", nativeReason: null });
+  expect(record?.calls[0]).not.toHaveProperty("error");
+  expect(app.entries[0]?.summary()).toMatchObject({ outcome: "cancelled", problem: null });
+});
+
+test("a turn that a shutdown stops is recorded as failed", async () => {
+  const shutdown = createShutdown();
+  const engine = scriptedEngine([{ write: THINK, hang: true }]);
+  const app = createRecordedApp({ engine, shutdown });
+  const response = await app.post("/v1/chat/completions", { ...HELLO, stream: true });
+  shutdown.stop();
+  await response.text();
+  const [record] = await app.records();
+  expect(record?.end).toEqual({
+    outcome: "failed",
+    nativeReason: null,
+    error: "The gateway is shutting down. (shutdown)",
+  });
 });
 
 test("backends that failed are named, and the one that answered", async () => {
