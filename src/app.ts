@@ -219,7 +219,7 @@ function createServices(
     keys: new Set(settings.keys.map(({ name }) => name)),
   });
   const spanned = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
-  const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock });
+  const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock, errorTypeOf });
   const models = audit?.watchModels(spanned) ?? spanned;
   const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
@@ -258,6 +258,10 @@ function createServices(
       log.error("failure", { id, ...describeForLog(error, { logContent }) });
     },
   };
+}
+
+function errorTypeOf(error: unknown): string {
+  return describeError(error).errorType;
 }
 
 function monotonicMs(): number {

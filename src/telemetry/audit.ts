@@ -2,7 +2,6 @@
  * The audit: a line of JSON for each request, written when its response and its turns have ended. It says who asked for what and
  * what it took, and holds no text of users or models.
  */
-import { EngineError } from "../engines/engine-error.ts";
 import { getOrCreate } from "../engines/pool/counts.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
@@ -17,7 +16,7 @@ export interface AuditedRequest {
   readonly method: string;
   readonly route: string;
   readonly status: number;
-  /** Of a refused request: OpenRouter's type of the error. */
+  /** Of a request that was refused or has failed: OpenRouter's type of the error. */
   readonly error: string | null;
   readonly effort: string | null;
   /** Where the reasoning of the running tool loop came from. */
@@ -46,6 +45,8 @@ export interface AuditDeps {
   readonly now: () => number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  /** OpenRouter's type of an error. */
+  readonly errorTypeOf: (error: unknown) => string;
 }
 
 /** The requests and turns of one id. */
@@ -94,7 +95,7 @@ export class Audit {
             return consumer(event);
           });
         } catch (error) {
-          sum.noteFailure(signal.aborted ? undefined : error);
+          if (!signal.aborted) sum.noteFailure(this.#deps.errorTypeOf(error));
           throw error;
         } finally {
           sum.running -= 1;
@@ -201,10 +202,8 @@ class TurnSum {
     this.toolCalls += usage.builtins?.executed ?? 0;
   }
 
-  /** @param error undefined: the client left. */
-  noteFailure(error: unknown): void {
-    if (error === undefined) return;
+  noteFailure(errorType: string): void {
     this.finish = "failed";
-    this.error ??= error instanceof EngineError ? error.kind : "server";
+    this.error ??= errorType;
   }
 }

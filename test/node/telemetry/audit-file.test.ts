@@ -157,7 +157,7 @@ describe("a line", () => {
       { key: null, status: 401, error: "authentication", model: null, turns: 0, finish: null },
       { key: "ann", status: 400, error: "model_not_found", turns: 0 },
       { key: "ann", status: 503, finish: "failed", turns: 1 },
-      { key: "ann", finish: "failed", error: expect.any(String), turns: 1 },
+      { key: "ann", finish: "failed", error: "provider_unavailable", turns: 1 },
     ]);
   });
 
