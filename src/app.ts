@@ -279,10 +279,10 @@ function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutd
 }
 
 /**
- * Whether a request failed because its client disconnected: its signal is aborted, or Node reports a closed
+ * Whether the client has disconnected: the signal is aborted, whatever an engine throws then, or Node reports a closed
  * connection while the body was still arriving. Not an error, and no response is needed.
  */
 function hasDisconnected(error: Error, signal: AbortSignal): boolean {
-  if (signal.aborted && (error === signal.reason || error.name === "AbortError")) return true;
+  if (signal.aborted) return true;
   return error.message === "aborted" && "code" in error && error.code === "ECONNRESET";
 }

@@ -68,7 +68,12 @@ export function mountApis(
       // `await` costs a microtask even for a plain value.
       const known = client instanceof Promise ? await client : client;
       c.set("client", obeyRecordHeader(known, c.req.header(RECORD_HEADER)));
-      return bodyLimits.get(api)?.(c, next);
+      try {
+        return await bodyLimits.get(api)?.(c, next);
+      } catch (error) {
+        // Node's server aborts with a text. Hono passes nothing but errors to the error handler, behind which a request is logged.
+        throw toError(error);
+      }
     });
   }
   const { recorder } = services;
@@ -80,6 +85,10 @@ export function mountApis(
   for (const mount of mounts) app.route(mount.prefix, mount.app);
   const unsupported = unsupportedPaths(toAlternatives(apis));
   for (const prefix of OPENAI_PREFIXES) app.route(prefix, unsupported);
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error("unknown", { cause: thrown });
 }
 
 function wrongMethod(methods: readonly string[]): RequestError {

@@ -31,8 +31,8 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
     const ending: Ending = {};
     c.set("ending", ending);
     await next();
-    ending.error ??= c.error;
     const { status } = c.res;
+    if (status !== CLIENT_LEFT) ending.error ??= c.error;
     // The route's pattern instead of the path, which can contain anything. It ends with * where only middleware matched.
     const pattern = routePath(c, -1);
     const route = pattern.endsWith("*") ? "unknown" : pattern;

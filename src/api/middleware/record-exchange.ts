@@ -4,6 +4,7 @@ import { createPushStream, type PushStream } from "../../streams/push-stream.ts"
 import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
 import type { Api } from "../api.ts";
 import type { ApiEnv, Ending } from "../request/client.ts";
+import { CLIENT_LEFT } from "./log-requests.ts";
 
 /** Must follow authentication and the limit of the body. */
 export function recordExchange(
@@ -36,14 +37,13 @@ export function recordExchange(
     });
     try {
       await next();
+      // Nothing was sent.
+      if (c.res.status === CLIENT_LEFT) return;
       exchange.respond(c.res.status, c.res.headers);
       if (c.error) exchange.refused(c.error.message);
       // A stream that has failed before its first frame is answered with an error.
       if (isStreamed && c.res.status === 200) return;
       exchange.respondWith(await c.res.clone().text());
-    } catch (error) {
-      exchange.refused(error instanceof Error ? error.message : "unknown");
-      throw error;
     } finally {
       if (!(isStreamed && c.res.status === 200)) exchange.end();
     }

@@ -8,6 +8,7 @@ import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
 import { describeError, RequestError } from "../errors.ts";
+import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
@@ -216,11 +217,12 @@ export class SocketSession {
       await this.#create(message, id, exchange);
       return 200;
     } catch (error) {
+      if (this.#abort.signal.aborted) return CLIENT_LEFT;
       const { status } = describeError(error);
       exchange?.respond(status, NO_HEADERS);
       exchange?.refused(error instanceof Error ? error.message : "unknown");
       if (previous !== undefined) this.#responses.evict(previous);
-      if (!this.#abort.signal.aborted) await this.#refuse(error);
+      await this.#refuse(error);
       return status;
     } finally {
       exchange?.end();
