@@ -22,7 +22,7 @@ const TAGS =
 const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   demo: {
     gateway: "harmony-gateway",
-    notes: ["Also runs on Workers. It is not a model: see the README."],
+    notes: ["It also runs on Workers. It is not a model."],
   },
   llama: {
     gateway: "harmony-gateway --engine llama --model openai/gpt-oss-20b",
@@ -31,7 +31,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "On Node only. Run `npm install node-llama-cpp` first, an optional peer dependency.",
       "`--model` is a path to a GGUF file, `hf:user/repository/file.gguf`, a URL, or one of OpenAI's two names. A missing " +
         "file is downloaded (12 GB for the 20b model, 63 GB for the 120b); until then, requests get 503.",
-      "Serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part. `--context-length` limits the memory.",
+      "It serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part. `--context-length` limits the memory.",
       "A bias on a token that ends the generation (`<|return|>`, `<|call|>`, `<|endoftext|>`) has no effect.",
     ],
   },
@@ -120,8 +120,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway:
       "harmony-gateway --engine completions --url http://127.0.0.1:1234 --model openai/gpt-oss-20b",
     notes: [
-      "For servers with an OpenAI-style `/v1/completions` that takes a string and applies no template: LM Studio, MLX-LM, " +
-        "KoboldCpp, DeepInfra.",
+      "The server's `/v1/completions` must take a string and apply no template.",
       "Text only, without constraints: the gateway validates all output. A server that hides control tokens is refused: see [pitfalls](#pitfalls).",
     ],
   },

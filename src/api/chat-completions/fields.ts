@@ -47,7 +47,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "return_progress",
         treatment: "honoured",
-        note: "As at llama-server, in streams: chunks without choices whose `prompt_progress` says how far the prompt has been processed, if the engine reports it.",
+        note: "As with llama-server, a stream then has chunks without choices whose `prompt_progress` says how much of the prompt has been processed, if the engine reports it.",
       },
       {
         name: "stream_options.include_usage",
