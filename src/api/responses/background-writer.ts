@@ -21,7 +21,7 @@ export interface BackgroundWriter {
   writePiece(): Promise<void>;
   /** Writes its first events, then the response as queued. Rejects when the store fails. */
   accept(): Promise<void>;
-  /** Writes the remaining events, then the response as ended. Rejects when the store fails. */
+  /** Writes the remaining events, then the response as ended, unless it was deleted. Rejects when the store fails. */
   end(): Promise<void>;
   /**
    * Aborts the response if a cancellation was requested. Otherwise writes a heartbeat, and the response if it has changed.
@@ -66,6 +66,13 @@ export function createBackgroundWriter(
     while (waiting.length > 0) await writePiece();
   }
 
+  /** Through another gateway, which has cancelled it first. Written again, it could be read again. */
+  async function wasDeleted(): Promise<boolean> {
+    return (
+      (await isCancelled()) && (await context.responses.get(tenant, prepared.id)) === undefined
+    );
+  }
+
   return {
     pieces: () => pieces,
     add(events) {
@@ -77,6 +84,7 @@ export function createBackgroundWriter(
       await keepResponse(prepared, context);
     },
     async end() {
+      if (await wasDeleted()) return;
       await writeAll();
       await keepResponse(prepared, context, written);
     },

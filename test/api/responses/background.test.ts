@@ -258,6 +258,23 @@ describe("through another gateway with the same store", () => {
     },
   );
 
+  test.each([
+    ["while it runs", { write: ANSWER.slice(0, 60), hang: true }],
+    ["and has ended before the next heartbeat", ANSWER],
+  ])("it stays deleted if it is deleted %s", async (_, script) => {
+    const { engine, open } = gatedEngine(script);
+    const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const one = responsesApp({ engine, store, settings: { maxBackgroundPerKey: 1 } });
+    const other = responsesApp({ engine: scriptedEngine([]), store });
+    const id = await start(one);
+    expect((await other.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
+    open();
+    // Its place is free once it has ended.
+    const next = async () => (await one.send("POST", "/v1/responses", REQUEST)).status;
+    await expect.poll(next, { timeout: 10_000 }).toBe(200);
+    expect((await one.send("GET", `/v1/responses/${id}`)).status).toBe(404);
+  });
+
   test("it is not followed to an end without its beginning", async () => {
     const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
     const pieces = new Set<string>();
