@@ -2,13 +2,14 @@
  * The application without a server around it: requests go in, responses come out. In the project `workerd`
  * the bundle in its runtime instead, unless a test brings a store, which cannot go there.
  */
-import { createApp } from "../../src/app.ts";
+import { type AppDeps, createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { toPresets } from "../../src/config/presets.ts";
-import { createModels } from "../../src/models/models.ts";
+import type { Settings } from "../../src/config/settings.ts";
+import { createModels, type ModelOptions } from "../../src/models/models.ts";
 import { readCounter } from "./counter.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
@@ -47,13 +48,9 @@ function inProcess({
 }: TestAppOptions): TestApp {
   const settings = testSettings({ metrics: "open", layout: "reference", ...given });
   const logged: Record<string, unknown>[] = [];
-  const randomId = () => crypto.randomUUID().replaceAll("-", "");
-  const app = createApp({
-    settings,
-    models: createModels(
-      ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine, layout: settings.layout })),
-      { steering: settings, newCallId: () => `call_${randomId()}`, presets: toPresets(settings) },
-    ),
+  const names = ["openai/gpt-oss-20b", ...others];
+  const models = names.map((id) => ({ id, engine, layout: settings.layout }));
+  const app = appOf(settings, models, {
     ...(store && { store }),
     ...(toolbox && { toolbox }),
     log: createLog({
@@ -61,14 +58,30 @@ function inProcess({
       now: Date.now,
       write: (line) => logged.push(JSON.parse(line)),
     }),
-    now: () => Date.now(),
-    randomId,
   });
   return {
     logged,
     post: toPost(async (path, init) => app.request(path, init)),
     counter: async (sample) => readCounter(await (await app.request("/metrics")).text(), sample),
   };
+}
+
+/** The application of these models, without a log unless `rest` has one. */
+export function appOf(
+  settings: Settings,
+  models: readonly ModelOptions[],
+  rest: Partial<AppDeps>,
+): ReturnType<typeof createApp> {
+  const randomId = () => crypto.randomUUID().replaceAll("-", "");
+  const newCallId = () => `call_${randomId()}`;
+  return createApp({
+    settings,
+    models: createModels(models, { steering: settings, newCallId, presets: toPresets(settings) }),
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => Date.now(),
+    randomId,
+    ...rest,
+  });
 }
 
 function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {

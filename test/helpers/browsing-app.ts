@@ -1,19 +1,16 @@
 /** The application with a browser over a few documents, and OpenAI's and Anthropic's clients for it. */
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { createApp } from "../../src/app.ts";
 import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine } from "../../src/engines/engine.ts";
-import { toPresets } from "../../src/config/presets.ts";
-import { createModels, type ModelOptions } from "../../src/models/models.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createPause } from "../../src/streams/slices.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";
 import { createLocalSearch } from "../../src/tools/browser/local-search.ts";
 import type { RequestPage } from "../../src/tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
+import { appOf } from "./app.ts";
 import { fakeTool } from "./fake-tool.ts";
 import { testSettings } from "./gateway.ts";
 
@@ -67,21 +64,18 @@ export function createBrowsingApp({
   readPdf,
 }: BrowsingOptions): BrowsingApp {
   const settings = testSettings({ metrics: "open", layout: "reference", ...given });
-  const randomId = () => crypto.randomUUID().replaceAll("-", "");
-  const app = createApp({
-    settings,
-    models: createModels([toModel({ engine, layout: settings.layout, contextLength })], {
-      steering: settings,
-      newCallId: () => `call_${randomId()}`,
-      presets: toPresets(settings),
-    }),
+  const { layout } = settings;
+  const model = {
+    id: MODEL,
+    engine,
+    layout,
+    ...(contextLength !== undefined && { contextLength }),
+  };
+  const app = appOf(settings, [model], {
     toolbox,
+    requestPage,
+    readPdf,
     ...(store && { store }),
-    ...(requestPage && { requestPage }),
-    ...(readPdf && { readPdf }),
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => Date.now(),
-    randomId,
   });
   const send = async (input: string | URL | Request, init?: RequestInit) =>
     app.request(input instanceof URL ? input.href : input, init);
@@ -107,13 +101,6 @@ export function createBrowsingApp({
         body: JSON.stringify(body),
       }),
   };
-}
-
-function toModel({
-  contextLength,
-  ...options
-}: Pick<ModelOptions, "engine" | "layout"> & { contextLength: number | undefined }): ModelOptions {
-  return { id: MODEL, ...options, ...(contextLength !== undefined && { contextLength }) };
 }
 
 /** What the model writes when it searches twice, opens a page, computes, and answers. */

@@ -14,6 +14,7 @@ import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
 import { RequestSchema } from "../../src/api/request/request-schema.ts";
 import { samplingFields, toSampling } from "../../src/api/request/sampling.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
+import { toVllmLogprobs } from "./vllm-server.ts";
 
 export interface EngineServer {
   readonly url: string;
@@ -185,21 +186,12 @@ function toFrames(event: EngineEvent): string {
 }
 
 function toChoice({ ids, logprobs }: Extract<EngineTokens, { type: "ids" }>) {
-  const name = (id: number) => `token_id:${id}`;
   return {
     index: 0,
     text: "",
     token_ids: ids,
     finish_reason: null,
-    ...(logprobs !== undefined && {
-      logprobs: {
-        tokens: logprobs.map(({ id }) => name(id)),
-        token_logprobs: logprobs.map(({ logprob }) => logprob),
-        top_logprobs: logprobs.map(({ top }) =>
-          Object.fromEntries(top.map(({ id, logprob }) => [name(id), logprob])),
-        ),
-      },
-    }),
+    ...(logprobs && { logprobs: toVllmLogprobs(logprobs) }),
   };
 }
 

@@ -1,6 +1,5 @@
 /** An HTTP server on loopback whose bytes and failures are controlled by a test: an engine as seen from outside. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { listenAnywhere } from "./listen.ts";
 
@@ -45,7 +44,6 @@ export async function startFakeUpstream(
     exchange.reply(500, "no handler"),
 ): Promise<FakeUpstream> {
   const exchanges: FakeExchange[] = [];
-  const sockets = new Set<Socket>();
   let connections = 0;
   let current = handler;
 
@@ -56,12 +54,7 @@ export async function startFakeUpstream(
       await current(exchange);
     })();
   });
-  server.on("connection", (socket) => {
-    connections += 1;
-    sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on("close", () => sockets.delete(socket));
-  });
+  server.on("connection", () => (connections += 1));
   const port = await listenAnywhere(server);
 
   return {
@@ -73,11 +66,9 @@ export async function startFakeUpstream(
     handle(next) {
       current = next;
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => {
-        server.close(() => resolve());
-      });
+    async close() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
     },
   };
 }

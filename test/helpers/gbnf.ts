@@ -1,4 +1,5 @@
 /** Generates texts that a GBNF grammar allows: an independent interpretation of the grammar. */
+import { createRandom } from "./random-numbers.ts";
 
 type Node =
   | { readonly type: "text"; readonly text: string }
@@ -8,14 +9,15 @@ type Node =
   | { readonly type: "choice"; readonly options: readonly Node[] }
   | { readonly type: "repeat"; readonly part: Node; readonly least: number; readonly most: number };
 
-/** `random` returns numbers from 0 to 1; deeper recursion prefers the shortest alternative. */
-export function sampleGrammar(grammar: string, random: () => number): string {
+/** Deeper recursion prefers the shortest alternative. */
+export function sampleGrammar(grammar: string, seed: number): string {
+  const random = createRandom(seed);
   const rules = parseGrammar(grammar);
   return sample({ type: "rule", name: "root" }, 0);
 
   function sample(node: Node, depth: number): string {
     const tired = depth > 24;
-    const pick = (length: number) => (tired ? length - 1 : Math.floor(random() * length));
+    const pick = (length: number) => (tired ? length - 1 : random(length));
     switch (node.type) {
       case "text":
         return node.text;
@@ -34,7 +36,7 @@ export function sampleGrammar(grammar: string, random: () => number): string {
       }
       case "repeat": {
         const most = Math.min(node.most, node.least + (tired ? 0 : 2));
-        const times = node.least + Math.floor(random() * (most - node.least + 1));
+        const times = node.least + random(most - node.least + 1);
         return Array.from({ length: times }, () => sample(node.part, depth)).join("");
       }
       default:
@@ -45,9 +47,9 @@ export function sampleGrammar(grammar: string, random: () => number): string {
 
 const CHARACTERS = Array.from('aebnuE09 {}[]:,-_./é日🚀"\\\n\t\u007f');
 
-function sampleCharacter(pattern: RegExp, random: () => number): string {
+function sampleCharacter(pattern: RegExp, random: (below: number) => number): string {
   const allowed = CHARACTERS.filter((character) => pattern.test(character));
-  const character = allowed[Math.floor(random() * allowed.length)];
+  const character = allowed[random(allowed.length)];
   if (character === undefined) throw new Error(`No character to choose for ${pattern.source}`);
   return character;
 }

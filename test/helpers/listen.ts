@@ -5,11 +5,6 @@ import { createServer, type Server } from "node:net";
 export async function listenAnywhere(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return portOf(server);
-}
-
-/** The port of a listening server. */
-function portOf(server: Server): number {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server has no port");
   return address.port;

@@ -3,7 +3,7 @@
  * servers' answers, field by field, are recorded in `test/fixtures/engines`; here nobody knows the tokens
  * beforehand, and the server reacts: to what it is asked, to a client that leaves.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
@@ -54,7 +54,8 @@ export async function startLlamaServer(shared?: NativeLlama): Promise<LlamaServe
       return running;
     },
     async close() {
-      await closeServer(server);
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
       if (shared === undefined) await engine.close();
     },
   };
@@ -110,11 +111,4 @@ async function complete(
     }
   }
   response.end();
-}
-
-function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-  });
 }

@@ -14,6 +14,7 @@ import {
   type TokenId,
 } from "../../src/tokenizer/index.ts";
 import { spelledPrompt } from "./spelled.ts";
+import { toVllmLogprobs } from "./vllm-server.ts";
 
 export const SERVED_MODEL = "openai/gpt-oss-20b";
 
@@ -132,17 +133,6 @@ const vllm: Wire = {
     error: { message, type: "BadRequestError", param: "input_tokens", code: 400 },
   }),
 };
-
-function toVllmLogprobs(logprobs: NonNullable<Extract<EngineTokens, { type: "ids" }>["logprobs"]>) {
-  const nameOf = (id: TokenId) => `token_id:${id}`;
-  return {
-    tokens: logprobs.map(({ id }) => nameOf(id)),
-    token_logprobs: logprobs.map(({ logprob }) => logprob),
-    top_logprobs: logprobs.map(({ top }) =>
-      Object.fromEntries(top.map(({ id, logprob }) => [nameOf(id), logprob])),
-    ),
-  };
-}
 
 const llamaBody = z.object({
   ...samplingFields,

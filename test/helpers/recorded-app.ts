@@ -1,16 +1,13 @@
 /** The application in this process, with a listening recorder. */
 import * as z from "zod";
-import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import type { Pool } from "../../src/engines/pool.ts";
-import { toPresets } from "../../src/config/presets.ts";
-import { createModels } from "../../src/models/models.ts";
 import type { Shutdown } from "../../src/models/shutdown.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
 import { Recorder, type RecorderOptions } from "../../src/telemetry/record/recorder.ts";
 import { type TurnRecord, turnRecordSchema } from "../../src/telemetry/record/schema.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
+import { appOf } from "./app.ts";
 import { testSettings } from "./gateway.ts";
 
 export interface RecordedAppOptions {
@@ -55,23 +52,12 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
     ...options.recorder,
   });
   recorder.listen(() => undefined);
-  const randomId = () => crypto.randomUUID().replaceAll("-", "");
-  const app = createApp({
-    settings,
-    models: createModels(
-      [{ id: "openai/gpt-oss-20b", engine: options.engine, layout: "reference" }],
-      {
-        steering: settings,
-        newCallId: () => `call_${randomId()}`,
-        presets: toPresets(settings),
-      },
-    ),
-    ...(options.toolbox && { toolbox: options.toolbox }),
-    ...(options.shutdown && { shutdown: options.shutdown }),
+  const { engine, toolbox, shutdown } = options;
+  const app = appOf(settings, [{ id: "openai/gpt-oss-20b", engine, layout: "reference" }], {
+    ...(toolbox && { toolbox }),
+    ...(shutdown && { shutdown }),
     recorder,
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
     now: () => Date.parse("2026-01-31T12:00:00Z"),
-    randomId,
   });
   return {
     recorder,

@@ -19,6 +19,7 @@ import {
   toyRequest,
   writeToy,
 } from "./toy-engine.ts";
+import { toVllmLogprobs } from "./vllm-server.ts";
 
 export const TOY_MODEL = "openai/gpt-oss-20b";
 
@@ -171,11 +172,9 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   const port = await listenAnywhere(server);
   return {
     url: `http://127.0.0.1:${port}`,
-    close() {
+    async close() {
       server.closeAllConnections();
-      return new Promise((resolve) => {
-        server.close(() => resolve());
-      });
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -311,20 +310,11 @@ function completionsWire(readConstraint: (body: Body) => { constraint?: Constrai
         }),
       }),
     frame({ ids, text: shown, request, showsIds }) {
-      const { logprobs = [] } = toLogprobs(ids, request.topLogprobs);
-      const name = (id: TokenId) => `token_id:${id}`;
+      const { logprobs } = toLogprobs(ids, request.topLogprobs);
       return toChoice({
         text: shown,
         ...(showsIds && { token_ids: ids }),
-        ...(logprobs.length > 0 && {
-          logprobs: {
-            tokens: logprobs.map(({ id }) => name(id)),
-            token_logprobs: logprobs.map(({ logprob }) => logprob),
-            top_logprobs: logprobs.map(({ top }) =>
-              Object.fromEntries(top.map(({ id, logprob }) => [name(id), logprob])),
-            ),
-          },
-        }),
+        ...(logprobs && { logprobs: toVllmLogprobs(logprobs) }),
       });
     },
     end: (usage) => [{ ...toChoice({ finish_reason: usage.reason }), usage: toUsage(usage) }],

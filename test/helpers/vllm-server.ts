@@ -4,10 +4,10 @@
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import type { EngineTokens } from "../../src/engines/engine.ts";
+import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
 
 export interface VllmServer {
@@ -36,7 +36,6 @@ export interface VllmServerOptions {
 }
 
 export async function startVllmServer(options: VllmServerOptions): Promise<VllmServer> {
-  const sockets = new Set<Socket>();
   let open = 0;
   let isUp = true;
 
@@ -60,12 +59,6 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
     response.on("error", () => {});
     void answer(request, response).catch(() => response.destroy());
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
-  });
   const port = await listenAnywhere(server);
 
   return {
@@ -79,10 +72,8 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
     async kill() {
       if (!isUp) return;
       isUp = false;
-      const closed = once(server, "close");
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
     },
     async revive() {
       if (isUp) return;
@@ -109,4 +100,17 @@ export function toServerInfo(path: string | undefined): string {
 export function toFrame(ids: readonly number[], finish: string | null): string {
   const choice = { index: 0, text: "", token_ids: ids, finish_reason: finish };
   return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+}
+
+export function toVllmLogprobs(
+  logprobs: NonNullable<Extract<EngineTokens, { type: "ids" }>["logprobs"]>,
+) {
+  const nameOf = (id: TokenId) => `token_id:${id}`;
+  return {
+    tokens: logprobs.map(({ id }) => nameOf(id)),
+    token_logprobs: logprobs.map(({ logprob }) => logprob),
+    top_logprobs: logprobs.map(({ top }) =>
+      Object.fromEntries(top.map(({ id, logprob }) => [nameOf(id), logprob])),
+    ),
+  };
 }
