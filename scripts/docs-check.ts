@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type Fence, findPages, readFences, reasonNotToRun } from "./docs/fences.ts";
-import { type Report, runPage } from "./docs/run-page.ts";
+import { type Outcome, type Report, runPage } from "./docs/run-page.ts";
 import { checkTypes } from "./docs/snippets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -69,10 +69,10 @@ function toReport(fence: Fence, problem: string | undefined): Report {
   const where = `${fence.page}:${fence.line}`;
   if (reason !== undefined)
     return { where, what: "ts", outcome: { kind: "not run", text: reason } };
-  const outcome =
+  const outcome: Outcome =
     problem === undefined
-      ? ({ kind: "ok", text: "has no type errors" } as const)
-      : ({ kind: "wrong", text: problem } as const);
+      ? { kind: "ok", text: "has no type errors" }
+      : { kind: "wrong", text: problem };
   return { where, what: "ts", outcome };
 }
 

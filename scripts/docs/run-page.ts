@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
+import { quoteShell } from "../../src/snippets/literals.ts";
 import { type Fence, noteOf, reasonNotToRun, toCommands } from "./fences.ts";
 import { fillPlaceholders, readCommand, type ReadCommand } from "./read-command.ts";
 import { type Served, serve } from "./serve.ts";
@@ -19,10 +20,10 @@ export interface Report {
   readonly outcome: Outcome;
 }
 
-export type Outcome =
-  | { readonly kind: "ok"; readonly text: string }
-  | { readonly kind: "not run"; readonly text: string }
-  | { readonly kind: "wrong"; readonly text: string };
+export interface Outcome {
+  readonly kind: "ok" | "not run" | "wrong";
+  readonly text: string;
+}
 
 /** Where the gateway listens in the pages. */
 const DOCUMENTED_ORIGIN = "http://127.0.0.1:8787";
@@ -74,7 +75,10 @@ class Page {
     for (const folder of [bin, join(home, ".codex")]) mkdirSync(folder);
     const command = join(bin, "harmony-gateway");
     const entry = join(root, "src/node.ts");
-    writeFileSync(command, `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(entry)} "$@"\n`);
+    writeFileSync(
+      command,
+      `#!/bin/sh\nexec ${quoteShell(process.execPath)} ${quoteShell(entry)} "$@"\n`,
+    );
     chmodSync(command, 0o755);
   }
 
@@ -190,8 +194,4 @@ function ok(words: string): Outcome {
 function missingReason(problem: string): Outcome {
   const hint = "If it cannot be run, say why above the block: <!-- not run: … -->";
   return { kind: "wrong", text: `${problem}. ${hint}` };
-}
-
-function quote(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
