@@ -33,10 +33,7 @@ export interface Check {
   run(examination: Examination, signal: AbortSignal): Promise<Finding>;
 }
 
-export interface CheckResult extends Finding {
-  readonly id: string;
-  readonly title: string;
-  readonly asked: string;
+export interface CheckResult extends Finding, Pick<Check, "id" | "title" | "asked"> {
   readonly means: string;
   /** Duration in milliseconds. */
   readonly ms: number;
@@ -53,15 +50,7 @@ export function notApplicable(why: string): Finding {
   return { verdict: "not-applicable", came: why };
 }
 
-const ORDER: readonly Verdict[] = ["not-applicable", "ok", "degraded", "broken"];
-
 /** The worst verdict; `ok` if no check applied. */
 export function worst(verdicts: readonly Verdict[]): Exclude<Verdict, "not-applicable"> {
-  let found: Exclude<Verdict, "not-applicable"> = "ok";
-  for (const verdict of verdicts) {
-    if (verdict !== "not-applicable" && ORDER.indexOf(verdict) > ORDER.indexOf(found)) {
-      found = verdict;
-    }
-  }
-  return found;
+  return (["broken", "degraded"] as const).find((each) => verdicts.includes(each)) ?? "ok";
 }

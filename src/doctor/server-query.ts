@@ -26,11 +26,10 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export function createServerQuery(options: ServerQueryOptions): ServerQuery {
-  const { base, authorization } = readServerUrl(options.url);
-  const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
+  const { base, authorization } = readServerUrl(options.url, options.apiKey);
   const headers = {
     "accept-encoding": "identity",
-    ...(key !== undefined && { authorization: key }),
+    ...(authorization !== undefined && { authorization }),
     ...options.headers,
   };
 

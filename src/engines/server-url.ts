@@ -4,12 +4,12 @@ import { EngineError } from "./engine-error.ts";
 export interface ServerUrl {
   /** Without credentials, query, trailing slash and API version: a path such as `/v1/models` is appended to it. */
   readonly base: string;
-  /** Credentials of the URL as an `Authorization` header: `fetch` refuses URLs that contain them. */
+  /** The `Authorization` header: of the key, otherwise of the URL's credentials, which `fetch` refuses in a URL. */
   readonly authorization?: string;
 }
 
 /** Throws an {@link EngineError} (`unreachable`) unless `text` is an http or https URL. */
-export function readServerUrl(text: string): ServerUrl {
+export function readServerUrl(text: string, apiKey?: string): ServerUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new EngineError(
@@ -24,6 +24,7 @@ export function readServerUrl(text: string): ServerUrl {
   url.hash = "";
   // Server documentation often includes the API version in the URL; our paths already contain it.
   const base = url.href.replace(/(\/v1)?\/*$/, "");
+  if (apiKey !== undefined) return { base, authorization: `Bearer ${apiKey}` };
   if (username === "" && password === "") return { base };
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { base, authorization: `Basic ${btoa(credentials)}` };

@@ -92,17 +92,16 @@ const USAGE_WAIT_MS = 1_000;
  * @throws {EngineError} `unreachable` if the URL is not an http URL.
  */
 export function connectServer(kind: string, options: ServerOptions): Server {
-  const { base, authorization } = readServerUrl(options.url);
+  const { base, authorization } = readServerUrl(options.url, options.apiKey);
   const {
     transport = createFetchTransport(),
     clock = systemClock,
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
   } = options;
-  const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
   const headers = {
     // A compressed stream arrives in bursts.
     "accept-encoding": "identity",
-    ...(key !== undefined && { authorization: key }),
+    ...(authorization !== undefined && { authorization }),
     ...options.headers,
   };
   /** One object, by which a transport knows that it has seen them. */

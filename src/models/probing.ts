@@ -4,7 +4,6 @@ import type { Model, Models, ModelStatus } from "./models.ts";
 const PROBE_AGAIN_MS = 30_000;
 
 export interface ProbingOptions {
-  /** Timeout of a probe. */
   readonly timeoutMs: number;
   /** Called after the first probe of each model, and when the kind of result changes. */
   readonly onStatus: (model: Model, status: ModelStatus) => void;

@@ -51,12 +51,11 @@ const MAX_LENGTH = 16_000;
 
 export function createVisionModel(options: VisionOptions): VisionModel {
   const { model, key, connectTimeoutMs, transport } = options;
-  const { base, authorization } = readServerUrl(options.url);
+  const { base, authorization } = readServerUrl(options.url, key);
   const identity = { name: `the vision model at ${base}`, secrets: key === undefined ? [] : [key] };
-  const credentials = key === undefined ? authorization : `Bearer ${key}`;
   const headers = {
     "content-type": "application/json",
-    ...(credentials !== undefined && { authorization: credentials }),
+    ...(authorization !== undefined && { authorization }),
   };
   return {
     name: model,

@@ -108,7 +108,7 @@ export async function loadStatus(): Promise<GatewayStatus> {
     ...(engine !== undefined && { engine }),
     isReady: ready.ok,
     ...(failure !== undefined && { failure }),
-    running: sum(first?.backends?.map((backend) => backend.in_flight) ?? []),
+    running: first?.backends?.reduce((sum, { in_flight: own }) => sum + own, 0) ?? 0,
     queued: first?.queued ?? 0,
   };
 }
@@ -136,8 +136,4 @@ interface ReadyState {
       readonly last_failure?: { readonly kind?: string };
     }[];
   }[];
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -273,7 +273,7 @@ export class Backend {
         return;
       }
       // A loaded server may be slow to answer the check. Requests answered meanwhile are better evidence.
-      const isOnlySlow = isTimeout(error) && this.#heardAt > askedAt;
+      const isOnlySlow = toFailureKind(error) === "timeout" && this.#heardAt > askedAt;
       if (!signal.aborted && !isOnlySlow) this.#failCheck(error);
       return;
     }
@@ -356,8 +356,4 @@ function toFailureKind(error: unknown): FailureKind {
 
 function isMissing(error: unknown): error is EngineError {
   return error instanceof EngineError && error.kind === "not-found";
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof EngineError && error.kind === "timeout";
 }

@@ -4,7 +4,6 @@ import type {
   RecordedCall,
   RecordedPart,
   RecordedText,
-  TurnRecord,
 } from "../../telemetry/record/schema.ts";
 import type { LoadedTurn } from "./types.ts";
 
@@ -13,14 +12,14 @@ export function addNews(known: LoadedTurn, news: LoadedTurn): LoadedTurn {
   // The turn has ended: this is the whole record.
   if (news.seen === undefined || known.seen === undefined) return news;
   const { record } = known;
-  const hasPrompt = news.record.prompt === null;
+  const { settings, conversation, prompt, parsing } = record;
   return {
     ...news,
     tokens: { ...known.tokens, ...news.tokens },
     record: {
       ...news.record,
       request: news.record.request ?? record.request,
-      ...(hasPrompt && pickPrompt(record)),
+      ...(news.record.prompt === null && { settings, conversation, prompt, parsing }),
       decisions: append(record.decisions, news.record.decisions),
       calls: addCalls(record.calls, news.record.calls, known.seen.call),
       parts: addParts(record.parts, news.record.parts, Math.max(0, known.seen.parts - 1)),
@@ -28,10 +27,6 @@ export function addNews(known: LoadedTurn, news: LoadedTurn): LoadedTurn {
       answer: addAnswer(record.answer, news.record.answer),
     },
   };
-}
-
-function pickPrompt({ settings, conversation, prompt, parsing }: TurnRecord) {
-  return { settings, conversation, prompt, parsing };
 }
 
 function addCalls(known: RecordedCall[], news: readonly RecordedCall[], from: number) {

@@ -103,7 +103,6 @@ export class EngineLines {
   }
 }
 
-/** The backend of a model. */
 function toName({ model, backend }: LogFields): string {
   return `${toWord(model)} (${toWord(backend)})`;
 }
