@@ -4,7 +4,6 @@ import { z } from "zod";
 import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
 import type {
   CompletionRequest,
-  Constraint,
   Engine,
   EngineEvent,
   EngineTokens,
@@ -14,7 +13,7 @@ import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
 import { RequestSchema } from "../../src/api/request/request-schema.ts";
 import { samplingFields, toSampling } from "../../src/api/request/sampling.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
-import { toVllmLogprobs } from "./vllm-server.ts";
+import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 
 export interface EngineServer {
   readonly url: string;
@@ -114,21 +113,14 @@ const body = z.looseObject({
   logprobs: z.number().optional(),
   cache_salt: z.string().optional(),
   request_id: z.string(),
-  structured_outputs: z
-    .object({
-      json: z.unknown().optional(),
-      json_object: z.boolean().optional(),
-      choice: z.array(z.string()).optional(),
-      structural_tag: z.string().optional(),
-    })
-    .optional(),
+  structured_outputs: structuredOutputs,
 });
 
 /** What `vllm.ts` has made of it, the other way round. */
 function toRequest(text: string): CompletionRequest {
   const { logit_bias: bias, ...sent } = body.parse(JSON.parse(text));
   const ids = sent.prompt;
-  const constraint = toConstraint(sent.structured_outputs);
+  const constraint = sent.structured_outputs;
   return {
     prompt: { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) },
     maxTokens: sent.max_tokens,
@@ -144,18 +136,6 @@ function toRequest(text: string): CompletionRequest {
     ...(sent.logprobs !== undefined && { topLogprobs: sent.logprobs }),
     ...(sent.cache_salt !== undefined && { cacheSalt: sent.cache_salt }),
   };
-}
-
-function toConstraint(outputs: z.infer<typeof body>["structured_outputs"]): Constraint | undefined {
-  if (outputs === undefined) return undefined;
-  if (outputs.json !== undefined) {
-    return { type: "json-schema", schema: JSON.stringify(outputs.json) };
-  }
-  if (outputs.choice !== undefined) return { type: "choice", options: outputs.choice };
-  if (outputs.structural_tag !== undefined) {
-    return { type: "structural-tag", tag: outputs.structural_tag };
-  }
-  return { type: "json-object" };
 }
 
 function toFrames(event: EngineEvent): string {

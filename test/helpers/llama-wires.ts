@@ -14,7 +14,7 @@ import {
   type TokenId,
 } from "../../src/tokenizer/index.ts";
 import { spelledPrompt } from "./spelled.ts";
-import { toVllmLogprobs } from "./vllm-server.ts";
+import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 
 export const SERVED_MODEL = "openai/gpt-oss-20b";
 
@@ -50,19 +50,12 @@ const vllmBody = z.object({
   logit_bias: z.record(z.string(), z.number()).default({}),
   stop_token_ids: z.array(z.int()).default([]),
   logprobs: z.int().optional(),
-  structured_outputs: z
-    .object({
-      json: z.unknown().optional(),
-      json_object: z.boolean().optional(),
-      choice: z.array(z.string()).optional(),
-    })
-    .optional(),
+  structured_outputs: structuredOutputs,
 });
 
 const vllm: Wire = {
   readRequest(given) {
     const body = vllmBody.parse(given);
-    const { json, json_object: anyObject, choice } = body.structured_outputs ?? {};
     const bias = Object.entries(body.logit_bias).map(([id, value]) => [Number(id), value] as const);
     return toRequest({
       ids: body.prompt,
@@ -76,11 +69,7 @@ const vllm: Wire = {
       },
       stopIds: body.stop_token_ids,
       topLogprobs: body.logprobs,
-      constraint: firstOf(
-        json !== undefined && { type: "json-schema", schema: JSON.stringify(json) },
-        anyObject === true && { type: "json-object" },
-        choice !== undefined && { type: "choice", options: choice },
-      ),
+      constraint: body.structured_outputs,
     });
   },
 

@@ -19,7 +19,7 @@ import {
   toyRequest,
   writeToy,
 } from "./toy-engine.ts";
-import { toVllmLogprobs } from "./vllm-server.ts";
+import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 
 export const TOY_MODEL = "openai/gpt-oss-20b";
 
@@ -235,21 +235,6 @@ function first(...constraints: (Constraint | undefined)[]): { constraint?: Const
 const text = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value);
 
-function readVllmConstraint(given: unknown): { constraint?: Constraint } {
-  const outputs = z.record(z.string(), z.unknown()).catch({}).parse(given);
-  const { json, choice, grammar, regex } = outputs;
-  return first(
-    json === undefined ? undefined : { type: "json-schema", schema: text(json) },
-    outputs["json_object"] === true ? { type: "json-object" } : undefined,
-    Array.isArray(choice) ? { type: "choice", options: choice.map(String) } : undefined,
-    grammar === undefined ? undefined : { type: "grammar", grammar: text(grammar) },
-    regex === undefined ? undefined : { type: "regex", pattern: text(regex) },
-    outputs["structural_tag"] === undefined
-      ? undefined
-      : { type: "structural-tag", tag: text(outputs["structural_tag"]) },
-  );
-}
-
 /** `response_format` in the spellings of TensorRT-LLM and Fireworks. */
 function readFormat(given: unknown): { constraint?: Constraint } {
   const format = z.record(z.string(), z.unknown()).catch({}).parse(given);
@@ -323,7 +308,7 @@ function completionsWire(readConstraint: (body: Body) => { constraint?: Constrai
 }
 
 const WIRES: Readonly<Record<ServerKind, Wire>> = {
-  vllm: completionsWire((body) => readVllmConstraint(body["structured_outputs"])),
+  vllm: completionsWire((body) => first(structuredOutputs.parse(body["structured_outputs"]))),
   trtllm: completionsWire((body) => readFormat(body["response_format"])),
   fireworks: completionsWire((body) => readFormat(body["response_format"])),
   completions: {

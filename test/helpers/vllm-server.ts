@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import type { EngineTokens } from "../../src/engines/engine.ts";
+import type { Constraint, EngineTokens } from "../../src/engines/engine.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
 
@@ -90,6 +90,26 @@ const completion = z.object({ prompt: z.array(z.number()) });
 export function readPrompt(body: string): string {
   return o200kHarmony().decode(completion.parse(JSON.parse(body)).prompt);
 }
+
+/** The constraint of a completion request, from its field of this name. */
+export const structuredOutputs = z
+  .object({
+    json: z.unknown(),
+    json_object: z.boolean(),
+    choice: z.array(z.string()),
+    grammar: z.string(),
+    regex: z.string(),
+    structural_tag: z.string(),
+  })
+  .partial()
+  .transform(({ json, choice, grammar, regex, structural_tag: tag }): Constraint => {
+    if (json !== undefined) return { type: "json-schema", schema: JSON.stringify(json) };
+    if (choice !== undefined) return { type: "choice", options: choice };
+    if (grammar !== undefined) return { type: "grammar", grammar };
+    if (regex !== undefined) return { type: "regex", pattern: regex };
+    return tag === undefined ? { type: "json-object" } : { type: "structural-tag", tag };
+  })
+  .optional();
 
 /** What a vLLM server says about itself. */
 export function toServerInfo(path: string | undefined): string {
