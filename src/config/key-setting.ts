@@ -1,4 +1,5 @@
-/** Settings that a key can override. */
+/** Settings that a key can override, and some of them a preset. */
+import type { Preset } from "../turn/preset.ts";
 import type { Settings } from "./settings.ts";
 
 type ClientKey = Settings["keys"][number];
@@ -12,4 +13,18 @@ export function createKeySetting<N extends KeySetting>(
 ): (tenant: string) => Settings[N] | NonNullable<ClientKey[N]> {
   const own = new Map(settings.keys.map((key) => [key.name, key[name]]));
   return (tenant) => own.get(tenant) ?? settings[name];
+}
+
+/** Looks up a setting for a request: the value of the tenant's key, else that of the preset, else the general one. */
+export type RequestSetting<N extends KeySetting & keyof Preset> = (
+  tenant: string,
+  preset: Preset | undefined,
+) => Settings[N] | NonNullable<ClientKey[N]> | NonNullable<Preset[N]>;
+
+export function createRequestSetting<N extends KeySetting & keyof Preset>(
+  settings: Settings,
+  name: N,
+): RequestSetting<N> {
+  const own = new Map(settings.keys.map((key) => [key.name, key[name]]));
+  return (tenant, preset) => own.get(tenant) ?? preset?.[name] ?? settings[name];
 }

@@ -21,7 +21,7 @@ export interface Preset extends PresetValues {
   readonly lock: readonly (keyof PresetValues)[];
   /** Whether functions with names of tools that the model knows are shown under others. */
   readonly nameShield?: "off" | "on" | undefined;
-  /** Whether the model is shown tools of its training. */
+  /** `direct`: the model is shown tools of its training, and a call of one becomes one call of the client's tool. */
   readonly trainedTools?: "off" | "direct" | undefined;
   /** Tools that the gateway runs for the model in each request. */
   readonly builtinTools?: readonly TrainedTool[] | undefined;

@@ -1,8 +1,6 @@
 /** Chat Completions and the list of models, as OpenAI and OpenRouter have them. */
-import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
-import { createKeySetting } from "../../config/key-setting.ts";
-import { createTrainedToolsOf } from "../../config/trained-tools.ts";
+import { createKeySetting, createRequestSetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
@@ -23,8 +21,8 @@ export const chatCompletionsApi: Api = {
       ...services,
       hosted: hostedDeps(settings, toolbox),
       toolNamespaces: settings.toolNamespaces,
-      shieldsNames: createShieldsNames(settings),
-      trainedTools: createTrainedToolsOf(settings),
+      nameShield: createRequestSetting(settings, "nameShield"),
+      trainedTools: createRequestSetting(settings, "trainedTools"),
       system: (now) => systemOptions(settings, now),
       media: mediaRules(settings.mediaInput, "refuse"),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },

@@ -1,5 +1,5 @@
 /** The dependencies of Chat Completions. */
-import type { ShieldsNames } from "../../config/name-shield.ts";
+import type { RequestSetting } from "../../config/key-setting.ts";
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
@@ -7,7 +7,6 @@ import type { OpenMedia } from "../media/open-media.ts";
 import type { StreamDeps } from "../reply/stream-reply.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { MediaRules } from "../request/media.ts";
-import type { TrainedToolsOf } from "../../config/trained-tools.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
 import type { TurnContext } from "./to-turn.ts";
 
@@ -20,8 +19,8 @@ export interface ChatCompletionsDeps extends StreamDeps {
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
-  readonly shieldsNames: ShieldsNames;
-  readonly trainedTools: TrainedToolsOf;
+  readonly nameShield: RequestSetting<"nameShield">;
+  readonly trainedTools: RequestSetting<"trainedTools">;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;

@@ -124,7 +124,7 @@ export async function prepareCompletion(
     preset,
     hosted,
     ...(servers && { servers }),
-    shieldsNames: deps.shieldsNames(tenant, preset),
+    shieldsNames: deps.nameShield(tenant, preset) === "on",
     restored,
     sampled,
     trainedTools: deps.trainedTools(tenant, preset),

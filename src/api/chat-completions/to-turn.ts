@@ -1,5 +1,4 @@
 /** Converts a valid chat request to a Turn: history to Harmony messages, fields to constraints. */
-import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   developerMessage,
@@ -70,7 +69,7 @@ export interface PromptContext extends RequestText {
   /** MCP servers of the request. Absent: none. */
   readonly servers?: ChatServers;
   /** Absent: `off`. */
-  readonly trainedTools?: TrainedToolsMode;
+  readonly trainedTools?: Preset["trainedTools"];
 }
 
 export interface TurnContext extends PromptContext {

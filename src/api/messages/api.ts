@@ -1,8 +1,7 @@
 /** Anthropic's Messages API. */
 import type { Settings } from "../../config/settings.ts";
-import { createShieldsNames } from "../../config/name-shield.ts";
+import { createRequestSetting } from "../../config/key-setting.ts";
 import { systemOptions } from "../../config/system-options.ts";
-import { createTrainedToolsOf } from "../../config/trained-tools.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
 import { toMessagesErrorReply } from "./errors.ts";
@@ -24,11 +23,11 @@ export const messagesApi: Api = {
       messages({
         ...services,
         findModel,
-        shieldsNames: createShieldsNames(settings),
+        nameShield: createRequestSetting(settings, "nameShield"),
         system: (now) => systemOptions(settings, now),
         limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,
-        trainedTools: createTrainedToolsOf(settings),
+        trainedTools: createRequestSetting(settings, "trainedTools"),
         containerIdleMs: settings.pythonIdleMs,
         hosted: { ...hostedDeps(settings, toolbox), citations: toCitationMode(settings.citations) },
         media: mediaRules(settings.mediaInput, "placeholder"),

@@ -1,6 +1,5 @@
 /** The dependencies of the Messages API. */
-import type { ShieldsNames } from "../../config/name-shield.ts";
-import type { TrainedToolsOf } from "../../config/trained-tools.ts";
+import type { RequestSetting } from "../../config/key-setting.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { OpenMedia } from "../media/open-media.ts";
@@ -17,12 +16,12 @@ export interface MessagesDeps extends StreamDeps {
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: number) => TurnContext["system"];
-  readonly shieldsNames: ShieldsNames;
+  readonly nameShield: RequestSetting<"nameShield">;
   readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
-  readonly trainedTools: TrainedToolsOf;
+  readonly trainedTools: RequestSetting<"trainedTools">;
   /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
   readonly media: MediaRules;

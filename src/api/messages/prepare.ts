@@ -194,7 +194,7 @@ async function prepareTurn(
     preset,
     offered,
     hosted,
-    shieldsNames: deps.shieldsNames(tenant, preset),
+    shieldsNames: deps.nameShield(tenant, preset) === "on",
     trainedTools: deps.trainedTools(tenant, preset),
     affinity: read.affinity,
   };

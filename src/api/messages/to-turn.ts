@@ -1,5 +1,4 @@
 /** Converts a valid request and its history to a Turn. */
-import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -68,7 +67,7 @@ export interface TurnContext {
   readonly shieldsNames?: boolean;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
-  readonly trainedTools: TrainedToolsMode;
+  readonly trainedTools: Preset["trainedTools"];
   /** The client's session id. */
   readonly affinity?: string | undefined;
 }

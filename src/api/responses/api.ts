@@ -1,8 +1,6 @@
 /** The Responses API and its conversations, over HTTP and WebSocket, in OpenAI's spelling and in that of Open Responses. */
-import { createShieldsNames } from "../../config/name-shield.ts";
 import { systemOptions } from "../../config/system-options.ts";
-import { createKeySetting } from "../../config/key-setting.ts";
-import { createTrainedToolsOf } from "../../config/trained-tools.ts";
+import { createKeySetting, createRequestSetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
 import { hostedDeps } from "../tools/hosted-tools.ts";
@@ -36,11 +34,11 @@ export const responsesApi: Api = {
       },
       tools: {
         style: settings.toolNamespaces,
-        shieldsNames: createShieldsNames(settings),
+        nameShield: createRequestSetting(settings, "nameShield"),
         max: settings.maxTools,
         hosted: hostedDeps(settings, services.toolbox),
       },
-      trainedTools: createTrainedToolsOf(settings),
+      trainedTools: createRequestSetting(settings, "trainedTools"),
       summaries: summarySettings(settings),
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,

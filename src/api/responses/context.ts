@@ -1,5 +1,5 @@
 /** The dependencies of the Responses API, and the caller of a request. */
-import type { TrainedToolsOf } from "../../config/trained-tools.ts";
+import type { RequestSetting } from "../../config/key-setting.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
 import type { ReasoningStore, ReasoningOutcome } from "../../store/reasoning-store.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
@@ -36,7 +36,7 @@ export interface ResponsesDeps extends EntryDeps, StreamDeps {
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
   readonly openMedia: OpenMedia;
-  readonly trainedTools: TrainedToolsOf;
+  readonly trainedTools: RequestSetting<"trainedTools">;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;

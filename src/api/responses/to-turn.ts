@@ -1,6 +1,5 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
-import type { ShieldsNames } from "../../config/name-shield.ts";
-import type { TrainedToolsMode } from "../../config/trained-tools.ts";
+import type { RequestSetting } from "../../config/key-setting.ts";
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
@@ -65,14 +64,14 @@ export interface PromptContext extends RequestText {
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled?: SampledSteps;
   /** Absent: `off`. */
-  readonly trainedTools?: TrainedToolsMode;
+  readonly trainedTools?: Preset["trainedTools"];
 }
 
 /** Settings for tools. */
 export interface ToolSettings {
   readonly style: NamespaceStyle;
   /** Absent: names are never shielded. */
-  readonly shieldsNames?: ShieldsNames;
+  readonly nameShield?: RequestSetting<"nameShield">;
   readonly hosted: HostedDeps;
   /** Maximum tools of a request, including those of namespaces. */
   readonly max: number;
@@ -218,9 +217,9 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
 
 function toShield(
   offered: readonly OfferedFunction[],
-  { tools: { style, shieldsNames }, tenant, preset }: PromptContext,
+  { tools: { style, nameShield }, tenant, preset }: PromptContext,
 ): NameShield {
-  return shieldsNames?.(tenant, preset) ? createNameShield(offered, style) : NO_SHIELD;
+  return nameShield?.(tenant, preset) === "on" ? createNameShield(offered, style) : NO_SHIELD;
 }
 
 /** The tools that `tool_choice` allows. */

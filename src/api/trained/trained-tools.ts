@@ -2,11 +2,11 @@
  * The setting `trainedTools`: shows the model tools of its training in place of the client's that do the same. Everything on
  * the client's side keeps the client's names.
  */
-import type { TrainedToolsMode } from "../../config/trained-tools.ts";
 import { toCodingFunction, toCodingNamespaces } from "../../harmony/coding-tools.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import { CompileBudget } from "../../json-schema/index.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { OfferedTool, ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import { compileEnforced } from "../request/enforced-schemas.ts";
@@ -37,7 +37,7 @@ export interface TrainedTools {
  * request allows
  */
 export function toTrainedTools(
-  mode: TrainedToolsMode | undefined,
+  mode: Preset["trainedTools"],
   offered: readonly OfferedFunction[],
   toolChoice: ToolChoice,
 ): TrainedTools {
