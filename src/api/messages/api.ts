@@ -1,9 +1,7 @@
 /** Anthropic's Messages API. */
 import type { Settings } from "../../config/settings.ts";
-import { createRequestSetting } from "../../config/key-setting.ts";
-import { systemOptions } from "../../config/system-options.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
-import { hostedDeps } from "../tools/hosted-tools.ts";
+import { toTurnDeps } from "../turn-deps.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { createFindModel } from "./find-model.ts";
 import { modelRoutes, namesVersion } from "./models.ts";
@@ -17,28 +15,24 @@ export const messagesApi: Api = {
   // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
   // version of Anthropic's API.
   claims: (request) => PATHS.test(request.path) || namesVersion(request),
-  routes({ settings, log, meters, toolbox, ...services }) {
+  routes(services) {
+    const { settings, readsPdfs, log, meters } = services;
+    const deps = toTurnDeps(services, { messageLists: ["messages"], toolLists: ["tools"] });
     const findModel = createFindModel(settings.claudeAliases);
     const apps = [
       messages({
-        ...services,
+        ...deps,
         findModel,
-        nameShield: createRequestSetting(settings, "nameShield"),
-        system: (now) => systemOptions(settings, now),
-        limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,
-        trainedTools: createRequestSetting(settings, "trainedTools"),
         containerIdleMs: settings.pythonIdleMs,
-        hosted: { ...hostedDeps(settings, toolbox), citations: toCitationMode(settings.citations) },
+        hosted: { ...deps.hosted, citations: toCitationMode(settings.citations) },
         media: mediaRules(settings.mediaInput, "placeholder"),
-        keepAliveMs: settings.keepAliveMs,
-        clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
         onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
         onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
       }),
       modelRoutes(findModel, {
         seesImages: settings.visionUrl !== undefined,
-        readsPdfs: services.readsPdfs,
+        readsPdfs,
       }),
       unsupportedRoutes(),
     ];

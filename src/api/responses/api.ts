@@ -1,9 +1,8 @@
 /** The Responses API and its conversations, over HTTP and WebSocket, in OpenAI's spelling and in that of Open Responses. */
-import { systemOptions } from "../../config/system-options.ts";
-import { createKeySetting, createRequestSetting } from "../../config/key-setting.ts";
+import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
-import { hostedDeps } from "../tools/hosted-tools.ts";
+import { toTurnDeps } from "../turn-deps.ts";
 import { Background } from "./background.ts";
 import { mediaRules } from "../request/media.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
@@ -21,28 +20,20 @@ export const responsesApi: Api = {
   claims: ({ path }) =>
     path.startsWith(`${OPEN_RESPONSES_PREFIX}/`) ||
     /^(\/api)?\/v1\/(responses|conversations)(\/|$)/.test(path),
-  routes({ settings, webSockets, log, meters, ...services }) {
+  routes(services) {
+    const { settings, webSockets, log, meters } = services;
     const context = createResponsesContext({
       ...services,
+      ...toTurnDeps(services, { messageLists: ["input"], toolLists: ["tools"] }),
       ttlSeconds: settings.storeTtlSeconds,
-      system: (now) => systemOptions(settings, now),
-      limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
       maxBodyBytes: settings.maxBodyBytes,
       unsupported: {
         kinds: settings.unsupportedTools,
         media: mediaRules(settings.mediaInput, "refuse"),
       },
-      tools: {
-        style: settings.toolNamespaces,
-        nameShield: createRequestSetting(settings, "nameShield"),
-        max: settings.maxTools,
-        hosted: hostedDeps(settings, services.toolbox),
-      },
-      trainedTools: createRequestSetting(settings, "trainedTools"),
+      tools: { style: settings.toolNamespaces, max: settings.maxTools },
       summaries: summarySettings(settings),
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
-      keepAliveMs: settings.keepAliveMs,
-      clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
       maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
       maxBackground: settings.maxBackground,
       maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),

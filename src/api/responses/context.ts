@@ -1,18 +1,10 @@
 /** The dependencies of the Responses API, and the caller of a request. */
-import type { RequestSetting } from "../../config/key-setting.ts";
-import type { SystemOptions } from "../../harmony/messages.ts";
-import type { ReasoningStore, ReasoningOutcome } from "../../store/reasoning-store.ts";
-import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
+import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
 import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
-import type { Shutdown } from "../../models/shutdown.ts";
-import type { Recorder } from "../../telemetry/record/recorder.ts";
-import type { Pause } from "../../streams/slices.ts";
 import type { Client } from "../request/client.ts";
-import type { OpenMedia } from "../media/open-media.ts";
-import type { StreamDeps } from "../reply/stream-reply.ts";
-import type { CountedLists, RequestLimits } from "../request/limits.ts";
-import type { UploadBudget } from "../request/upload-budget.ts";
+import type { ApiServices } from "../api.ts";
+import type { TurnDeps } from "../turn-deps.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
@@ -21,22 +13,15 @@ import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-export interface ResponsesDeps extends EntryDeps, StreamDeps {
-  readonly reasoning: ReasoningStore;
-  readonly cipher: ReasoningCipher;
+type ResponsesServices = Pick<ApiServices, "cipher" | "shutdown" | "uploads" | "recorder">;
+
+export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   /** Rejects when it fails, because clients rely on what is stored here. */
   readonly store: GuardedStore;
-  /** The system message's options from the settings, for the date of the request. */
-  readonly system: (now: number) => Omit<SystemOptions, "effort">;
-  readonly limits: RequestLimits & CountedLists;
-  /** Yields between stages of large requests. */
-  readonly pause: Pause;
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
-  readonly openMedia: OpenMedia;
-  readonly trainedTools: RequestSetting<"trainedTools">;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
@@ -45,15 +30,6 @@ export interface ResponsesDeps extends EntryDeps, StreamDeps {
   readonly maxBackground: number;
   /** Most open WebSockets of one tenant. */
   readonly maxSocketsOf: (tenant: string) => number;
-  readonly shutdown: Shutdown;
-  /** For the messages of WebSockets; bodies of requests are received before they get here. */
-  readonly uploads: UploadBudget;
-  /** Records what comes and goes on WebSockets; middleware does it for requests. Absent: nothing is recorded. */
-  readonly recorder?: Recorder | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Letters and digits, unguessable. */
-  readonly randomId: () => string;
   /** Called with the type of a WebSocket message that was ignored. */
   readonly onIgnoredMessage: (requestId: string, type: string) => void;
   /** Called with what was left out of a request. */

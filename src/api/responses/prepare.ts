@@ -3,6 +3,7 @@ import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";
+import type { Preset } from "../../turn/preset.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal, RequestError } from "../errors.ts";
 import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
@@ -98,7 +99,7 @@ export async function prepareResponse(
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
   const purpose = toPurpose(request);
-  const sent = { request, requested, purpose, context, media, body, caller, now };
+  const sent = { request, requested, purpose, context, media, body, caller };
   const { turn, compaction, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
   deps.onOmissions(caller.requestId, omissions);
   const builder = new ResponseBuilder({
@@ -113,7 +114,7 @@ export async function prepareResponse(
         parallelToolCalls: turn.parallelToolCalls,
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },
-      (kind) => isHosted(kind, deps.tools.hosted),
+      (kind) => isHosted(kind, deps.hosted),
     ),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     targets,
@@ -217,11 +218,10 @@ interface SentParts {
   readonly media: RequestMedia;
   readonly body: ReadBody;
   readonly caller: Caller;
-  readonly now: number;
 }
 
 async function prepareTurn(
-  { request: sent, requested, purpose, context, media, body, caller, now }: SentParts,
+  { request: sent, requested, purpose, context, media, body, caller }: SentParts,
   stages: Stages,
   deps: ResponsesContext,
 ) {
@@ -231,15 +231,7 @@ async function prepareTurn(
   const history = isCompaction
     ? toCompactionHistory(context.history)
     : withoutTriggers(context.history);
-  const prompt = {
-    tenant: caller.client.tenant,
-    system: deps.system(now),
-    bodyText: body.outline,
-    unsupported: deps.unsupported,
-    tools: deps.tools,
-    preset: requested.preset,
-    trainedTools: deps.trainedTools(caller.client.tenant, requested.preset),
-  };
+  const prompt = toPromptContext(body.outline, caller.client.tenant, requested.preset, deps);
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const maker = turnMaker(request, {
     ...prompt,
@@ -268,6 +260,26 @@ async function prepareTurn(
   const plugins = skippedPlugins(request.plugins, requested.suffixes, turn);
   const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
   return { turn, compaction, targets, listings: servers.listings, omissions };
+}
+
+/** What every prompt of a request needs in addition to its fields. */
+export function toPromptContext(
+  bodyText: string,
+  tenant: string,
+  preset: Preset | undefined,
+  { system, now, unsupported, tools, hosted, nameShield, trainedTools }: ResponsesContext,
+) {
+  return {
+    tenant,
+    bodyText,
+    preset,
+    system: system(now()),
+    unsupported,
+    tools,
+    hosted,
+    shieldsNames: nameShield(tenant, preset) === "on",
+    trainedTools: trainedTools(tenant, preset),
+  };
 }
 
 /** The options that the request's fields alone determine. */

@@ -2,7 +2,6 @@
 import { type Context, Hono } from "hono";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import { collectTurn } from "../../turn/collect.ts";
-import type { Preset } from "../../turn/preset.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { presetSampling } from "../request/apply-preset.ts";
@@ -16,14 +15,14 @@ import { toFittingTurn } from "./fitting-turn.ts";
 import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
 import { loadContext } from "./load-context.ts";
-import { requireModel } from "./prepare.ts";
+import { requireModel, toPromptContext } from "./prepare.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
 import { withPresetEffort } from "./with-preset.ts";
-import { type PromptContext, turnMaker } from "./to-turn.ts";
+import { turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -118,23 +117,6 @@ function toCaller(c: Context<ApiEnv>, { responses }: ResponsesContext): Caller {
     signal: c.req.raw.signal,
     isCodex: false,
     responses,
-  };
-}
-
-function toPromptContext(
-  bodyText: string,
-  tenant: string,
-  preset: Preset | undefined,
-  { system, now, unsupported, tools, trainedTools }: ResponsesContext,
-): PromptContext {
-  return {
-    system: system(now()),
-    bodyText,
-    tenant,
-    preset,
-    unsupported,
-    tools,
-    trainedTools: trainedTools(tenant, preset),
   };
 }
 

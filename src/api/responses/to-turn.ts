@@ -1,5 +1,4 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
-import type { RequestSetting } from "../../config/key-setting.ts";
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { developerMessage, type SystemOptions, systemMessage } from "../../harmony/messages.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
@@ -61,6 +60,10 @@ export interface PromptContext extends RequestText {
   readonly preset?: Preset | undefined;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
+  /** Tools that the gateway runs. */
+  readonly hosted: HostedDeps;
+  /** The setting `nameShield`. */
+  readonly shieldsNames?: boolean;
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled?: SampledSteps;
   /** Absent: `off`. */
@@ -70,9 +73,6 @@ export interface PromptContext extends RequestText {
 /** Settings for tools. */
 export interface ToolSettings {
   readonly style: NamespaceStyle;
-  /** Absent: names are never shielded. */
-  readonly nameShield?: RequestSetting<"nameShield">;
-  readonly hosted: HostedDeps;
   /** Maximum tools of a request, including those of namespaces. */
   readonly max: number;
 }
@@ -121,7 +121,7 @@ export function* turnMaker(
       saved: context.toolStates,
       approved: approvedCalls(context.history, frame.hosted.tools),
     },
-    context.tools.hosted,
+    context.hosted,
   );
   const turnOf = (history: readonly HistoryItem[]): Turn => ({
     id: context.turnId,
@@ -198,6 +198,8 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
   const trained = toTrainedTools(context.trainedTools, first, requestedTools);
   const { functions, toolChoice } = trained;
   const format = toResponseFormat(request, context);
+  const { shieldsNames, tools: settings } = context;
+  const shielded = [...trained.unmapped, ...added];
   return {
     offered: isNone ? [] : [...functions, ...added],
     functions,
@@ -211,15 +213,8 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     hosted,
     clientBuiltins,
     forced,
-    shield: toShield([...trained.unmapped, ...added], context),
+    shield: shieldsNames ? createNameShield(shielded, settings.style) : NO_SHIELD,
   };
-}
-
-function toShield(
-  offered: readonly OfferedFunction[],
-  { tools: { style, nameShield }, tenant, preset }: PromptContext,
-): NameShield {
-  return nameShield?.(tenant, preset) === "on" ? createNameShield(offered, style) : NO_SHIELD;
 }
 
 /** The tools that `tool_choice` allows. */
@@ -310,7 +305,7 @@ function* toTools(
     later,
     refuses: context.unsupported.kinds === "refuse",
     maxTools: context.tools.max,
-    hosted: context.tools.hosted,
+    hosted: context.hosted,
     preset: context.preset,
     byClient: request.builtin_tools ?? [],
   });

@@ -24,8 +24,8 @@ export function requestConversation(
     const unsupported = { kinds: "skip", media } as const;
     const history = plainHistory(request.input);
     const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
-    const tools = { style: "own", max: Number.POSITIVE_INFINITY, hosted } as const;
-    const options = { ...context, unsupported, tools, history, turnId: "captured" };
+    const tools = { style: "own", max: Number.POSITIVE_INFINITY } as const;
+    const options = { ...context, unsupported, tools, hosted, history, turnId: "captured" };
     return toConversation(request, options);
   }
   return toChatConversation(parseWith(chatRequest, body), { ...context, restored: new Map() });
