@@ -2,18 +2,6 @@
 import type { WSContext } from "hono/ws";
 import { sleep } from "../../streams/timers.ts";
 
-export interface SocketPort {
-  /** Sends a text message. Resolves when there is room for the next one, or the client has disconnected. */
-  send(message: string): Promise<void>;
-  /** Pauses or resumes reading, so that TCP makes the client wait. No effect where the runtime cannot do it. */
-  pause(): void;
-  resume(): void;
-  /** Starts the closing handshake. */
-  close(code: number, reason: string): void;
-  /** Ends the connection at once, without a closing handshake where the runtime can do it. */
-  terminate(): void;
-}
-
 export interface SocketPortOptions {
   /** How long the client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
@@ -32,11 +20,7 @@ const LONGEST_LOOK_MS = 1000;
 
 const POLICY_VIOLATION = 1008;
 
-export function createSocketPort(socket: WSContext, options: SocketPortOptions): SocketPort {
-  return new WatchedPort(socket, options);
-}
-
-class WatchedPort implements SocketPort {
+export class SocketPort {
   readonly #socket: WSContext;
   readonly #options: SocketPortOptions;
   /** Unsent bytes when the port last looked. */
@@ -52,6 +36,7 @@ class WatchedPort implements SocketPort {
     this.#options = options;
   }
 
+  /** Sends a text message. Resolves when there is room for the next one, or the client has disconnected. */
   async send(message: string): Promise<void> {
     if (!this.#isOpen) return;
     this.#look();
@@ -62,6 +47,7 @@ class WatchedPort implements SocketPort {
     if (this.#unsent > MAX_BUFFERED_BYTES) await (this.#room ??= Promise.withResolvers()).promise;
   }
 
+  /** Pauses or resumes reading, so that TCP makes the client wait. No effect where the runtime cannot do it. */
   pause(): void {
     callRaw(this.#socket, "pause");
   }
@@ -70,10 +56,12 @@ class WatchedPort implements SocketPort {
     callRaw(this.#socket, "resume");
   }
 
+  /** Starts the closing handshake. */
   close(code: number, reason: string): void {
     this.#socket.close(code, reason);
   }
 
+  /** Ends the connection at once, without a closing handshake where the runtime can do it. */
   terminate(): void {
     if (!callRaw(this.#socket, "terminate")) this.close(POLICY_VIOLATION, "");
   }

@@ -7,7 +7,7 @@ import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
 import { getWaitUntil } from "./wait-until.ts";
-import { createSocketPort } from "./socket-port.ts";
+import { SocketPort } from "./socket-port.ts";
 import { SocketSession, type SocketCaller } from "./socket-session.ts";
 
 /** How long a connection may last: as long as OpenAI's. */
@@ -83,7 +83,7 @@ function openConnection(
   context: ResponsesContext,
   closing: AbortSignal | undefined,
 ): Connection {
-  const port = createSocketPort(socket, {
+  const port = new SocketPort(socket, {
     clientIdleTimeoutMs: context.clientIdleTimeoutMs,
     onStalled: () => session.leave(),
   });

@@ -10,7 +10,7 @@ import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
 import { keepResponse, type ResponseTurnEvent } from "./run.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
-import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
+import { EventWriter, type ResponseEvent } from "./to-events.ts";
 
 /** A prepared response that is streamed. */
 export interface StreamedResponse extends PreparedResponse {
@@ -21,13 +21,12 @@ export function withEvents(
   prepared: PreparedResponse,
   context: ResponsesContext,
 ): StreamedResponse {
-  const { request, requested, caller, builder } = prepared;
-  const writer = createEventWriter(builder, {
+  const { requested, caller, builder } = prepared;
+  const writer = new EventWriter(builder, {
     reasoningEvents: requested.suffixes.has("open-responses")
       ? "reasoning"
       : context.reasoningEvents(caller.client.tenant),
     showReasoning: caller.client.reasoningPolicy === "raw",
-    queued: request.background ?? false,
   });
   return { ...prepared, writer };
 }

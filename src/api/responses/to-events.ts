@@ -36,32 +36,10 @@ export interface EventWriterOptions {
   readonly reasoningEvents: ReasoningEvents;
   /** False: reasoning items come without their text. */
   readonly showReasoning: boolean;
-  /** The response is queued before it runs: call {@link EventWriter.queue} first. */
-  readonly queued: boolean;
 }
 
 /** Drives a builder. Each method returns the events of its changes. */
-export interface EventWriter {
-  /** The events before the turn runs, if the response is queued. */
-  queue(): ResponseEvent[];
-  push(event: TurnEvent | CompactionEvent): ResponseEvent[];
-  /** Events without news, for a client that counts only events. */
-  keepAlive(): ResponseEvent[];
-  /**
-   * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
-   * have sent.
-   */
-  fail(error: ErrorDescription): ResponseEvent[];
-}
-
-export function createEventWriter(
-  builder: ResponseBuilder,
-  options: EventWriterOptions,
-): EventWriter {
-  return new BuilderEvents(builder, options);
-}
-
-class BuilderEvents implements EventWriter {
+export class EventWriter {
   readonly #builder: ResponseBuilder;
   readonly #list: EventList;
 
@@ -71,6 +49,7 @@ class BuilderEvents implements EventWriter {
     builder.listen(this.#list);
   }
 
+  /** The events before the turn runs, if the response is queued. */
   queue(): ResponseEvent[] {
     this.#list.queue();
     return this.#list.drain();
@@ -81,11 +60,16 @@ class BuilderEvents implements EventWriter {
     return this.#list.drain();
   }
 
+  /** Events without news, for a client that counts only events. */
   keepAlive(): ResponseEvent[] {
     this.#list.keepAlive();
     return this.#list.drain();
   }
 
+  /**
+   * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
+   * have sent.
+   */
   fail(error: ErrorDescription): ResponseEvent[] {
     this.#builder.fail(error);
     return this.#list.drain();

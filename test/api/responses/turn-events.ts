@@ -3,11 +3,7 @@ import {
   ResponseBuilder,
   type ResponseBuilderOptions,
 } from "../../../src/api/responses/response-builder.ts";
-import {
-  createEventWriter,
-  type EventWriter,
-  type EventWriterOptions,
-} from "../../../src/api/responses/to-events.ts";
+import { EventWriter, type EventWriterOptions } from "../../../src/api/responses/to-events.ts";
 import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
 import type { Part, TurnEnd, TurnEvent } from "../../../src/turn/turn.ts";
 import { MODEL } from "./support.ts";
@@ -48,7 +44,7 @@ export function end(finish: TurnEnd["finish"], more: Partial<TurnEnd> = {}): Tur
 }
 
 export interface TestWriterOptions
-  extends EventWriterOptions, Pick<ResponseBuilderOptions, "listings"> {}
+  extends EventWriterOptions, Pick<ResponseBuilderOptions, "listings" | "queued"> {}
 
 export function responseBuilder({
   showReasoning = true,
@@ -78,16 +74,13 @@ export function responseBuilder({
   });
 }
 
-export interface TestWriter extends EventWriter {
-  readonly builder: ResponseBuilder;
-}
+export type TestWriter = EventWriter & { readonly builder: ResponseBuilder };
 
 export function eventWriter(options: Partial<TestWriterOptions> = {}): TestWriter {
   const builder = responseBuilder(options);
-  const writer = createEventWriter(builder, {
+  const writer = new EventWriter(builder, {
     reasoningEvents: "reasoning_text",
     showReasoning: true,
-    queued: false,
     ...options,
   });
   return Object.assign(writer, { builder });
