@@ -16,7 +16,7 @@ import { withThoughts } from "./thought-items.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { isBuiltinItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
 import { readMcpItem } from "./mcp-items.ts";
-import { readToolItem } from "./tool-items.ts";
+import { isAnswer, reasoningText, toPlainItem } from "./plain-history.ts";
 
 /** An input item, its field, and whether it was read from the store. References are resolved. */
 export interface LocatedItem {
@@ -80,19 +80,6 @@ function readCalls(
     tenant,
     ids.filter((id) => typeof id === "string"),
   );
-}
-
-/** Without a phase, text directly before a call counts as commentary. */
-export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: number): boolean {
-  const item = items[index]?.item;
-  if (item?.type !== "message" || item.role !== "assistant") return false;
-  if (item.phase === "final_answer") return true;
-  return item.phase !== "commentary" && !isCall(items[index + 1]?.item);
-}
-
-function isCall(item: InputItem | undefined): boolean {
-  if (item?.type !== "unsupported") return CALL_TYPES.has(item?.type ?? "");
-  return isBuiltinItem(item.item.type) || item.item.type === "mcp_approval_request";
 }
 
 /** Consecutive items by the model, or a single other item. */
@@ -215,14 +202,7 @@ async function readReasoning(
     return { text: reasoningText(kept), outcome: "stored" };
   }
   if (!sealed) return undefined;
-  throw new RequestError(
-    `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
-    { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
-  );
-}
-
-export function reasoningText(item: Extract<InputItem, { type: "reasoning" }>): string {
-  return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
+  throw notEncryptedHere(param);
 }
 
 /** Restores calls sent without reasoning: the reasoning store may have it. */
@@ -279,40 +259,23 @@ function toReasoningItem(text: string): HistoryItem {
   return { type: "reasoning", text };
 }
 
+/** Reasoning and references have been resolved before. */
 async function toHistoryItem(
   { item, param, isAnswer: answers }: ModelStepItem,
   deps: HistoryDeps,
 ): Promise<HistoryItem> {
-  switch (item.type) {
-    case "message": {
-      const { role, content } = item;
-      return role === "assistant"
-        ? { type: "assistant", isAnswer: answers, content, param }
-        : { type: "message", role, content, param };
-    }
-    case "function_call":
-    case "function_call_output":
-    case "custom_tool_call":
-    case "custom_tool_call_output":
-    case "tool_search_call":
-    case "tool_search_output":
-    case "additional_tools":
-      return readToolItem(item, param);
-    case "compaction": {
-      const text = await deps.openSummary(item.encrypted_content);
-      if (text !== undefined) return { type: "summary", text };
-      throw new RequestError(
-        `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
-        { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
-      );
-    }
-    case "unsupported":
-      return readMcpItem(item.item, param) ?? { type: "unsupported", kind: item.item.type, param };
-    case "reasoning":
-    case "item_reference":
-      // Resolved before.
-      return { type: "unsupported", kind: item.type, param };
-    default:
-      return item satisfies never;
+  if (item.type === "compaction") {
+    const text = await deps.openSummary(item.encrypted_content);
+    if (text === undefined) throw notEncryptedHere(param);
+    return { type: "summary", text };
   }
+  const known = item.type === "unsupported" ? readMcpItem(item.item, param) : undefined;
+  return known ?? toPlainItem(item, param, answers);
+}
+
+function notEncryptedHere(param: string): RequestError {
+  return new RequestError(
+    `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
+    { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
+  );
 }

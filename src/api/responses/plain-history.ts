@@ -1,11 +1,12 @@
-/** The items of a request alone, for use without a store: references are not resolved. */
-import { isAnswer, reasoningText } from "./history.ts";
+/** Reads items by themselves, without a store: nothing is looked up or decrypted. */
+import { isBuiltinItem } from "../../store/kept-call.ts";
 import type { HistoryItem } from "./history-item.ts";
-import type { InputItem } from "./items.ts";
+import { CALL_TYPES, type InputItem } from "./items.ts";
 import { readToolItem } from "./tool-items.ts";
 import type { PromptRequest } from "./request.ts";
 import { withThoughts } from "./thought-items.ts";
 
+/** The items of a request alone. References are not resolved. */
 export function plainHistory(input: PromptRequest["input"]): HistoryItem[] {
   if (typeof input === "string") {
     return [{ type: "message", role: "user", content: input, param: "input" }];
@@ -13,15 +14,10 @@ export function plainHistory(input: PromptRequest["input"]): HistoryItem[] {
   const items = withThoughts(
     (input ?? []).map((item, index) => ({ item, param: `input[${index}]` })),
   );
-  return items.map(({ item, param }, index) =>
-    toHistoryItem(item, { answers: isAnswer(items, index), param }),
-  );
+  return items.map(({ item, param }, index) => toPlainItem(item, param, isAnswer(items, index)));
 }
 
-function toHistoryItem(
-  item: InputItem,
-  { answers, param }: { readonly answers: boolean; readonly param: string },
-): HistoryItem {
+export function toPlainItem(item: InputItem, param: string, answers: boolean): HistoryItem {
   switch (item.type) {
     case "message": {
       const { role, content } = item;
@@ -47,4 +43,21 @@ function toHistoryItem(
     default:
       return item satisfies never;
   }
+}
+
+/** Without a phase, text directly before a call counts as commentary. */
+export function isAnswer(items: readonly { readonly item: InputItem }[], index: number): boolean {
+  const item = items[index]?.item;
+  if (item?.type !== "message" || item.role !== "assistant") return false;
+  if (item.phase === "final_answer") return true;
+  return item.phase !== "commentary" && !isCall(items[index + 1]?.item);
+}
+
+function isCall(item: InputItem | undefined): boolean {
+  if (item?.type !== "unsupported") return CALL_TYPES.has(item?.type ?? "");
+  return isBuiltinItem(item.item.type) || item.item.type === "mcp_approval_request";
+}
+
+export function reasoningText(item: Extract<InputItem, { type: "reasoning" }>): string {
+  return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
