@@ -19,7 +19,7 @@ import { RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
-import { contentText } from "./content-text.ts";
+import { contentText } from "../request/content-text.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
@@ -60,10 +60,11 @@ export function toHistory(
 
   for (const [index, message] of messages.entries()) {
     const param = `messages[${index}]`;
+    const field = `${param}.content`;
     switch (message.role) {
       case "system":
       case "developer": {
-        const text = contentText(message.content, param, media.inMessages);
+        const text = contentText(message.content, field, media.inMessages);
         if (text === "") break;
         if (begun) history.add(...optional(developerMessage({ instructions: text })));
         else leading.push(text);
@@ -73,7 +74,7 @@ export function toHistory(
         begun = true;
         history.add(
           userMessage(
-            contentText(message.content, param, media.inMessages),
+            contentText(message.content, field, media.inMessages),
             toAuthorName(message.name),
           ),
         );
@@ -98,7 +99,7 @@ export function toHistory(
       }
       case "tool": {
         begun = true;
-        const output = contentText(message.content, param, media.inResults);
+        const output = contentText(message.content, field, media.inResults);
         if (history.addResult(message.tool_call_id, output)) break;
         if (!message.name) throw unknownCall(message.tool_call_id, `${param}.tool_call_id`);
         addNamedResult(history, message.name, { output, isTrained: isTrained(message.name) });
@@ -106,7 +107,7 @@ export function toHistory(
       }
       case "function": {
         begun = true;
-        const output = contentText(message.content, param, media.inResults);
+        const output = contentText(message.content, field, media.inResults);
         addNamedResult(history, message.name, { output, isTrained: false });
         break;
       }

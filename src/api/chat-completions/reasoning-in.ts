@@ -2,7 +2,7 @@
 import type { LoopStep } from "../../store/call-reasoning.ts";
 import type { MediaInput } from "../request/media.ts";
 import { splitThought, type TaggedText } from "../request/thought-tag.ts";
-import { contentText } from "./content-text.ts";
+import { contentText } from "../request/content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 
@@ -59,7 +59,7 @@ export function assistantText(
   param: string,
   media: MediaInput,
 ): TaggedText {
-  const tagged = splitThought(contentText(message.content, param, media));
+  const tagged = splitThought(contentText(message.content, `${param}.content`, media));
   return tagged.text === "" ? { ...tagged, text: message.refusal ?? "" } : tagged;
 }
 

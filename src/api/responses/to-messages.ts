@@ -23,7 +23,7 @@ import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
-import { contentText } from "./content-text.ts";
+import { contentText } from "../request/content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
