@@ -12,10 +12,10 @@ import type { Toolbox } from "../tools/toolbox.ts";
 import type { Preset } from "../turn/preset.ts";
 import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
-import { type CatalogueModel, toCodexModels } from "./codex-catalogue.ts";
+import { toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "./request/unknown-model.ts";
+import { modelNotFound } from "./request/unknown-model.ts";
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
@@ -68,7 +68,9 @@ export function modelRoutes({
         : {
             gateway_tools: gatewayTools,
             models: toCodexModels(
-              models.all.slice(from, to).map((model) => toCatalogued(model, seesImages)),
+              models.all
+                .slice(from, to)
+                .map(({ id, contextLength }) => ({ id, contextLength, seesImages })),
             ),
           }),
       total_count: entries.length,
@@ -105,20 +107,10 @@ interface ModelRouteOptions {
   readonly toolbox?: Toolbox;
 }
 
-function toCatalogued({ id, contextLength }: Model, seesImages: boolean): CatalogueModel {
-  return { id, contextLength, seesImages };
-}
-
 function findEntry(models: Models, id: string, architecture: Architecture): ModelEntry {
   const found = models.find(id);
   if (found !== undefined) return toModelEntry(id, found, architecture);
-  throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
-    reason: UNKNOWN_MODEL_REASON,
-    status: 404,
-    type: "not_found_error",
-    param: "model",
-    errorType: "model_not_found",
-  });
+  throw modelNotFound(`The model ${id} does not exist.`, models);
 }
 
 /** Of models first, then of presets. */

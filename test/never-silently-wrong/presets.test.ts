@@ -178,6 +178,19 @@ test("the error of an unknown name lists presets too, and leaves out the unliste
   });
 });
 
+test("the error of an unknown name lists ten names, and says where the others are", async () => {
+  const names = Array.from({ length: 10 }, (_, at) => `preset-${at}`);
+  const many = Object.fromEntries(names.map((name) => [name, { model: MODEL }]));
+  const { post } = createBrowsingApp({ engine: scriptedEngine([]), settings: { presets: many } });
+  const listed = [MODEL, ...names.slice(0, 9)].map((name) => JSON.stringify(name)).join(", ");
+  const response = await post("/v1/responses", { model: "nope", input: "Hi" });
+  expect(await response.json()).toMatchObject({
+    error: {
+      message: `The model "nope" does not exist. Available: ${listed} and more, see GET /v1/models.`,
+    },
+  });
+});
+
 test("a budget of thinking limits the effort of a preset, and switched-off thinking prevails", async () => {
   const thinking = (config: object) => ask(messages, { model: "review", thinking: config });
   expect(await thinking({ type: "enabled", budget_tokens: 1024 })).toMatchObject({

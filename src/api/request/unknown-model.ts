@@ -1,5 +1,6 @@
-/** The end of an error about an unknown model: the available ones. */
+/** Errors about an unknown model, which end with the available ones. */
 import type { Models } from "../../models/models.ts";
+import { RequestError } from "../errors.ts";
 
 /** Longer lists are for `GET /v1/models`. */
 const MOST_LISTED = 10;
@@ -20,3 +21,14 @@ function listedNames({ all, presets }: Models): readonly string[] {
 
 /** For the log, which has no names that clients send. */
 export const UNKNOWN_MODEL_REASON = "model: there is no model of this name";
+
+/** OpenAI's, with status 404. */
+export function modelNotFound(sentence: string, models: Models): RequestError {
+  return new RequestError(sentence + listAvailable(models), {
+    reason: UNKNOWN_MODEL_REASON,
+    status: 404,
+    type: "not_found_error",
+    param: "model",
+    errorType: "model_not_found",
+  });
+}

@@ -5,7 +5,7 @@ import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { refusal, RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { RequestMedia } from "../media/request-media.ts";
@@ -14,7 +14,7 @@ import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import { modelNotFound } from "../request/unknown-model.ts";
 import { isHosted } from "../tools/hosted-tools.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
 import {
@@ -68,7 +68,7 @@ interface ReadResponse {
   readonly media: RequestMedia;
 }
 
-/** Rejects with a {@link RequestError}. */
+/** Rejects with a `RequestError`. */
 export async function readResponse(
   body: ReadBody,
   { client }: Pick<Caller, "client">,
@@ -83,7 +83,7 @@ export async function readResponse(
   return { body, stages, request, found, effort, media: deps.openMedia(client.tenant) };
 }
 
-/** Everything else before the engine call. Rejects with a {@link RequestError}. */
+/** Everything else before the engine call. Rejects with a `RequestError`. */
 export async function prepareResponse(
   read: ReadResponse,
   caller: Caller,
@@ -148,14 +148,7 @@ export function requireModel(
 ): RequestedModel {
   const found = requestedModel(request, models);
   if (found) return found;
-  const sentence = `The model ${JSON.stringify(namedModel(request))} does not exist.`;
-  throw new RequestError(sentence + listAvailable(models), {
-    reason: UNKNOWN_MODEL_REASON,
-    status: 404,
-    type: "not_found_error",
-    param: "model",
-    errorType: "model_not_found",
-  });
+  throw modelNotFound(`The model ${JSON.stringify(namedModel(request))} does not exist.`, models);
 }
 
 function refuseUnsupported(request: ResponsesRequest): void {
