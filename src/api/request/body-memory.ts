@@ -11,7 +11,7 @@ import {
   findMessageList,
   type MessageEnds,
   type MessageList,
-} from "../reply/message-ends.ts";
+} from "./message-ends.ts";
 import { parseBody } from "./parse-request.ts";
 
 /** The body of a request, read as JSON. */
