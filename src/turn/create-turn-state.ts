@@ -129,12 +129,10 @@ export function createTurnState(
     started: false,
     nativeReason: null,
     invalidCalls: [],
-    repairs: NO_REPAIRS,
+    repairs: new Map(),
   };
   return state;
 }
-
-const NO_REPAIRS: TurnState["repairs"] = new Map();
 
 function withoutLogprobs(): TurnError {
   return new TurnError(
@@ -222,7 +220,7 @@ function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean
     const allowed = namesOf(turn.tools.filter(({ name }) => toolChoice.names.includes(name)));
     return (name) => !allowed.has(name);
   }
-  if (builtins === undefined && !steering.refuseUnofferedTools) return refuseNone;
+  if (builtins === undefined && !steering.refuseUnofferedTools) return () => false;
   const offered = namesOf(turn.tools);
   if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
   // A client that has left its tools to the gateway cannot run one that the model was trained with.
@@ -233,5 +231,3 @@ function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean
 function namesOf(tools: Turn["tools"]): ReadonlySet<string> {
   return new Set(tools.flatMap(({ name, mapped }) => (mapped ? [name, mapped.name] : [name])));
 }
-
-const refuseNone = (): boolean => false;

@@ -7,7 +7,6 @@
 import type { EngineTokens } from "../../engines/engine.ts";
 import { LONGEST_LOST_HEADER, suggestsLostHeader } from "../../harmony/lost-markers.ts";
 import {
-  type BuiltinName,
   createParser,
   type InputEnd,
   type ParseEvent,
@@ -16,17 +15,11 @@ import {
 } from "../../harmony/parse.ts";
 import { START } from "../../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../../tokenizer/index.ts";
+import type { ParsingOptions } from "../facts.ts";
 import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
 import { TextMeter } from "./text-meter.ts";
 
-interface TurnParserOptions extends MarkerReading {
-  readonly toolNames: readonly string[];
-  /** The names of functions by those under which the model was shown them, where these differ. */
-  readonly shownNames?: ReadonlyMap<string, string>;
-  /** Those whose call bodies are free text. */
-  readonly textTools: readonly string[];
-  readonly builtins: readonly BuiltinName[];
-}
+type TurnParserOptions = MarkerReading & ParsingOptions;
 
 export class TurnParser {
   readonly #tokenizer: Tokenizer;
