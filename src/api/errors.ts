@@ -209,23 +209,9 @@ function describeEngineError(error: EngineError): ErrorDescription {
         "invalid_request",
       );
     case "rate-limit":
-      return {
-        status: 429,
-        message: "The engine is rate limited. Try again later.",
-        type: "rate_limit_error",
-        param: null,
-        errorType: "rate_limit_exceeded",
-        ...retryAfter(error),
-      };
+      return rateLimited("The engine is rate limited. Try again later.", error);
     case "tenant-limit":
-      return {
-        status: 429,
-        message: error.message,
-        type: "rate_limit_error",
-        param: null,
-        errorType: "rate_limit_exceeded",
-        ...retryAfter(error),
-      };
+      return rateLimited(error.message, error);
     case "overloaded":
       return {
         ...serverError(503, "The engine is busy. Try again later.", "provider_overloaded"),
@@ -268,6 +254,17 @@ function describeEngineError(error: EngineError): ErrorDescription {
 
 function badRequest(message: string, errorType: string): ErrorDescription {
   return { status: 400, message, type: "invalid_request_error", param: null, errorType };
+}
+
+function rateLimited(message: string, error: EngineError): ErrorDescription {
+  return {
+    status: 429,
+    message,
+    type: "rate_limit_error",
+    param: null,
+    errorType: "rate_limit_exceeded",
+    ...retryAfter(error),
+  };
 }
 
 function serverError(status: number, message: string, errorType: string): ErrorDescription {

@@ -61,6 +61,7 @@ export function mountApis(
     ]),
   );
   const mounts = apis.flatMap((api) => api.routes(services));
+  const { recorder } = services;
   for (const prefix of new Set(mounts.map((each) => each.prefix))) {
     app.use(`${prefix}/*`, async (c, next) => {
       const api = findApi(apis, c.req);
@@ -75,12 +76,7 @@ export function mountApis(
         throw toError(error);
       }
     });
-  }
-  const { recorder } = services;
-  if (recorder !== undefined) {
-    for (const prefix of new Set(mounts.map((each) => each.prefix))) {
-      app.use(`${prefix}/*`, recordExchange(apis, recorder));
-    }
+    if (recorder !== undefined) app.use(`${prefix}/*`, recordExchange(apis, recorder));
   }
   for (const mount of mounts) app.route(mount.prefix, mount.app);
   const unsupported = unsupportedPaths(toAlternatives(apis));

@@ -36,7 +36,7 @@ export function toCompletion(
       index,
       message: toMessage(turn.parts, options),
       logprobs: options.logprobs
-        ? { content: toLogprobs(visibleLogprobs(turn.parts)), refusal: null }
+        ? { content: toLogprobs(turn.parts.flatMap((part) => part.logprobs)), refusal: null }
         : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
       native_finish_reason: turn.end.nativeReason,
@@ -155,8 +155,4 @@ function joined(parts: readonly FinishedPart[], kinds: readonly FinishedPart["ki
     .filter((part) => kinds.includes(part.kind) && part.text !== "")
     .map((part) => part.text)
     .join(PART_SEPARATOR);
-}
-
-function visibleLogprobs(parts: readonly FinishedPart[]) {
-  return parts.flatMap((part) => part.logprobs);
 }

@@ -62,6 +62,6 @@ function textMember(block: Readonly<Record<string, unknown>>): string | undefine
 }
 
 /** The kind of a block as the client wrote it. */
-export function kindOf(block: Block): string {
+export function kindOf(block: Block | ResultBlock): string {
   return block.type === "unsupported" ? block.kind : block.type;
 }

@@ -3,7 +3,7 @@ import { summaryText } from "../reply/summary-text.ts";
 import type { MediaRules } from "../request/media.ts";
 import { kindOf, mediaText, resultText } from "./block-text.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import type { Block } from "./block-schema.ts";
+import type { Block, ResultBlock } from "./block-schema.ts";
 
 interface UserOptions {
   readonly param: string;
@@ -68,13 +68,13 @@ function toResultText(
 }
 
 function joinResult(
-  blocks: readonly Parameters<typeof resultText>[0][],
+  blocks: readonly ResultBlock[],
   { param, media, skipped }: UserOptions,
 ): string {
   const texts: string[] = [];
   for (const [index, block] of blocks.entries()) {
     const text = resultText(block, `${param}.content[${index}]`, media.inResults);
-    if (text === undefined) skipped.add(block.type === "unsupported" ? block.kind : block.type);
+    if (text === undefined) skipped.add(kindOf(block));
     else if (text !== "") texts.push(text);
   }
   return texts.join("\n");

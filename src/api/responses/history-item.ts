@@ -24,7 +24,7 @@ export type McpHistoryItem =
       readonly param: string;
     };
 
-interface McpCall {
+export interface McpCall {
   readonly server: string;
   readonly tool: string;
   readonly body: string;

@@ -11,7 +11,7 @@ import type { ApprovedCall } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Listing } from "../tools/mcp-servers.ts";
-import type { HistoryItem, McpHistoryItem } from "./history-item.ts";
+import type { HistoryItem, McpCall, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
 
 /** Undefined: an item of another type. Throws a {@link RequestError} for an invalid one. */
@@ -169,14 +169,8 @@ function findRecipient(
   return undefined;
 }
 
-interface WrittenCall {
-  readonly server: string;
-  readonly tool: string;
-  readonly body: string;
-}
-
 function toMessages(
-  { server, tool, body }: WrittenCall,
+  { server, tool, body }: McpCall,
   result: string,
   style: NamespaceStyle,
 ): readonly Message[] {
@@ -198,7 +192,7 @@ function toErrorText(error: unknown): string {
   return `Error: ${parsed.message ?? texts.join("\n")}`;
 }
 
-function toCall(item: { server_label: string; name: string; arguments: string }): WrittenCall {
+function toCall(item: { server_label: string; name: string; arguments: string }): McpCall {
   return { server: item.server_label, tool: item.name, body: item.arguments };
 }
 

@@ -6,7 +6,7 @@ import type { WrittenParameter } from "./fields.ts";
 import { type Profile, type ProfileTool, TOOL_CLASSES, type ToolClass } from "./profile.ts";
 
 /** What each trained tool can do. */
-const CLASSES: Record<CodingToolName, ToolClass> = {
+export const CLASS_OF: Record<CodingToolName, ToolClass> = {
   "container.exec": "exec",
   "repo_browser.print_tree": "read",
   "repo_browser.search": "read",
@@ -14,10 +14,6 @@ const CLASSES: Record<CodingToolName, ToolClass> = {
   "repo_browser.list_dir": "read",
   "repo_browser.apply_patch": "edit",
 };
-
-export function classOf(trained: CodingToolName): ToolClass {
-  return CLASSES[trained];
-}
 
 /** A schema of one text fits many tools: their name or description has to say that they do the same. */
 const SAYS: Record<CodingToolName, RegExp> = {
@@ -87,10 +83,11 @@ function findTarget(
 function fitsTool(tool: ProfileTool, offered: OfferedFunction): boolean {
   const { name, description, namespace, text, isLater } = offered;
   if (namespace !== undefined || isLater) return false;
-  if (TOOL_CLASSES.indexOf(tool.target) > TOOL_CLASSES.indexOf(CLASSES[tool.trained])) return false;
+  if (TOOL_CLASSES.indexOf(tool.target) > TOOL_CLASSES.indexOf(CLASS_OF[tool.trained]))
+    return false;
   const says = `${name}\n${description.slice(0, MAX_DESCRIPTION)}`;
   if (!SAYS[tool.trained].test(says)) return false;
-  if (CLASSES[tool.trained] === "exec" && OTHER_SHELL.test(says)) return false;
+  if (CLASS_OF[tool.trained] === "exec" && OTHER_SHELL.test(says)) return false;
   if (tool.isText || text !== undefined) return tool.isText === true && text !== undefined;
   return fitsSchema(
     tool.fields.flatMap(({ writes }) => writes),

@@ -13,7 +13,7 @@ import { compileEnforced } from "../request/enforced-schemas.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { toNameList } from "../tools/skipped-tools.ts";
 import { toClientCall } from "./mapping.ts";
-import { classOf, findMatches, type Match, shownTool } from "./match.ts";
+import { CLASS_OF, findMatches, type Match, shownTool } from "./match.ts";
 import { PROFILES } from "./profiles/profiles.ts";
 import { createTrainedHistory, type TrainedHistory } from "./trained-history.ts";
 
@@ -96,7 +96,7 @@ function toTool(match: Match, budget: CompileBudget): OfferedTool {
       name: target.name,
       profile: `${profile.name}/${profile.version}`,
       isText: tool.isText ?? false,
-      isRead: classOf(tool.trained) === "read",
+      isRead: CLASS_OF[tool.trained] === "read",
       toClient: (body) => toClientCall(tool, body),
     },
   };

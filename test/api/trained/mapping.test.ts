@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toClientCall, toTrainedBody } from "../../../src/api/trained/mapping.ts";
-import { classOf, findMatches, type Match, shownTool } from "../../../src/api/trained/match.ts";
+import { CLASS_OF, findMatches, type Match, shownTool } from "../../../src/api/trained/match.ts";
 import { TOOL_CLASSES } from "../../../src/api/trained/profile.ts";
 import { PROFILES } from "../../../src/api/trained/profiles/profiles.ts";
 import { toTrainedTools } from "../../../src/api/trained/trained-tools.ts";
@@ -293,7 +293,7 @@ test("no trained tool goes to one that can do more (N1)", () => {
   for (const { tools } of PROFILES) {
     for (const { trained, target } of tools) {
       expect(TOOL_CLASSES.indexOf(target)).toBeLessThanOrEqual(
-        TOOL_CLASSES.indexOf(classOf(trained)),
+        TOOL_CLASSES.indexOf(CLASS_OF[trained]),
       );
     }
   }
