@@ -1,8 +1,7 @@
 /** Formats search results as a page. */
 import type { SearchResult } from "../builtin-tool.ts";
 import { inert } from "./html-to-text.ts";
-import type { Page } from "./page.ts";
-import { toPageText } from "./page-text.ts";
+import { type Page, toPageText } from "./page.ts";
 import { wrapLines } from "./wrap-lines.ts";
 
 export function toSearchPage(query: string, results: readonly SearchResult[]): Page {

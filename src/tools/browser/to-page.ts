@@ -2,8 +2,7 @@
 import { runInSlices, type SliceOptions } from "../../streams/slices.ts";
 import { type FetchedPage, MAX_PAGE_LENGTH } from "./fetch-page.ts";
 import { htmlToText, inert } from "./html-to-text.ts";
-import type { Page } from "./page.ts";
-import { toPageText } from "./page-text.ts";
+import { type Page, toPageText } from "./page.ts";
 import { wrapInSteps } from "./wrap-lines.ts";
 
 /** Yields between slices: pages are a megabyte of whatever their authors like. */
