@@ -250,6 +250,9 @@ export type Part =
       readonly approvalRequestId?: string;
     };
 
+export type ToolCallPart = Extract<Part, { kind: "tool-call" }>;
+export type BuiltinCallPart = Extract<Part, { kind: "builtin-call" }>;
+
 export interface TurnEnd {
   readonly type: "end";
   readonly finish: FinishReason;

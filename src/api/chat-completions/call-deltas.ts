@@ -1,9 +1,7 @@
 /** The deltas of a choice's tool calls, as the JSON members of a chunk's `delta`. Undefined: there is nothing to send. */
-import type { Part } from "../../turn/turn.ts";
+import type { ToolCallPart } from "../../turn/turn.ts";
 import type { ReplyOptions } from "./reply.ts";
 import { unwrapCustomInput } from "./to-completion.ts";
-
-type CallPart = Extract<Part, { kind: "tool-call" }>;
 
 /**
  * How a call is sent.
@@ -27,7 +25,7 @@ export class CallDeltas {
     this.#options = options;
   }
 
-  start({ id, name }: CallPart): string | undefined {
+  start({ id, name }: ToolCallPart): string | undefined {
     const index = this.#count++;
     const named = `"name":${JSON.stringify(name)}`;
     this.#form = this.#formOf(name);

@@ -3,14 +3,12 @@
  * are never in `tool_calls`, because a client would try to run them.
  */
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
-import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-
-type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 
 /** @param index the call's index in the message. `args`: the part's text. */
 export function toExecutedTool(
-  part: BuiltinPart,
+  part: BuiltinCallPart,
   args: string,
   { shown, messages }: BuiltinCallResult,
   index: number,
@@ -47,7 +45,7 @@ export function toAnnotation({ start, end, url, title }: Citation, offset: numbe
   };
 }
 
-function toCall({ name, origin }: BuiltinPart, args: string) {
+function toCall({ name, origin }: BuiltinCallPart, args: string) {
   if (origin === undefined) return CALLS[trainedToolOf(name) ?? "python"](name, args);
   return { type: "mcp", name: origin.tool, server_label: origin.server, arguments: args };
 }

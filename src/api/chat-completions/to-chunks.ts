@@ -8,9 +8,11 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type {
+  BuiltinCallPart,
   BuiltinCallResult,
   Part,
   PrefillProgress,
+  ToolCallPart,
   TurnEnd,
   TurnEvent,
   TurnUsage,
@@ -78,7 +80,7 @@ export class ChunkWriter {
   #length = 0;
   #executed = 0;
   #builtinText = "";
-  #lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
+  #lastCall: BuiltinCallPart | undefined;
   #sealed: Sealed[] = [];
   #sealedCount = 0;
   #summaries = 0;
@@ -151,7 +153,7 @@ export class ChunkWriter {
     }
   }
 
-  #startCall(part: Extract<Part, { kind: "tool-call" }>): string {
+  #startCall(part: ToolCallPart): string {
     const frames = this.#sealedDetails() + this.#frame(this.#calls.start(part));
     this.#textHead = this.#head + this.#calls.head;
     return frames;

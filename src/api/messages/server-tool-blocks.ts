@@ -9,21 +9,19 @@
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
-
-type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
+import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
 
 /** Ids of blocks: the prefix that Anthropic requires, and the call's own id. */
 export const SERVER_TOOL_ID = /^srvtoolu_call_/;
 
-function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
+function toServerToolId({ id }: Pick<BuiltinCallPart, "id">): string {
   return `srvtoolu_${id}`;
 }
 
 type ServerToolName = "web_search" | "web_fetch" | "code_execution";
 
 /** Undefined: calls of this tool are not returned. */
-export function serverToolName({ name, origin }: BuiltinPart): ServerToolName | undefined {
+export function serverToolName({ name, origin }: BuiltinCallPart): ServerToolName | undefined {
   if (origin !== undefined) return undefined;
   if (name === "browser.search") return "web_search";
   const tool = trainedToolOf(name);
@@ -36,7 +34,7 @@ const TOOL_NAMES: Readonly<Record<TrainedTool, ServerToolName>> = {
 };
 
 export function toServerToolUse(
-  part: BuiltinPart,
+  part: BuiltinCallPart,
   name: ServerToolName,
   input: Readonly<Record<string, string>>,
 ) {
@@ -69,7 +67,7 @@ export interface ResultBlock {
   readonly carries: boolean;
 }
 
-export function toResultBlock(part: BuiltinPart, result: BuiltinCallResult): ResultBlock {
+export function toResultBlock(part: BuiltinCallPart, result: BuiltinCallResult): ResultBlock {
   const { shown, sealed } = result;
   const base = { tool_use_id: toServerToolId(part), caller: { type: "direct" } };
   if (shown.type === "code") {

@@ -1,5 +1,5 @@
 /** Writes the blocks of calls that the gateway runs: a call's own, and after it that of its result. */
-import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
 import type { ContentBlocks } from "./content-blocks.ts";
 import { type ReplyOptions, toContainer } from "./reply.ts";
 import {
@@ -9,14 +9,12 @@ import {
   toServerToolUse,
 } from "./server-tool-blocks.ts";
 
-type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
-
 /** Code is streamed. Other input is sent when it is complete; for `web_fetch`, together with the result. */
 export class ServerToolWriter {
   readonly #options: ReplyOptions;
   readonly #blocks: ContentBlocks;
   /** The latest call, with its input as the model wrote it. */
-  #call: { readonly part: BuiltinPart; text: string } | undefined;
+  #call: { readonly part: BuiltinCallPart; text: string } | undefined;
   #container: ReturnType<typeof toContainer> = null;
 
   constructor(options: ReplyOptions, blocks: ContentBlocks) {
@@ -29,7 +27,7 @@ export class ServerToolWriter {
     return this.#container;
   }
 
-  start(part: BuiltinPart): string {
+  start(part: BuiltinCallPart): string {
     this.#call = { part, text: "" };
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
@@ -37,13 +35,13 @@ export class ServerToolWriter {
     return name === "code_execution" ? started + this.#blocks.delta('{"code":"') : started;
   }
 
-  delta(part: BuiltinPart, text: string): string {
+  delta(part: BuiltinCallPart, text: string): string {
     if (this.#call) this.#call.text += text;
     const isCode = serverToolName(part) === "code_execution";
     return isCode ? this.#blocks.delta(JSON.stringify(text).slice(1, -1)) : "";
   }
 
-  end(part: BuiltinPart): string {
+  end(part: BuiltinCallPart): string {
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
     const input = toServerToolInput(name, this.#call?.text ?? "", undefined);
@@ -62,7 +60,7 @@ export class ServerToolWriter {
     return fetched + this.#blocks.whole(block) + (carries ? "" : this.#sealedCall(result));
   }
 
-  #wholeFetch(part: BuiltinPart, { shown }: BuiltinCallResult): string {
+  #wholeFetch(part: BuiltinCallPart, { shown }: BuiltinCallResult): string {
     const input = toServerToolInput("web_fetch", this.#call?.text ?? "", shown);
     const started = this.#blocks.startInput(toServerToolUse(part, "web_fetch", {}));
     return started + this.#blocks.delta(JSON.stringify(input)) + this.#blocks.stop();

@@ -1,8 +1,9 @@
 /** A JSON Schema in a few words. */
+import { isObject } from "../../engines/untyped-json.ts";
 
 /** @param resolve finds the schema that a reference names */
 export function toTypeName(schema: unknown, resolve: (reference: string) => unknown): string {
-  if (!isRecord(schema)) return "any";
+  if (!isObject(schema)) return "any";
   const { $ref: reference } = schema;
   if (typeof reference === "string") return toTypeName(resolve(reference), resolve);
   const { anyOf, oneOf, enum: values, type, items } = schema;
@@ -30,10 +31,6 @@ function toPlural(name: string): string {
 
 /** `default 1`, or nothing. */
 export function toDefault(schema: unknown): string {
-  if (!isRecord(schema) || schema["default"] === undefined) return "";
+  if (!isObject(schema) || schema["default"] === undefined) return "";
   return `default ${JSON.stringify(schema["default"])}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

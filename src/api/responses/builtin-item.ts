@@ -4,15 +4,13 @@
  */
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { McpError, ShownCall } from "../../tools/builtin-tool.ts";
-import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
-
-type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
+import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
 
 export type BuiltinItemStatus = "in_progress" | "completed" | "failed" | "incomplete";
 
 /** A call while it is written and run. */
 export interface BuiltinCallState {
-  readonly part: BuiltinPart;
+  readonly part: BuiltinCallPart;
   readonly id: string;
   /** Code or arguments so far. */
   readonly text: string;
@@ -32,7 +30,7 @@ export interface BuiltinItem {
   readonly [field: string]: unknown;
 }
 
-export function builtinItemPrefix(part: BuiltinPart): string {
+export function builtinItemPrefix(part: BuiltinCallPart): string {
   if (part.awaitsApproval) return "mcpr";
   return PREFIXES[kindOf(part)];
 }
@@ -137,7 +135,7 @@ export function eventsAtStart({ part }: BuiltinCallState): BuiltinEvent[] {
 }
 
 /** The type of its deltas. Undefined: its text is sent only when it is complete. */
-export function builtinDeltaType(part: BuiltinPart): string | undefined {
+export function builtinDeltaType(part: BuiltinCallPart): string | undefined {
   return part.awaitsApproval || kindOf(part) !== "code"
     ? undefined
     : "response.code_interpreter_call_code.delta";
@@ -176,14 +174,14 @@ export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] 
 
 type Kind = "web" | "code" | "mcp";
 
-function kindOf({ name, origin }: BuiltinPart): Kind {
+function kindOf({ name, origin }: BuiltinCallPart): Kind {
   if (origin !== undefined) return "mcp";
   return KINDS[trainedToolOf(name) ?? "python"];
 }
 
 const KINDS: Readonly<Record<TrainedTool, Kind>> = { browser: "web", python: "code" };
 
-function eventPrefix(part: BuiltinPart): string {
+function eventPrefix(part: BuiltinCallPart): string {
   return EVENT_PREFIXES[kindOf(part)];
 }
 

@@ -1,7 +1,7 @@
 /** An output item while the model writes it, and its wire formats. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { tokenText } from "../reply/token-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
@@ -111,7 +111,7 @@ export function toItem(
 
 function toCallItem(
   { id, target, text }: OpenItem,
-  part: Extract<Part, { kind: "tool-call" }>,
+  part: ToolCallPart,
   status: ItemStatus,
 ): OutputItem {
   const { kind, ...name } = target ?? { kind: "function", name: part.name };

@@ -3,11 +3,11 @@
  * been given out cannot be taken back, and one that cannot be converted is the model's to repeat.
  */
 import type { ToolMapping, TrainedCall } from "../mapped-tool.ts";
-import type { OfferedTool, Part, TurnEvent } from "../turn.ts";
+import type { OfferedTool, ToolCallPart, TurnEvent } from "../turn.ts";
 
 /** A call whose end has not come. */
 interface HeldCall {
-  readonly part: Extract<Part, { kind: "tool-call" }>;
+  readonly part: ToolCallPart;
   /** The trained tool. */
   readonly tool: string;
   readonly mapped: ToolMapping;

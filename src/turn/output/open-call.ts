@@ -8,11 +8,11 @@ import {
   type TextReader,
 } from "./citations.ts";
 import { type CodeBody, createCodeBody } from "./code-body.ts";
-import type { ApprovedCall, Part } from "../turn.ts";
+import type { ApprovedCall, BuiltinCallPart } from "../turn.ts";
 
 /** A call that the gateway runs, as the model wrote it. */
 export interface WrittenCall {
-  readonly part: Extract<Part, { kind: "builtin-call" }>;
+  readonly part: BuiltinCallPart;
   /** Code or arguments. */
   readonly body: string;
   /** The same as it stands in the transcript. */
@@ -25,7 +25,7 @@ export interface EmittedBuiltins {
   /** The recipient of a function that the gateway runs. Undefined for a function of the client. */
   readonly recipientOf: (name: string) => string | undefined;
   /** Properties of the tool that are reported with the call. */
-  readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
+  readonly describe: (recipient: string) => Pick<BuiltinCallPart, "origin" | "awaitsApproval">;
   /** Code came as a JSON argument. */
   readonly onWrappedCode: () => void;
   readonly citations: CitationMode;
@@ -34,10 +34,10 @@ export interface EmittedBuiltins {
 
 /** The part of a call that begins. */
 export function toBuiltinPart(
-  { id, name }: Pick<WrittenCall["part"], "id" | "name">,
+  { id, name }: Pick<BuiltinCallPart, "id" | "name">,
   builtins: EmittedBuiltins | undefined,
   approved: ApprovedCall | undefined,
-): WrittenCall["part"] {
+): BuiltinCallPart {
   const { origin, awaitsApproval } = builtins?.describe(name) ?? {};
   return {
     kind: "builtin-call",
@@ -75,7 +75,7 @@ export class OpenCall implements TextReader {
     return this.#code?.wasWrapped() ?? false;
   }
 
-  toWritten(part: WrittenCall["part"], body: string): WrittenCall {
+  toWritten(part: BuiltinCallPart, body: string): WrittenCall {
     return { part, body, raw: this.#raw, header: this.#header };
   }
 }
