@@ -1,4 +1,5 @@
 /** Converts finished turns to a `chat.completion`. */
+import { asObject, parseJson } from "../../engines/untyped-json.ts";
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
@@ -138,16 +139,8 @@ function toToolCall(
 
 /** The string in `{"input": "…"}`, or the whole text if the model wrote something else. */
 export function unwrapCustomInput(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args);
-    if (typeof value === "object" && value !== null && CUSTOM_INPUT in value) {
-      const input = value[CUSTOM_INPUT];
-      if (typeof input === "string") return input;
-    }
-  } catch {
-    // Not JSON. A custom tool accepts free text.
-  }
-  return args;
+  const input = asObject(parseJson(args))[CUSTOM_INPUT];
+  return typeof input === "string" ? input : args;
 }
 
 function joined(parts: readonly FinishedPart[], kinds: readonly FinishedPart["kind"][]): string {

@@ -6,6 +6,7 @@
  * search results have a field for it, and other results are followed by a thinking block without text that has it as
  * its signature.
  */
+import { asObject, parseJson } from "../../engines/untyped-json.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
@@ -187,12 +188,6 @@ export function cutAtCitations(
 }
 
 function textMember(json: string, name: string): string {
-  try {
-    const args: unknown = JSON.parse(json);
-    if (typeof args !== "object" || args === null) return "";
-    const value: unknown = Reflect.get(args, name);
-    return typeof value === "string" ? value : "";
-  } catch {
-    return "";
-  }
+  const value = asObject(parseJson(json))[name];
+  return typeof value === "string" ? value : "";
 }

@@ -3,6 +3,7 @@
  * for byte: these are compared with what was sent, and neither decoded nor parsed again.
  */
 import type { Context } from "hono";
+import { hasMembers, parseJson } from "../../engines/untyped-json.ts";
 import type { MemoryBudget } from "../../harmony/text-memory.ts";
 import { BODY_BUDGET } from "../../turn/prompt/text-budget.ts";
 import type { ApiEnv } from "./client.ts";
@@ -141,13 +142,8 @@ export class BodyMemory {
     { name }: MessageList,
     known: readonly unknown[],
   ): { readonly value: object; readonly messages: readonly unknown[] } | undefined {
-    let value: unknown;
-    try {
-      value = JSON.parse(outline);
-    } catch {
-      return undefined;
-    }
-    if (typeof value !== "object" || value === null) return undefined;
+    const value = parseJson(outline);
+    if (!hasMembers(value)) return undefined;
     const list: unknown = Reflect.get(value, name);
     if (!Array.isArray(list) || JSON.stringify(list[0]) !== this.#mark) return undefined;
     const messages: readonly unknown[] = [...known, ...list.slice(1)];

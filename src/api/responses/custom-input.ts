@@ -1,3 +1,5 @@
+import { hasMembers, parseJson } from "../../engines/untyped-json.ts";
+
 /**
  * Reads the body of a call of a tool that takes one text. Models write the text as it is, or as JSON: a string, or an
  * object with the text as its only member.
@@ -39,15 +41,9 @@ function formOf(body: string): "unknown" | "plain" | "json" {
 /** The text in a whole body. */
 function readBody(body: string): string {
   if (formOf(body) !== "json") return body;
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = parseJson(body);
   if (typeof value === "string") return value;
-  const members: unknown[] =
-    typeof value === "object" && value !== null ? Object.values(value) : [];
+  const members: unknown[] = hasMembers(value) ? Object.values(value) : [];
   const [only] = members;
   return members.length === 1 && typeof only === "string" ? only : body;
 }

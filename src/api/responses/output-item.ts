@@ -1,5 +1,6 @@
 /** An output item while the model writes it, and its wire formats. */
 import type { TokenLogprob } from "../../engines/engine.ts";
+import { isObject, parseJson } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { tokenText } from "../reply/token-text.ts";
@@ -136,13 +137,8 @@ function toCallItem(
 /** The client expects an object. Other text is used as the query. */
 function toSearchArguments(text: string): object {
   if (text === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Not JSON, or truncated.
-  }
-  return { query: text };
+  const value = parseJson(text);
+  return isObject(value) ? value : { query: text };
 }
 
 /** The item for the store, including what a later request needs. */

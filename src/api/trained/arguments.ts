@@ -1,5 +1,5 @@
 /** The arguments of calls, and how single values of them are read and converted. */
-import { isObject } from "../../json-schema/index.ts";
+import { isObject, parseJson } from "../../engines/untyped-json.ts";
 
 /** By name. A `Map`, because names come from models and clients. */
 export type Arguments = ReadonlyMap<string, unknown>;
@@ -11,12 +11,8 @@ export class Unconvertible extends Error {
 
 /** Undefined: the text is no JSON object. */
 export function readArguments(text: string): Arguments | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? new Map(Object.entries(value)) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? new Map(Object.entries(value)) : undefined;
 }
 
 export function printArguments(args: Arguments): string {

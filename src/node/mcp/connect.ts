@@ -9,7 +9,7 @@ import type {
   RequestOptions,
   Transport,
 } from "@modelcontextprotocol/client";
-import { isObject } from "../../engines/untyped-json.ts";
+import { isObject, parseJson } from "../../engines/untyped-json.ts";
 import {
   boundTools,
   MAX_RESULT,
@@ -299,10 +299,6 @@ const INTERNAL = -32_603;
 
 function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? { ...value } : undefined;
 }

@@ -1,5 +1,6 @@
 /** Reads the record of a turn from a file. */
 import * as z from "zod";
+import { parseJson } from "../../engines/untyped-json.ts";
 import {
   RECORD_VERSION,
   type RecordedIds,
@@ -14,12 +15,7 @@ const versioned = z.looseObject({ version: z.int(), calls: z.array(z.unknown()) 
 /** Undefined: the text is something else. Throws an `Error` in words for a record that cannot be read. */
 export function readRecord(text: string): TurnRecord | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   const found = versioned.safeParse(value);
   if (!found.success) return undefined;
   const { version } = found.data;

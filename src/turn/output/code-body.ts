@@ -1,3 +1,5 @@
+import { asObject, parseJson } from "../../engines/untyped-json.ts";
+
 /**
  * Reads the body of a call that is code. Models that treat the tool as a function write `{"code": "…"}` instead. Text
  * that begins with a brace is held until its end, because only the complete text shows which of the two it is.
@@ -35,13 +37,7 @@ export function createCodeBody(): CodeBody {
 }
 
 function unwrap(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return undefined;
-    const [entry, ...others] = Object.entries(value);
-    const isAlone = entry?.[0] === "code" && others.length === 0;
-    return isAlone && typeof entry[1] === "string" ? entry[1] : undefined;
-  } catch {
-    return undefined;
-  }
+  const { code, ...others } = asObject(parseJson(text));
+  const isAlone = Object.keys(others).length === 0;
+  return isAlone && typeof code === "string" ? code : undefined;
 }
