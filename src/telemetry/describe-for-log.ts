@@ -1,5 +1,6 @@
 /** Errors in the log. */
 import { EngineError } from "../engines/engine-error.ts";
+import { TurnError } from "../turn/turn-error.ts";
 import { hashWords } from "./hash-words.ts";
 import type { LogFields } from "./log.ts";
 
@@ -19,6 +20,7 @@ export function describeForLog(error: unknown, { logContent = false } = {}): Log
       ...(serverMessage !== undefined && describeWords(serverMessage, logContent)),
     };
   }
+  if (error instanceof TurnError) return { error: error.kind };
   if (!(error instanceof Error)) return { error: typeof error };
   const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];
   return { error: error.name, stack: frames.map((line) => line.trim()) };

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { describeForLog } from "../../src/telemetry/describe-for-log.ts";
 import { createLog, type LogOptions } from "../../src/telemetry/log.ts";
+import { TurnError } from "../../src/turn/turn-error.ts";
 
 function logged(level: LogOptions["level"]): unknown[] {
   const lines: unknown[] = [];
@@ -25,4 +27,8 @@ test.each<[LogOptions["level"], number]>([
   ["debug", 4],
 ])("at %s, %i of four levels are written", (level, count) => {
   expect(logged(level)).toHaveLength(count);
+});
+
+test("the error of a turn is its kind, as in the metrics", () => {
+  expect(describeForLog(new TurnError("shutdown", "It ends."))).toEqual({ error: "shutdown" });
 });

@@ -155,6 +155,8 @@ export class RequestImages {
       else this.#note("described", description);
       return describedText(image.name, kind, description.text);
     } catch (error) {
+      // An image whose client has left has not failed.
+      if (!isTimeout(within.reason)) within.throwIfAborted();
       this.#note("failed");
       if (error instanceof FetchRefused) return unreadText(image.name, error.message);
       if (within.aborted) return unreadText(image.name, LATE);

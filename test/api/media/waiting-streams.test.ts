@@ -145,7 +145,7 @@ test.each(APIS)("$name: an engine that refuses is an error of the stream", async
 });
 
 test.each(APIS)("$name: a client that leaves meanwhile leaves nothing behind", async (api) => {
-  const { post, describe, vision, engine } = await open();
+  const { post, describe, vision, engine, gateway } = await open();
   const abort = new AbortController();
   // Four are described at a time, and the fifth waits.
   const response = await post(api.path, api.toBody(["a", "b", "c", "d", "e"]), abort.signal);
@@ -159,4 +159,5 @@ test.each(APIS)("$name: a client that leaves meanwhile leaves nothing behind", a
   expect(text).toContain("Seen");
   expect(vision.images.slice(4)).toEqual([url("f")]);
   expect(engine.requests).toHaveLength(1);
+  expect(await gateway.counter('images_total{outcome="failed"}')).toBeUndefined();
 });
