@@ -15,7 +15,10 @@ import { pngOf } from "./helpers/png.ts";
 import { type Script, scriptedEngine } from "./helpers/scripted-engine.ts";
 import { sendDescription, startVisionServer } from "./helpers/vision-server.ts";
 
-/** Statuses of a plain answer and of a stream; what the turn's line of the log, the audit and the record say. */
+/**
+ * Statuses of a plain answer and of a stream; what the turn's line of the log, the audit and the record say. A `server` error is one of the
+ * gateway, which the log says at the level `error`.
+ */
 const TABLE = `
   ending                      | plain | stream | turn      | error                   | record
   complete                    | 200   | 200    | stop      |                         | stop
@@ -30,6 +33,8 @@ const TABLE = `
   engine refuses              | 502   | 502    | failed    | provider_unavailable    | failed
   engine refuses, late        |       | 200    | failed    | provider_unavailable    | failed
   engine fails behind some    | 502   | 200    | failed    | provider_unavailable    | failed
+  defect                      | 500   | 500    | failed    | server                  | failed
+  defect behind some          | 500   | 200    | failed    | server                  | failed
   prompt too long             | 400   | 400    | failed    | context_length_exceeded | failed
   queue full                  | 503   | 503    | failed    | provider_overloaded     | failed
   queue too slow              | 503   | 503    | failed    | provider_overloaded     | failed
@@ -68,6 +73,8 @@ const SETUPS: Record<string, Setup> = {
   "engine refuses": { script: refuse("server-error") },
   "engine refuses, late": { script: refuse("server-error"), hasImage: true, settings: LATE },
   "engine fails behind some": { script: { write: SOME, fail: new EngineError("closed", "gone") } },
+  defect: { script: { refuse: new TypeError("words") } },
+  "defect behind some": { script: { write: SOME, fail: new TypeError("words") } },
   "prompt too long": { script: refuse("context-length") },
   "queue full": { pool: { maxQueued: 0 } },
   "queue too slow": { pool: { queueTimeoutMs: 1 } },
@@ -123,6 +130,7 @@ describe.each(ROWS)("$name", ({ setup, statuses, turn, error, record }) => {
         expect(await gateway.facts(form)).toEqual({
           requests: [status],
           turns: turn === null ? [] : [turn],
+          alerts: error === "server" ? ["failure"] : [],
           audited,
           records: [record],
         }),
@@ -142,6 +150,7 @@ describe.each(ROWS)("$name", ({ setup, statuses, turn, error, record }) => {
       expect(await gateway.facts("socket-1")).toEqual({
         requests: [],
         turns: turn === null ? [] : [turn],
+        alerts: error === "server" ? ["failure"] : [],
         audited: turn === null ? [] : [{ status: null, finish: turn, error }],
         records: [record],
       }),
@@ -225,6 +234,7 @@ async function open({ script, pool, settings, leaves, hasImage, isRefused }: Set
       return {
         requests: own.filter(({ event }) => event === "request").map(({ status }) => status),
         turns: own.filter(({ event }) => event === "turn").map(({ finish }) => finish),
+        alerts: own.filter(({ level }) => level === "error").map(({ event }) => event),
         audited: audited
           .map((line) => auditLine.parse(JSON.parse(line)))
           .flatMap(({ id: each, ...line }) => (each === id ? [line] : [])),

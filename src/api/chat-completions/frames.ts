@@ -2,8 +2,9 @@
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { describeError, type ErrorDescription } from "../errors.ts";
-import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
+import type { ErrorDescription } from "../errors.ts";
+import { sseFrame } from "../reply/event-stream.ts";
+import type { Opening } from "../reply/stream-reply.ts";
 import { toErrorBody } from "./errors.ts";
 import { addUsage, type ReplyOptions } from "./reply.ts";
 import { ChunkWriter, usageChunk } from "./to-chunks.ts";
@@ -13,7 +14,7 @@ export function toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
   abort: AbortController,
-  hints: FrameHints,
+  { hints, fail }: Pick<Opening, "hints" | "fail">,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     const writers = turns.map((_, index) => new ChunkWriter(options, index));
@@ -29,11 +30,12 @@ export function toFrames(
         return frames === "" || consumer(frames);
       });
     } catch (error) {
+      const description = hints.isLast ? undefined : fail(error);
       // Stops the other choices, which may still be queued or running.
       abort.abort(error);
-      if (hints.isLast) return;
+      if (description === undefined) return;
       const running = writers.filter((_, index) => !ended.has(index));
-      await consumer(failureFrames(describeError(error), running, options));
+      await consumer(failureFrames(description, running, options));
     }
   });
 }

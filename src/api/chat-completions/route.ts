@@ -43,16 +43,16 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 
 async function open(
   prepared: PreparedCompletion,
-  { hints, ...waiting }: Opening,
+  opening: Opening,
   abort: AbortController,
   deps: ChatCompletionsDeps,
 ): Promise<OpenedStream> {
   const { options, headers, turn } = prepared;
-  const choices = runCompletion(prepared, deps, waiting.signal);
+  const choices = runCompletion(prepared, deps, opening.signal);
   // Until the engine has accepted the request, an error can still be an HTTP status.
-  const begun = await stoppingAll(abort, () => untilAnyBegun(choices, waiting));
+  const begun = await stoppingAll(abort, () => untilAnyBegun(choices, opening));
   return {
-    frames: toFrames(begun, options, abort, hints),
+    frames: toFrames(begun, options, abort, opening),
     ...(options.prefill && { keepAlive: options.prefill.keepAlive }),
     headers: { ...headers, ...exactHeader(turn) },
   };

@@ -1,8 +1,7 @@
 /** The events of a message as server-sent events. */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
-import { describeError } from "../errors.ts";
-import type { FrameHints } from "../reply/event-stream.ts";
+import type { Opening } from "../reply/stream-reply.ts";
 import type { ReplyOptions } from "./reply.ts";
 import { EventWriter, errorFrame } from "./to-events.ts";
 
@@ -10,7 +9,7 @@ import { EventWriter, errorFrame } from "./to-events.ts";
 export function toFrames(
   events: AsyncIterable<TurnEvent>,
   options: ReplyOptions,
-  hints: FrameHints,
+  { hints, fail }: Pick<Opening, "hints" | "fail">,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     const writer = new EventWriter(options);
@@ -21,7 +20,7 @@ export function toFrames(
         return frames === "" || consumer(frames);
       });
     } catch (error) {
-      if (!hints.isLast) await consumer(errorFrame(describeError(error), options));
+      if (!hints.isLast) await consumer(errorFrame(fail(error), options));
     }
   });
 }

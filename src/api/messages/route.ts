@@ -54,15 +54,17 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
 
 async function open(
   prepared: PreparedMessage,
-  { hints, ...waiting }: Opening,
+  opening: Opening,
   deps: MessagesDeps,
 ): Promise<OpenedStream> {
   const { isSummary, options, headers, turn } = prepared;
-  const events = runMessage(prepared, deps, waiting.signal);
+  const events = runMessage(prepared, deps, opening.signal);
   // Until the engine has accepted the request, an error can still be an HTTP status.
-  const begun = await untilBegun(events, waiting);
+  const begun = await untilBegun(events, opening);
   return {
-    frames: isSummary ? toSummaryFrames(begun, options) : toFrames(begun, options, hints),
+    frames: isSummary
+      ? toSummaryFrames(begun, options, opening)
+      : toFrames(begun, options, opening),
     keepAlive: PING,
     headers: { ...headers, ...exactHeader(turn) },
   };

@@ -5,7 +5,8 @@
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent, TurnFailure } from "../../turn/turn.ts";
-import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
+import { describeTurnFailure, RequestError } from "../errors.ts";
+import type { Opening } from "../reply/stream-reply.ts";
 import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
 import { compactionBlock, ContentBlocks, frame } from "./content-blocks.ts";
@@ -73,6 +74,7 @@ export function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOpt
 export function toSummaryFrames(
   events: AsyncIterable<TurnEvent>,
   options: ReplyOptions,
+  { fail }: Pick<Opening, "fail">,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     const started = createPushStream<TurnEvent>((take) =>
@@ -84,7 +86,7 @@ export function toSummaryFrames(
     try {
       await consumer(toFrames(await collectTurn(started), options));
     } catch (error) {
-      await consumer(errorFrame(describeError(error), options));
+      await consumer(errorFrame(fail(error), options));
     }
   });
 }

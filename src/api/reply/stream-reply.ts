@@ -28,7 +28,11 @@ export interface OpenedStream {
 export interface Opening extends BegunOptions {
   /** For the frames. */
   readonly hints: FrameHints;
+  /** Describes a failure behind the head, for a frame, and reports it unless the client has left. */
+  readonly fail: Fail;
 }
+
+export type Fail = (error: unknown) => ErrorDescription;
 
 export interface StreamPlan<P extends object> {
   /** Everything before the engine call. */
@@ -70,7 +74,8 @@ export async function streamReply<P extends object>(
   const { signal } = plan.abort;
   const hints: FrameHints = { isLast: false };
   const patienceMs = Math.max(0, keepAliveMs - (clock() - start));
-  const { frames, ...opened } = await plan.open(prepared, { patienceMs, signal, hints });
+  const fail = toFail(toFailing(c, deps), signal);
+  const { frames, ...opened } = await plan.open(prepared, { patienceMs, signal, hints, fail });
   return sseResponse(c, frames, { ...toOptions(plan.abort, hints, deps), ...opened });
 }
 
@@ -114,6 +119,13 @@ function toFailing(c: Context<ApiEnv>, { onFailure }: StreamDeps): Failing {
   };
 }
 
+function toFail({ note }: Failing, signal: AbortSignal): Fail {
+  return (error) => {
+    if (!signal.aborted) note(error);
+    return describeError(error);
+  };
+}
+
 /** Frames of a request that is not prepared yet. */
 class LateFrames<P extends object> {
   readonly hints: FrameHints = { isLast: false };
@@ -143,7 +155,9 @@ class LateFrames<P extends object> {
     const { hints } = this;
     try {
       const { signal } = plan.abort;
-      const opened = await plan.open(await plan.preparing, { patienceMs: 0, signal, hints });
+      const fail = toFail(this.#failing, signal);
+      const opening = { patienceMs: 0, signal, hints, fail };
+      const opened = await plan.open(await plan.preparing, opening);
       this.keepAlive = opened.keepAlive ?? KEEP_ALIVE;
       return opened.frames;
     } catch (error) {

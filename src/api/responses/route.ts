@@ -102,16 +102,15 @@ async function replyLater(
 
 async function openStream(
   prepared: PreparedResponse,
-  { hints, ...waiting }: Opening,
+  opening: Opening,
   context: ResponsesContext,
 ): Promise<OpenedStream> {
-  const { signal } = waiting;
-  const events = runResponse(prepared, context, signal);
+  const events = runResponse(prepared, context, opening.signal);
   const streamed = withEvents(prepared, context);
   // Until the engine has accepted the request, an error can still be an HTTP status.
-  const begun = await untilBegun(streamResponse(streamed, events, context), waiting);
+  const begun = await untilBegun(streamResponse(streamed, events, context), opening);
   return {
-    frames: toFrames(withFailure(begun, streamed, context, signal), hints),
+    frames: toFrames(withFailure(begun, streamed, context, opening), opening.hints),
     keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, context.keepAliveMs),
     headers: toHeaders(prepared),
   };

@@ -49,8 +49,13 @@ export async function runInBackground(
       return true;
     });
   } catch (error) {
-    if (abort.signal.aborted) builder.cancel();
-    else backgroundWriter.add(writer.fail(describeError(error)).slice(0, -1));
+    if (abort.signal.aborted) {
+      builder.cancel();
+    } else {
+      const { client, requestId } = streamed.caller;
+      context.onFailure(error, requestId, client);
+      backgroundWriter.add(writer.fail(describeError(error)).slice(0, -1));
+    }
   } finally {
     await Promise.all([pieces.stop(), heartbeats.stop()]);
   }

@@ -7,7 +7,7 @@ import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
-import { describeError, RequestError } from "../errors.ts";
+import { describeError, type ErrorDescription, RequestError } from "../errors.ts";
 import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
@@ -218,7 +218,7 @@ export class SocketSession {
       return 200;
     } catch (error) {
       if (this.#abort.signal.aborted) return CLIENT_LEFT;
-      const { status } = describeError(error);
+      const { status } = this.#fail(error, id);
       exchange?.respond(status, NO_HEADERS);
       exchange?.refused(error instanceof Error ? error.message : "unknown");
       if (previous !== undefined) this.#responses.evict(previous);
@@ -244,9 +244,15 @@ export class SocketSession {
     const streamed = withEvents(prepared, context);
     const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);
     const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
-    const events = withFailure(begun, streamed, context, signal);
+    const fail = (error: unknown) => this.#fail(error, requestId);
+    const events = withFailure(begun, streamed, context, { signal, fail });
     exchange?.respond(SWITCHING, NO_HEADERS);
     await this.#send(events, streamed.writer, exchange);
+  }
+
+  #fail(error: unknown, id: string): ErrorDescription {
+    this.#context.onFailure(error, id, this.#caller.client);
+    return describeError(error);
   }
 
   #record(message: string, id: string): OpenExchange | undefined {

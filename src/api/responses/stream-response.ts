@@ -5,7 +5,7 @@ import {
   deliverAll,
   type PushStream,
 } from "../../streams/push-stream.ts";
-import { describeError } from "../errors.ts";
+import type { Opening } from "../reply/stream-reply.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
 import { keepResponse, type ResponseTurnEvent } from "./run.ts";
@@ -63,14 +63,14 @@ export function withFailure(
   events: AsyncIterable<ResponseEvent>,
   streamed: StreamedResponse,
   context: ResponsesContext,
-  signal: AbortSignal,
+  { signal, fail }: Pick<Opening, "signal" | "fail">,
 ): PushStream<ResponseEvent> {
   return createPushStream(async (consumer) => {
     try {
       await consume(events, consumer);
     } catch (error) {
       if (signal.aborted) return;
-      const failure = streamed.writer.fail(describeError(error));
+      const failure = streamed.writer.fail(fail(error));
       // The client receives the failure whether or not it can be stored.
       await keepResponse(streamed, context).catch(ignoreStoreFailure);
       await deliverAll(failure, consumer);
