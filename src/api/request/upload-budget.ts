@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of request bodies and WebSocket messages that are being received, or of images and files that are being read: those
- * of a tenant together, and those of all tenants by {@link TENANTS} times as much.
+ * Bounds the bytes of request bodies and WebSocket messages that are being received, of images and files that are being read, or of
+ * responses that WebSockets hold: those of a tenant together, and those of all tenants by {@link TENANTS} times as much.
  */
 import { RequestError } from "../errors.ts";
 

@@ -2,16 +2,36 @@
  * The responses a WebSocket connection can continue: all stored ones and, while it is open, its own latest one even with
  * `store: false`.
  */
+import { RequestError } from "../errors.ts";
+import type { UploadLease } from "../request/upload-budget.ts";
 import type { ResponseStore, StoredResponse } from "./response-store.ts";
+import { sizeOf } from "./stored-reads.ts";
 
 export interface ConnectionStore extends ResponseStore {
   /** Forgets the connection's own response, if it has this id. */
   evict(id: string): void;
+  /** The connection has ended. */
+  close(): void;
 }
 
-export function createConnectionStore(stored: ResponseStore): ConnectionStore {
+/** @param room for the connection's own response. */
+export function createConnectionStore(stored: ResponseStore, room: UploadLease): ConnectionStore {
   /** Its input includes its whole history, which is stored nowhere else. */
   let own: StoredResponse | undefined;
+  let isClosed = false;
+
+  /** Where there is no room for it, its client has to send the whole history, as it does on a new connection. */
+  function hold(entry: StoredResponse | undefined): void {
+    own = undefined;
+    if (entry === undefined || isClosed) return room.release();
+    try {
+      room.resize(sizeOf(entry));
+      own = entry;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      room.release();
+    }
+  }
 
   return {
     async put(tenant, entry, options) {
@@ -20,7 +40,7 @@ export function createConnectionStore(stored: ResponseStore): ConnectionStore {
       const whole = isAlone
         ? { ...entry, input: [...options.earlier, ...entry.input], ancestors: [] }
         : entry;
-      own = options.store ? undefined : whole;
+      hold(options.store ? undefined : whole);
       await stored.put(tenant, whole, options);
     },
     async get(tenant, id) {
@@ -42,7 +62,11 @@ export function createConnectionStore(stored: ResponseStore): ConnectionStore {
       return item && { item, isPrivate: own?.isPrivate ?? false };
     },
     evict(id) {
-      if (own?.response.id === id) own = undefined;
+      if (own?.response.id === id) hold(undefined);
+    },
+    close() {
+      isClosed = true;
+      hold(undefined);
     },
   };
 }

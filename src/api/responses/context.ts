@@ -4,6 +4,7 @@ import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Client } from "../request/client.ts";
 import type { ApiServices } from "../api.ts";
+import { UploadBudget } from "../request/upload-budget.ts";
 import type { TurnDeps } from "../turn-deps.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
@@ -43,6 +44,8 @@ export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
   readonly sockets: OpenSockets;
+  /** For the latest responses of WebSockets, which only their connection can continue. */
+  readonly ownResponses: UploadBudget;
 }
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
@@ -51,6 +54,7 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
     conversations: createConversationStore(deps),
     responses: createResponseStore(deps),
     sockets: createOpenSockets(deps.maxSocketsOf),
+    ownResponses: new UploadBudget(deps.maxBodyBytes),
   };
 }
 

@@ -78,7 +78,8 @@ export class SocketSession {
     this.#port = port;
     this.#caller = caller;
     this.#context = context;
-    this.#responses = createConnectionStore(context.responses);
+    const room = context.ownResponses.open(caller.client.tenant);
+    this.#responses = createConnectionStore(context.responses, room);
     this.#queue = new SocketQueue(port, context.maxBodyBytes);
     this.#lease = context.uploads.open(caller.client.tenant);
   }
@@ -113,6 +114,7 @@ export class SocketSession {
   leave(): void {
     this.#stop();
     this.#lease.release();
+    this.#responses.close();
   }
 
   /** Closes the connection as soon as no response is in flight, after an error if one is given. */

@@ -1,4 +1,7 @@
+import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
 import { createOpenSockets } from "../../../src/api/responses/open-sockets.ts";
+import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
+import { UploadBudget } from "../../../src/api/request/upload-budget.ts";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
@@ -376,6 +379,59 @@ describe("a connection", () => {
 function typesOf(sent: readonly string[], type: string): number {
   return sent.filter((each) => JSON.parse(each).type === type).length;
 }
+
+describe("the latest responses of connections that store nothing", () => {
+  const entry = (id: string): StoredResponse => ({
+    response: { id, status: "completed", output: [] },
+    input: [{ type: "message", text: "x".repeat(500) }],
+    ancestors: [],
+    storedAt: 0,
+  });
+  const unstored = { store: false, earlier: [] };
+
+  test("share the bytes of one body between those of a key, until they close", async () => {
+    const nothing: ResponseStore = {
+      put: async () => undefined,
+      get: async () => undefined,
+      getMany: async () => new Map(),
+      delete: async () => undefined,
+      ownItem: () => undefined,
+    };
+    const budget = new UploadBudget(1000);
+    const [one, other, foreign] = ["a", "a", "b"].map((tenant) =>
+      createConnectionStore(nothing, budget.open(tenant)),
+    );
+    const put = async (store: typeof one, id: string) => {
+      await store?.put("", entry(id), unstored);
+      return (await store?.get("", id)) !== undefined;
+    };
+    expect([await put(one, "1"), await put(other, "2"), await put(foreign, "3")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    // The next one takes the room of the one before.
+    expect([await put(one, "4"), await one?.get("", "1")]).toEqual([true, undefined]);
+    one?.evict("4");
+    expect(await put(other, "5")).toBe(true);
+    other?.close();
+    expect([await put(one, "6"), await put(other, "7")]).toEqual([true, false]);
+  });
+
+  test("are forgotten when their connection ends", async () => {
+    const leasing = vi.spyOn(UploadBudget.prototype, "open");
+    const { message, leave, sent } = await open(scriptedEngine([ANSWER]));
+    message(JSON.stringify({ ...JSON.parse(CREATE), store: false }));
+    await eventually(() => {
+      expect(sent.at(-1)).toContain('"response.completed"');
+    });
+    const released = leasing.mock.results.map(({ value }) => vi.spyOn(value, "release"));
+    leasing.mockRestore();
+    leave();
+    // What is received, and the response.
+    expect(released.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+  });
+});
 
 test("without WebSockets, the path supports POST only", async () => {
   const app = createApp({
