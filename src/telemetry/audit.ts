@@ -88,14 +88,17 @@ export class Audit {
         const now = this.#deps.clock();
         const sum = getOrCreate(group.turns, turn.tenant, () => new TurnSum(now));
         sum.begin(model, turn);
+        let hasEnded = false;
         try {
           await consume(run(turn, signal), (event) => {
             if (event.type === "part-start") sum.noteOutput(this.#deps.clock());
             else if (event.type === "end") sum.noteEnd(event);
+            hasEnded ||= event.type === "end";
             return consumer(event);
           });
         } catch (error) {
-          if (!signal.aborted) sum.noteFailure(this.#deps.errorTypeOf(error));
+          // What fails behind its end, such as the storing of its response, is not the turn.
+          if (!signal.aborted) sum.noteFailure(this.#deps.errorTypeOf(error), hasEnded);
           throw error;
         } finally {
           sum.running -= 1;
@@ -202,8 +205,8 @@ class TurnSum {
     this.toolCalls += usage.builtins?.executed ?? 0;
   }
 
-  noteFailure(errorType: string): void {
-    this.finish = "failed";
+  noteFailure(errorType: string, hasEnded: boolean): void {
+    if (!hasEnded) this.finish = "failed";
     this.error ??= errorType;
   }
 }

@@ -2,6 +2,11 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import type { SentResponse } from "../../../src/api/request/client.ts";
+import { createApp } from "../../../src/app.ts";
+import { createModels } from "../../../src/models/models.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { testSettings } from "../../helpers/gateway.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody, responseObject } from "./schemas.ts";
@@ -204,6 +209,40 @@ describe("when the store is down", () => {
     status: 503,
     type: "server_error",
     retryAfter: "1",
+  });
+
+  test("the audit says that a response could not be stored, of a plain one and of a stream", async () => {
+    for (const stream of [false, true]) {
+      const { store, state } = watchedStore();
+      const engine = scriptedEngine(() => {
+        state.isDown = true;
+        return ANSWER;
+      });
+      const audited: string[] = [];
+      const app = createApp({
+        settings: testSettings(),
+        models: createModels([{ id: MODEL, engine }], { newCallId: () => "call_1" }),
+        store,
+        writeAudit: (line) => audited.push(line),
+        log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+        now: Date.now,
+        randomId: () => crypto.randomUUID().replaceAll("-", ""),
+      });
+      const listeners: ((sent: SentResponse) => void)[] = [];
+      const body = JSON.stringify({ model: MODEL, input: "Hello!", stream });
+      const afterResponse = (listener: (sent: SentResponse) => void) => listeners.push(listener);
+      const response = await app.request(
+        "/v1/responses",
+        { method: "POST", body },
+        { afterResponse },
+      );
+      expect(response.status).toBe(stream ? 200 : 503);
+      expect(await response.text()).toContain("store is not available");
+      for (const listener of listeners) listener({ bytes: 0, isComplete: true });
+      expect(audited.map((line) => JSON.parse(line))).toMatchObject([
+        { status: response.status, finish: "stop", error: "store_unavailable" },
+      ]);
+    }
   });
 
   test("a response that could not be stored fails, and the next is refused immediately", async () => {
