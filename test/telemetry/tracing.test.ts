@@ -1,5 +1,6 @@
 /** Traces as a collector receives them, from a running gateway with OpenTelemetry's own SDK. */
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
@@ -13,15 +14,17 @@ import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { type FakeUpstream, startFakeUpstream } from "../helpers/fake-upstream.ts";
-import { testSettings } from "../helpers/gateway.ts";
+import { startTestGateway, testSettings } from "../helpers/gateway.ts";
 import {
   type OtlpReceiver,
   type ReceivedSpan,
   startOtlpReceiver,
 } from "../helpers/otlp-receiver.ts";
+import { pngOf } from "../helpers/png.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { turnWith } from "../helpers/turns.ts";
+import { sendDescription, startVisionServer } from "../helpers/vision-server.ts";
 import { toFrame, toServerInfo } from "../helpers/vllm-server.ts";
 
 const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
@@ -262,6 +265,30 @@ describe("a request", () => {
     release.resolve();
     await response.text();
     expect((await spansOf(3)).map(({ name }) => name)).toContain("POST /v1/chat/completions");
+  });
+
+  test("that streams has its turn below it, also where its image is described behind the head", async () => {
+    const waiting = Promise.withResolvers<ServerResponse>();
+    const vision = await startVisionServer(() => waiting.resolve);
+    const seeing = await startTestGateway({
+      engine: scriptedEngine([ANSWER]),
+      settings: { ...vision.settings, keepAliveMs: 20 },
+    });
+    onTestFinished(() => seeing.close());
+    const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
+    const messages = [{ role: "user", content: [{ type: "image_url", image_url }] }];
+    const response = await fetch(`${seeing.baseURL}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...fromClient },
+      body: JSON.stringify({ model: "openai/gpt-oss-20b", messages, stream: true }),
+    });
+    sendDescription(await waiting.promise, "A cat.");
+    await response.text();
+    const spans = await spansOf(3);
+    const request = find(spans, "POST /v1/chat/completions");
+    const turn = find(spans, "chat openai/gpt-oss-20b");
+    expect(turn.parentSpanId).toBe(request.spanId);
+    expect(request.endedAt).toBeGreaterThanOrEqual(turn.endedAt);
   });
 
   test("whose client does not sample makes no spans, and the engine is told so", async () => {

@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import { type Consumer, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import { withinRequest } from "../../telemetry/tracing/request-span.ts";
 import { describeError, type ErrorDescription } from "../errors.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import {
@@ -87,7 +88,8 @@ function replyUnprepared<P extends object>(
 ): Response {
   const late = new LateFrames(plan, toFailing(c, deps));
   const { onCancel, ...options } = toOptions(plan.abort, late.hints, deps);
-  const frames = createPushStream<string>((consumer) => late.pushTo(consumer));
+  const pushTo = withinRequest((consumer: Consumer<string>) => late.pushTo(consumer));
+  const frames = createPushStream(pushTo);
   return sseResponse(c, frames, {
     ...options,
     ...(plan.headers && { headers: plan.headers }),

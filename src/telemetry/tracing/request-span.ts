@@ -154,3 +154,11 @@ export function holdRequest(): () => void {
   open.turnBegan();
   return () => open.turnEnded();
 }
+
+/** Work that belongs to the running request and begins later, when other code runs. The request's span ends behind it. */
+export function withinRequest<A>(
+  work: (argument: A) => Promise<void>,
+): (argument: A) => Promise<void> {
+  const release = holdRequest();
+  return context.bind(context.active(), (argument: A) => work(argument).finally(release));
+}
