@@ -54,6 +54,8 @@ export class Entry implements RecordEntry {
   /** Kept until it is unpinned, whatever the limits are. */
   isPinned = false;
   #begun: Begun;
+  /** Of the exchange, where an earlier turn of it began before. */
+  readonly #shared: RecordBudget | undefined;
   readonly #options: EntryOptions;
   #model: string | undefined;
   #recording: TurnRecording | undefined;
@@ -71,6 +73,9 @@ export class Entry implements RecordEntry {
   constructor(number: number, begun: Begun, options: EntryOptions) {
     this.number = number;
     this.#begun = begun;
+    const { exchange, budget } = begun;
+    this.#shared = exchange?.budget === budget ? undefined : exchange?.budget;
+    this.#shared?.hold();
     this.#options = options;
     this.#keepsContent = options.keepsContent && !begun.isPrivate;
   }
@@ -82,7 +87,7 @@ export class Entry implements RecordEntry {
 
   /** Estimated size in memory. */
   get bytes(): number {
-    return this.#begun.budget.used;
+    return this.#begun.budget.used + (this.#shared?.used ?? 0);
   }
 
   get isComplete(): boolean {
@@ -115,6 +120,7 @@ export class Entry implements RecordEntry {
 
   release(): void {
     this.#begun.budget.release();
+    this.#shared?.release();
   }
 
   summary(): TurnSummary {

@@ -40,6 +40,7 @@ export class RecordMemory {
 /** Counts the bytes that a record takes, and what was left out of it. */
 export class RecordBudget {
   #used = 0;
+  #holders = 1;
   readonly #max: number;
   readonly #memory: RecordMemory;
   readonly #cut = new Map<string, number>();
@@ -75,8 +76,15 @@ export class RecordBudget {
     this.#cut.set(what, (this.#cut.get(what) ?? 0) + amount);
   }
 
-  /** Frees the memory when the record is dropped. */
+  /** Another record shares what is counted. */
+  hold(): void {
+    this.#holders += 1;
+  }
+
+  /** Frees the memory when each record that shares it has been dropped. */
   release(): void {
+    this.#holders -= 1;
+    if (this.#holders > 0) return;
     this.#memory.release(this.#used);
     this.#used = 0;
   }

@@ -97,6 +97,27 @@ test("pinned turns are few, and leave half of the memory to others", async () =>
   expect(large.recorder.kept.pin(1)).toBe("full");
 });
 
+test("a pinned turn counts with the request that it shares with an earlier one, which is dropped", async () => {
+  const limits = { ...small, maxTotalBytes: 400_000, maxRecords: 100 };
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL), recorder: { limits } });
+  const askTwice = async () => {
+    const body = { ...HELLO, n: 2, padding: "x".repeat(70_000) };
+    await (await app.post("/v1/chat/completions", body)).text();
+    return app.recorder.kept.pin(app.entries.at(-1)?.number ?? 0);
+  };
+  expect([await askTwice(), await askTwice(), await askTwice()]).toEqual([
+    undefined,
+    undefined,
+    "full",
+  ]);
+  app.recorder.kept.clear();
+  expect(numbersOf(app)).toEqual([2, 4]);
+  expect(await askTwice()).toBe("full");
+  app.recorder.kept.unpin(2);
+  app.recorder.kept.clear();
+  expect(await askTwice()).toBeUndefined();
+});
+
 test("a turn that has not ended is not pinned", async () => {
   const engine = scriptedEngine([{ write: THINK, hang: true }]);
   const app = createRecordedApp({ engine });
