@@ -22,7 +22,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   turn: ["engines", "harmony", "json-schema", "streams", "tokenizer", "tools"],
   doctor: ["engines", "harmony", "json-schema", "streams", "tokenizer", "turn"],
   config: ["engines", "harmony", "lazy", "turn"],
-  models: ["config", "engines", "harmony", "streams", "turn"],
+  models: ["config", "engines", "harmony", "lazy", "streams", "turn"],
   telemetry: ["engines", "harmony", "lazy", "models", "streams", "tokenizer", "tools", "turn"],
   store: ["config", "harmony", "lazy", "streams", "telemetry", "turn"],
   api: [

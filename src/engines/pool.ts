@@ -5,6 +5,7 @@
  * one (`pool/choose-backend.ts`), and is retried on another if it fails (`pool/failover.ts`). The health of a backend
  * is judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
  */
+import { getOrCreate } from "../lazy.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
@@ -25,12 +26,7 @@ import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
 import { completeWithFailover, type FailoverDeps } from "./pool/failover.ts";
-import {
-  createBackendCounts,
-  createPoolCounts,
-  getOrCreate,
-  type PoolCounts,
-} from "./pool/counts.ts";
+import { createBackendCounts, createPoolCounts, type PoolCounts } from "./pool/counts.ts";
 import { describeKind } from "./pool/error-class.ts";
 import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
 import { RetryBudget } from "./pool/retry-budget.ts";

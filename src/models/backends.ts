@@ -6,8 +6,9 @@ import type { Engine } from "../engines/engine.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createPool, type Pool } from "../engines/pool.ts";
 import type { TenantLimits } from "../engines/pool/admission.ts";
-import { createPoolCounts, getOrCreate, type PoolCounts } from "../engines/pool/counts.ts";
+import { createPoolCounts, type PoolCounts } from "../engines/pool/counts.ts";
 import type { Transport } from "../engines/transport.ts";
+import { getOrCreate } from "../lazy.ts";
 import { limitTokens, type TokenLimits } from "../turn/sampling/token-limits.ts";
 import type { ModelOptions } from "./models.ts";
 

@@ -1,8 +1,8 @@
 /**
- * The audit: a line of JSON for each request, written when its response and its turns have ended. It says who asked for what and
- * what it took, and holds no text of users or models.
+ * The audit: a line of JSON for each request, written when its response and its turns have ended. It names the key, the
+ * route, the model, the outcome and the tokens, and holds no text of users or models.
  */
-import { getOrCreate } from "../engines/pool/counts.ts";
+import { getOrCreate } from "../lazy.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";

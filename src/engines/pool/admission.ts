@@ -6,11 +6,12 @@
  * all. In-flight slots are counted, not requests or tokens: a long completion holds its slot while it runs, so its cost
  * needs no estimate, and a request for n choices counts as n.
  */
+import { getOrCreate } from "../../lazy.ts";
 import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { Attempt, Backend } from "./backend.ts";
 import type { Wish } from "./choose-backend.ts";
-import { getOrCreate, type WaitCounts } from "./counts.ts";
+import type { WaitCounts } from "./counts.ts";
 import type { Source } from "./outcomes.ts";
 
 /** Limits of one tenant at a time. Absent: unlimited. */

@@ -33,12 +33,3 @@ export function createPoolCounts(): PoolCounts {
 export function createBackendCounts(): BackendCounts {
   return { succeeded: 0, failed: 0, ejections: 0 };
 }
-
-/** The value of a key, which is created with its first use. */
-export function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const existing = map.get(key);
-  if (existing !== undefined) return existing;
-  const created = create();
-  map.set(key, created);
-  return created;
-}
