@@ -220,8 +220,9 @@ function countEnd(
   for (const [kind, amount] of recoveries) meters.recoveries.add({ kind }, amount);
 }
 
-function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
+function toEndFields({ failure, nativeReason, usage, recoveries }: TurnEnd): LogFields {
   return {
+    ...(failure && { error: failure.kind }),
     nativeReason,
     ...usage,
     ...(recoveries.size > 0 && { recoveries: Object.fromEntries(recoveries) }),

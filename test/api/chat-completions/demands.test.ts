@@ -197,6 +197,10 @@ describe("a response format that the model violates", () => {
       .object({ usage: z.looseObject({ completion_tokens: z.number() }) })
       .parse(completion);
     expect(usage.completion_tokens).toBeGreaterThan(4);
+    const id = response.headers.get("x-request-id");
+    expect(gateway.logged).toContainEqual(
+      expect.objectContaining({ event: "turn", id, finish: "error", error: "invalid_answer" }),
+    );
   });
 
   test.each([false, true])(
