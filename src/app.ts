@@ -227,7 +227,8 @@ function createServices(
   const reasoning = openReasoningStore(store, cipher, settings, watching);
   const onUnreadable = reportUnreadable(watching);
   const { transport = createFetchTransport(), pause = createPause(), requestPage, readPdf } = deps;
-  const loading = { transport, requestPage, readPdf, pause };
+  const { stopping } = shutdown;
+  const loading = { transport, requestPage, readPdf, pause, stopping };
   return {
     settings,
     audit,

@@ -11,7 +11,7 @@ import type { Turn, TurnEvent } from "../turn/turn.ts";
 export interface Shutdown {
   /** Aborted when the shutdown begins. */
   readonly closing: AbortSignal;
-  /** Aborted when in-flight work must end. */
+  /** Aborted when in-flight work must end, with the error for its clients. */
   readonly stopping: AbortSignal;
   /** Turns that have not ended. */
   inFlight(): number;
@@ -39,7 +39,7 @@ export function createShutdown(): Shutdown {
     begin: () => closing.abort(),
     stop() {
       closing.abort();
-      stopping.abort();
+      stopping.abort(shutdownError());
       for (const turn of turns) turn.abort(shutdownError());
     },
     track(work) {

@@ -26,6 +26,7 @@ export interface MediaServices {
   readonly clock: () => number;
   readonly transport: Transport;
   readonly pause: Pause;
+  readonly stopping: AbortSignal;
   /** Absent: PDFs are not read. */
   readonly readPdf?: ReadPdf | undefined;
   /** Absent: images behind addresses are not fetched. */
@@ -39,12 +40,13 @@ const BODIES = 4;
 export type OpenMedia = (tenant: string) => RequestMedia;
 
 export function createOpenMedia(settings: Settings, services: MediaServices): OpenMedia {
-  const { readPdf, pause, clock } = services;
+  const { readPdf, pause, clock, stopping } = services;
   const entries = toEntryDeps(settings, services);
   const deps = {
     images: toImageDeps(settings, services),
     budget: new UploadBudget(BODIES * settings.maxBodyBytes, "reading images and files of"),
     files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock }), pause },
+    stopping,
   };
   return (tenant) => new RequestMedia(tenant, deps);
 }

@@ -1,5 +1,6 @@
 /** The images and files of a request, wherever they stand, and what the model reads in their place. */
 import { hasMembers } from "../../engines/untyped-json.ts";
+import { followSignal } from "../../streams/follow-signal.ts";
 import type { ReadMedia } from "../../tools/mcp/connection.ts";
 import type { UploadBudget } from "../request/upload-budget.ts";
 import { firstBytes } from "./base64.ts";
@@ -17,6 +18,8 @@ export interface MediaDeps {
   readonly files: FileDeps;
   /** For what requests hold while it is read, which may take half a minute. */
   readonly budget: UploadBudget;
+  /** Aborted when a shutdown stops what has not ended. */
+  readonly stopping: AbortSignal;
 }
 
 export class RequestMedia {
@@ -26,30 +29,35 @@ export class RequestMedia {
   readonly #files: RequestFiles;
   readonly #tenant: string;
   readonly #budget: UploadBudget;
+  readonly #stopping: AbortSignal;
 
-  constructor(tenant: string, { images, files, budget }: MediaDeps) {
+  constructor(tenant: string, { images, files, budget, stopping }: MediaDeps) {
     this.#tenant = tenant;
     this.#budget = budget;
+    this.#stopping = stopping;
     this.#images = images && new RequestImages(tenant, { ...images, counts: this.counts });
     this.#files = new RequestFiles(tenant, files);
   }
 
   /**
-   * Texts for those of the parts that can be read. Rejects with the signal's reason, or with a `RequestError` for a file that cannot be
-   * read where media are refused, and for more than the key may have read at a time.
+   * Texts for those of the parts that can be read. Rejects with the reason of the signal or of a shutdown, or with a `RequestError` for
+   * a file that cannot be read where media are refused, and for more than the key may have read at a time.
    *
    * @param slots in the order of the conversation.
    */
   async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
     if (slots.length === 0) return new Map();
     const lease = this.#budget.open(this.#tenant);
+    const abort = new AbortController();
+    const releases = [signal, this.#stopping].map((each) => followSignal(abort, each));
     try {
       lease.resize(slots.reduce((sum, { part }) => sum + sizeOf(part), 0));
-      const files = await this.#files.read(slots, signal);
+      const files = await this.#files.read(slots, abort.signal);
       const parts = slots.flatMap(({ part }) => (files.has(part) ? [] : [part]));
-      const images = await this.#images?.read(parts, signal);
+      const images = await this.#images?.read(parts, abort.signal);
       return images === undefined ? files : new Map([...files, ...images]);
     } finally {
+      for (const release of releases) release();
       lease.release();
     }
   }

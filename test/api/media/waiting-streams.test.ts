@@ -75,7 +75,7 @@ async function open(script: Script = ANSWER) {
   const engine = scriptedEngine(() => script);
   const gateway = await startTestGateway({
     engine,
-    settings: { ...vision.settings, keepAliveMs: 20 },
+    settings: { ...vision.settings, keepAliveMs: 20, shutdownGraceMs: 2000 },
   });
   onTestFinished(() => gateway.close());
   const post = (path: string, body: object, signal?: AbortSignal) =>
@@ -160,4 +160,26 @@ test.each(APIS)("$name: a client that leaves meanwhile leaves nothing behind", a
   expect(vision.images.slice(4)).toEqual([url("f")]);
   expect(engine.requests).toHaveLength(1);
   expect(await gateway.counter('images_total{outcome="failed"}')).toBeUndefined();
+});
+
+test.each(APIS)("$name: a shutdown ends the wait with its error", async (api) => {
+  const { post, gateway, engine } = await open();
+  const response = await post(api.path, api.toBody(["a"]));
+  expect(response.status).toBe(200);
+  const text = response.text();
+  await gateway.close();
+  expect(await text).toMatch(api.failure);
+  expect(await text).toContain("The gateway is shutting down.");
+  expect(engine.requests).toEqual([]);
+});
+
+test.each(APIS)("$name: a shutdown ends the wait of a plain request, too", async (api) => {
+  const { post, gateway, vision } = await open();
+  const answered = post(api.path, { ...api.toBody(["a"]), stream: false });
+  await expect.poll(() => vision.images.length).toBe(1);
+  await gateway.close();
+  const response = await answered;
+  // Anthropic has a status of its own for a server that is busy.
+  expect(response.status).toBe(api.path === "/messages" ? 529 : 503);
+  expect(await response.text()).toContain("The gateway is shutting down.");
 });
