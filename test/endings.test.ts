@@ -1,4 +1,4 @@
-/** How a request ends is the same fact in the log, the metrics, the audit and the record, whichever API is asked, and in each form. */
+/** How a request ends is the same fact in the log, the metrics, the audit and the record, in each API and each form. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -16,29 +16,29 @@ import { type Script, scriptedEngine } from "./helpers/scripted-engine.ts";
 import { sendDescription, startVisionServer } from "./helpers/vision-server.ts";
 
 /**
- * Statuses of a plain answer and of a stream; what the turn's line of the log, the audit and the record say. A `server` error is one of the
- * gateway, which the log says at the level `error`.
+ * Statuses of a plain answer, of a stream and of a message on a WebSocket, and the outcome of the turn in the log, the audit and the
+ * record. A `server` error is one of the gateway, which the log has at the level `error`.
  */
 const TABLE = `
-  ending                      | plain | stream | turn      | error                   | record
-  complete                    | 200   | 200    | stop      |                         | stop
-  left in the queue           | 499   | 499    | cancelled |                         | cancelled
-  left in the queue, late     |       | 200    | cancelled |                         | cancelled
-  left with an image          | 499   | 499    |           |                         | cancelled
-  left with an image, late    |       | 200    |           |                         | cancelled
-  left before the first token | 499   | 200    | cancelled |                         | cancelled
-  left behind some            | 499   | 200    | cancelled |                         | cancelled
-  refused                     | 400   | 400    |           | invalid_request         | refused
-  refused, late               |       | 200    |           | invalid_request         | refused
-  engine refuses              | 502   | 502    | failed    | provider_unavailable    | failed
-  engine refuses, late        |       | 200    | failed    | provider_unavailable    | failed
-  engine fails behind some    | 502   | 200    | failed    | provider_unavailable    | failed
-  defect                      | 500   | 500    | failed    | server                  | failed
-  defect behind some          | 500   | 200    | failed    | server                  | failed
-  prompt too long             | 400   | 400    | failed    | context_length_exceeded | failed
-  queue full                  | 503   | 503    | failed    | provider_overloaded     | failed
-  queue too slow              | 503   | 503    | failed    | provider_overloaded     | failed
-  queue too slow, late        |       | 200    | failed    | provider_overloaded     | failed
+  ending                      | plain | stream | socket | turn      | error                   | record
+  complete                    | 200   | 200    | 200    | stop      |                         | stop
+  left in the queue           | 499   | 499    | 499    | cancelled |                         | cancelled
+  left in the queue, late     |       | 200    | 499    | cancelled |                         | cancelled
+  left with an image          | 499   | 499    | 499    |           |                         | cancelled
+  left with an image, late    |       | 200    | 499    |           |                         | cancelled
+  left before the first token | 499   | 200    | 200    | cancelled |                         | cancelled
+  left behind some            | 499   | 200    | 200    | cancelled |                         | cancelled
+  refused                     | 400   | 400    | 400    |           | invalid_request         | refused
+  refused, late               |       | 200    | 400    |           | invalid_request         | refused
+  engine refuses              | 502   | 502    | 502    | failed    | provider_unavailable    | failed
+  engine refuses, late        |       | 200    | 502    | failed    | provider_unavailable    | failed
+  engine fails behind some    | 502   | 200    | 200    | failed    | provider_unavailable    | failed
+  defect                      | 500   | 500    | 500    | failed    | server                  | failed
+  defect behind some          | 500   | 200    | 200    | failed    | server                  | failed
+  prompt too long             | 400   | 400    | 400    | failed    | context_length_exceeded | failed
+  queue full                  | 503   | 503    | 503    | failed    | provider_overloaded     | failed
+  queue too slow              | 503   | 503    | 503    | failed    | provider_overloaded     | failed
+  queue too slow, late        |       | 200    | 200    | failed    | provider_overloaded     | failed
 `;
 
 const HANG: Script = { write: "", hang: true };
@@ -106,13 +106,21 @@ const ROWS = TABLE.trim()
   .split("\n")
   .slice(1)
   .map((line) => line.split("|").map((cell) => cell.trim() || null))
-  .map(([name, plain, stream, turn, error, record]) => {
+  .map(([name, plain, stream, socket, turn, error, record]) => {
     const setup = SETUPS[name ?? ""];
     if (setup === undefined) throw new Error(`no set-up: ${name}`);
-    return { name, setup, statuses: { plain, stream }, turn, error, record };
+    return {
+      name,
+      setup,
+      statuses: { plain, stream },
+      socket: Number(socket),
+      turn,
+      error,
+      record,
+    };
   });
 
-describe.each(ROWS)("$name", ({ setup, statuses, turn, error, record }) => {
+describe.each(ROWS)("$name", ({ setup, statuses, socket, turn, error, record }) => {
   test.each(PATHS)("%s", async (path) => {
     const gateway = await open(setup);
     for (const [form, given] of Object.entries(statuses)) {
@@ -141,17 +149,17 @@ describe.each(ROWS)("$name", ({ setup, statuses, turn, error, record }) => {
 
   test("a WebSocket", async () => {
     const gateway = await open(setup);
-    const socket = await gateway.connect("socket");
+    const connection = await gateway.connect("socket");
     const message = { type: "response.create", ...gateway.body("responses") };
-    socket.send(JSON.stringify(message));
+    connection.send(JSON.stringify(message));
     await gateway.reaches();
-    if (setup.leaves) socket.terminate();
+    if (setup.leaves) connection.terminate();
     await eventually(async () =>
       expect(await gateway.facts("socket-1")).toEqual({
-        requests: [],
+        requests: [socket],
         turns: turn === null ? [] : [turn],
         alerts: error === "server" ? ["failure"] : [],
-        audited: turn === null ? [] : [{ status: null, finish: turn, error }],
+        audited: [{ status: socket, finish: turn, error }],
         records: [record],
       }),
     );

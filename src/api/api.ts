@@ -20,6 +20,7 @@ import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
+import type { BeginMessage } from "./middleware/log-requests.ts";
 import type { OnFailure } from "./reply/stream-reply.ts";
 import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
@@ -110,6 +111,7 @@ export interface ApiServices {
   readonly randomId: () => string;
   /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
   readonly onFailure: OnFailure;
+  readonly beginMessage: BeginMessage;
 }
 
 /** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */

@@ -14,7 +14,10 @@ import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-type ResponsesServices = Pick<ApiServices, "cipher" | "shutdown" | "uploads" | "recorder">;
+type ResponsesServices = Pick<
+  ApiServices,
+  "cipher" | "shutdown" | "uploads" | "recorder" | "beginMessage"
+>;
 
 export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   /** Rejects when it fails, because clients rely on what is stored here. */

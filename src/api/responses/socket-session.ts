@@ -8,7 +8,7 @@ import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
 import { describeError, type ErrorDescription, RequestError } from "../errors.ts";
-import { CLIENT_LEFT } from "../middleware/log-requests.ts";
+import { CLIENT_LEFT, type MessageEnding } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
@@ -203,7 +203,12 @@ export class SocketSession {
     if (read.type !== CREATE) return this.#ignore(id, read.type);
     const { previous } = read;
     const { headers } = this.#caller;
-    await traceMessage({ id, route: PATH, headers }, () => this.#respond(message, id, previous));
+    const end = this.#context.beginMessage(id, PATH, this.#caller);
+    await traceMessage({ id, route: PATH, headers }, async () => {
+      const ending = await this.#respond(message, id, previous);
+      end(ending);
+      return ending.status;
+    });
   }
 
   /** The first one is logged, because any number may come. */
@@ -212,23 +217,29 @@ export class SocketSession {
     this.#hasIgnored = true;
   }
 
-  /** Returns the status that an HTTP request would have got. Never rejects. */
-  async #respond(message: string, id: string, previous: string | undefined): Promise<number> {
+  /** Never rejects. */
+  async #respond(
+    message: string,
+    id: string,
+    previous: string | undefined,
+  ): Promise<MessageEnding> {
     const exchange = this.#record(message, id);
+    const ending: MessageEnding = { status: 200 };
     try {
-      await this.#create(message, id, exchange);
-      return 200;
+      await this.#create(message, id, exchange, ending);
     } catch (error) {
-      if (this.#abort.signal.aborted) return CLIENT_LEFT;
-      const { status } = this.#fail(error, id);
-      exchange?.respond(status, NO_HEADERS);
+      ending.status = CLIENT_LEFT;
+      if (this.#abort.signal.aborted) return ending;
+      ending.status = this.#fail(error, id).status;
+      ending.error = error;
+      exchange?.respond(ending.status, NO_HEADERS);
       exchange?.refused(error instanceof Error ? error.message : "unknown");
       if (previous !== undefined) this.#responses.evict(previous);
       await this.#refuse(error);
-      return status;
     } finally {
       exchange?.end();
     }
+    return ending;
   }
 
   /** Creates a response and sends its events. Rejects if the request is refused before any event. */
@@ -236,12 +247,14 @@ export class SocketSession {
     message: string,
     requestId: string,
     exchange: OpenExchange | undefined,
+    ending: MessageEnding,
   ): Promise<void> {
     const context = this.#context;
     const { signal } = this.#abort;
     refuseExpired(this.#caller.client, context.now());
     const caller = { ...this.#caller, requestId, signal, responses: this.#responses };
     const read = await readResponse(readWhole(message), caller, context);
+    ending.media = read.media.counts;
     const prepared = await prepareResponse(read, caller, context);
     const streamed = withEvents(prepared, context);
     const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);

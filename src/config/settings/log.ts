@@ -17,7 +17,7 @@ export function logSettings() {
     }),
     auditFile: setting("log", () => z.string().min(1), {
       description:
-        "File to which a JSON line is appended for each request: who asked for what, when and how it ended, tokens and times, " +
+        "File to which a JSON line is appended for each request: key, client, model, outcome, tokens and times, " +
         "and no content. Requests never wait for it: lines that cannot be written are dropped and counted. On Node only.",
     }),
     logContent: setting("log", z.boolean, {

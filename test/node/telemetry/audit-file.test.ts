@@ -196,7 +196,13 @@ describe("a line", () => {
     socket.addEventListener("open", () => socket.send(message));
     const [connection, response] = await lines(2);
     expect(connection).toMatchObject({ key: "anonymous", route: "/v1/responses", turns: 0 });
-    expect(response).toMatchObject({ key: "anonymous", status: null, finish: "stop", turns: 1 });
+    expect(response).toMatchObject({
+      key: "anonymous",
+      method: "WEBSOCKET",
+      status: 200,
+      finish: "stop",
+      turns: 1,
+    });
   });
 
   test("is not written of probes and scrapes", async () => {
