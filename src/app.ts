@@ -9,7 +9,7 @@ import { describeError } from "./api/errors.ts";
 import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
 import { identify } from "./api/middleware/identify.ts";
-import { CLIENT_LEFT, logMessages, logRequests } from "./api/middleware/log-requests.ts";
+import { CLIENT_LEFT, logRequests } from "./api/middleware/log-requests.ts";
 import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
@@ -253,7 +253,6 @@ function createServices(
     now,
     clock,
     randomId: deps.randomId,
-    beginMessage: logMessages({ log, now: clock, audit }),
     onFailure(error, id, client) {
       if (describeError(error).status !== 500) return;
       const logContent = settings.logContent && !client?.isPrivate;

@@ -10,6 +10,7 @@ import type { EntryDeps } from "../store/entries.ts";
 import type { GuardedStore } from "../store/guarded-store.ts";
 import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
+import type { Audit } from "../telemetry/audit.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RecordedApi } from "../telemetry/record/exchange.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
@@ -20,7 +21,6 @@ import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
-import type { BeginMessage } from "./middleware/log-requests.ts";
 import type { OnFailure } from "./reply/stream-reply.ts";
 import type { UploadBudget } from "./request/upload-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
@@ -102,6 +102,8 @@ export interface ApiServices {
   readonly webSockets: WebSocketOptions | undefined;
   /** Absent: no turns are recorded. */
   readonly recorder: Recorder | undefined;
+  /** Undefined: there is none. */
+  readonly audit: Audit | undefined;
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
@@ -111,7 +113,6 @@ export interface ApiServices {
   readonly randomId: () => string;
   /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
   readonly onFailure: OnFailure;
-  readonly beginMessage: BeginMessage;
 }
 
 /** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */

@@ -123,6 +123,11 @@ export function describeError(error: unknown, reader: ErrorReader = {}): ErrorDe
   return serverError(500, "The gateway failed to handle this request.", "server");
 }
 
+/** The same error, or one for a value of another kind: anything can be thrown. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error("unknown", { cause: thrown });
+}
+
 /** The model did not meet a constraint, such as a schema. The turn ended normally, so this is part of its reply. */
 export function describeTurnFailure(failure: TurnFailure): ErrorDescription {
   return serverError(502, failure.message, failure.kind);

@@ -5,7 +5,7 @@ import { type Api, type ApiServices, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
-import { type ErrorReader, noSuchPath, RequestError } from "./errors.ts";
+import { type ErrorReader, noSuchPath, RequestError, toError } from "./errors.ts";
 import { unsupportedPaths } from "./unsupported-paths.ts";
 import { obeyRecordHeader, RECORD_HEADER } from "./request/private-client.ts";
 import { limitBody } from "./middleware/limit-body.ts";
@@ -81,10 +81,6 @@ export function mountApis(
   for (const mount of mounts) app.route(mount.prefix, mount.app);
   const unsupported = unsupportedPaths(toAlternatives(apis));
   for (const prefix of OPENAI_PREFIXES) app.route(prefix, unsupported);
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error("unknown", { cause: thrown });
 }
 
 function wrongMethod(methods: readonly string[]): RequestError {

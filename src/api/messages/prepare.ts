@@ -137,8 +137,8 @@ async function readTurn<R extends CountRequest>(
   const found = requestedModel(request, models, (name) => deps.findModel(models, name));
   if (found === undefined) throw unknownModel(namedModel(request), models);
   const isSummary = asksForSummary(request);
-  const whole = withPreset(request, found.preset);
-  const asked = isSummary ? toSummaryRequest(whole) : whole;
+  const filled = withPreset(request, found.preset);
+  const asked = isSummary ? toSummaryRequest(filled) : filled;
   const namedEffort = isSummary ? undefined : found.effort;
   const media = deps.openMedia(tenant);
   c.set("media", media.counts);

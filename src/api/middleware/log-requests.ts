@@ -4,7 +4,6 @@ import { routePath } from "hono/route";
 import { toClientName } from "../../telemetry/client-name.ts";
 import type { Audit, AuditedRequest } from "../../telemetry/audit.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { MediaCounts } from "../media/media-counts.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { ApiEnv, Ending, SentResponse } from "../request/client.ts";
 import { describeError, RequestError } from "../errors.ts";
@@ -21,26 +20,6 @@ export interface RecordDeps {
  * The status of a request whose client has disconnected, in the log and the metrics, as in nginx. No client sees it.
  */
 export const CLIENT_LEFT = 499;
-
-/** Begins a message of a WebSocket, which is answered as a request. The function that it returns logs and audits the end. */
-export type BeginMessage = (
-  id: string,
-  route: string,
-  sender: MessageSender,
-) => (ending: MessageEnding) => void;
-
-interface MessageSender {
-  readonly client: { readonly tenant: string };
-  /** Of the request that opened the connection. */
-  readonly headers: Headers;
-}
-
-export interface MessageEnding {
-  /** That of a request with the same answer. */
-  status: number;
-  error?: unknown;
-  media?: MediaCounts;
-}
 
 /** Requested every few seconds by load balancers, scrapers and open pages: logged at `debug` only, and not audited. */
 const POLLED = new Set(["/health", "/ready", "/metrics", "/inspect/api/engines"]);
@@ -86,28 +65,6 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
     const afterResponse = isUpgrade ? undefined : afterResponseOf(c.env);
     if (afterResponse === undefined) write();
     else afterResponse(write);
-  };
-}
-
-export function logMessages({ log, now, audit }: Omit<RecordDeps, "meters">): BeginMessage {
-  return (id, route, { client: { tenant }, headers }) => {
-    const started = now();
-    const endAudit = audit?.beginRequest(id);
-    return ({ status, error, media }) => {
-      const client = toClientName(headers.get("user-agent") ?? undefined);
-      const fields = { method: "WEBSOCKET", route, status, ms: now() - started };
-      endAudit?.({
-        ...fields,
-        key: tenant,
-        client: client ?? null,
-        error: error === undefined ? null : describeError(error).errorType,
-        effort: null,
-        reasoning: null,
-        media,
-      });
-      const reason = error instanceof RequestError ? error.reason : undefined;
-      log.info("request", { id, ...fields, tenant, client, reason });
-    };
   };
 }
 

@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import { type Consumer, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { withinRequest } from "../../telemetry/tracing/request-span.ts";
-import { describeError, type ErrorDescription } from "../errors.ts";
+import { describeError, type ErrorDescription, toError } from "../errors.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import {
   type FrameHints,
@@ -113,9 +113,7 @@ function toFailing(c: Context<ApiEnv>, { onFailure }: StreamDeps): Failing {
     client: c.req.raw.signal,
     note(error) {
       // Too late for a status; the log and the audit have it.
-      if (ending) {
-        ending.error = error instanceof Error ? error : new Error("unknown", { cause: error });
-      }
+      if (ending) ending.error = toError(error);
       onFailure(error, id, client);
     },
   };

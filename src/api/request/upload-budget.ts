@@ -4,7 +4,7 @@
  */
 import { RequestError } from "../errors.ts";
 
-/** Bytes of one body or message. */
+/** The bytes that one body, message or response holds. */
 export interface UploadLease {
   /** Changes how many bytes are held. @throws RequestError when there is no room for more */
   resize(bytes: number): void;

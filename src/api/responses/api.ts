@@ -9,6 +9,7 @@ import { summarySettings } from "../reply/reasoning-summary.ts";
 import { toKindLabel } from "../tools/skipped-tools.ts";
 import { createResponsesContext } from "./context.ts";
 import { toErrorMember } from "./errors.ts";
+import { logMessages } from "./log-messages.ts";
 import { responses } from "./route.ts";
 
 /** The same API with the event names of the Open Responses schema. */
@@ -21,7 +22,7 @@ export const responsesApi: Api = {
     path.startsWith(`${OPEN_RESPONSES_PREFIX}/`) ||
     /^(\/api)?\/v1\/(responses|conversations)(\/|$)/.test(path),
   routes(services) {
-    const { settings, webSockets, log, meters } = services;
+    const { settings, webSockets, log, meters, audit, clock } = services;
     const context = createResponsesContext({
       ...services,
       ...toTurnDeps(services, { messageLists: ["input"], toolLists: ["tools"] }),
@@ -37,6 +38,7 @@ export const responsesApi: Api = {
       maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
       maxBackground: settings.maxBackground,
       maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
+      beginMessage: logMessages(log, clock, audit),
       onIgnoredMessage: (id, type) => log.info("message ignored", { id, type }),
       onOmissions(id, { tools, items, unenforced }) {
         if (tools.length > 0) log.info("tools skipped", { id, kinds: tools });

@@ -4,6 +4,7 @@ import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Client } from "../request/client.ts";
 import type { ApiServices } from "../api.ts";
+import type { BeginMessage } from "./log-messages.ts";
 import { UploadBudget } from "../request/upload-budget.ts";
 import type { TurnDeps } from "../turn-deps.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
@@ -14,10 +15,7 @@ import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-type ResponsesServices = Pick<
-  ApiServices,
-  "cipher" | "shutdown" | "uploads" | "recorder" | "beginMessage"
->;
+type ResponsesServices = Pick<ApiServices, "cipher" | "shutdown" | "uploads" | "recorder">;
 
 export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   /** Rejects when it fails, because clients rely on what is stored here. */
@@ -34,6 +32,7 @@ export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   readonly maxBackground: number;
   /** Most open WebSockets of one tenant. */
   readonly maxSocketsOf: (tenant: string) => number;
+  readonly beginMessage: BeginMessage;
   /** Called with the type of a WebSocket message that was ignored. */
   readonly onIgnoredMessage: (requestId: string, type: string) => void;
   /** Called with what was left out of a request. */

@@ -255,7 +255,7 @@ async function prepareTurn(
   return { turn, compaction, targets, listings: servers.listings, omissions };
 }
 
-/** What every prompt of a request needs in addition to its fields. */
+/** The context of the request's prompts: the settings that apply to its key and its preset. */
 export function toPromptContext(
   bodyText: string,
   tenant: string,

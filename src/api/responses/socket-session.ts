@@ -7,14 +7,15 @@ import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
-import { describeError, type ErrorDescription, RequestError } from "../errors.ts";
-import { CLIENT_LEFT, type MessageEnding } from "../middleware/log-requests.ts";
+import { describeError, type ErrorDescription, RequestError, toError } from "../errors.ts";
+import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { eventIntervalMs } from "./keep-alive.ts";
+import type { MessageEnding } from "./log-messages.ts";
 import { prepareResponse, readResponse } from "./prepare.ts";
 import { runResponse } from "./run.ts";
 import { CREATE, readMessage } from "./socket-message.ts";
@@ -228,12 +229,14 @@ export class SocketSession {
     try {
       await this.#create(message, id, exchange, ending);
     } catch (error) {
-      ending.status = CLIENT_LEFT;
-      if (this.#abort.signal.aborted) return ending;
+      if (this.#abort.signal.aborted) {
+        ending.status = CLIENT_LEFT;
+        return ending;
+      }
       ending.status = this.#fail(error, id).status;
       ending.error = error;
       exchange?.respond(ending.status, NO_HEADERS);
-      exchange?.refused(error instanceof Error ? error.message : "unknown");
+      exchange?.refused(toError(error).message);
       if (previous !== undefined) this.#responses.evict(previous);
       await this.#refuse(error);
     } finally {

@@ -1,4 +1,5 @@
 /** The lines that two texts have in common, and those that one of them has. */
+import { commonLength } from "../../../telemetry/record/common-length.ts";
 
 /** Comparing more pairs of lines would take too long: the whole middle counts as replaced. */
 const MAX_PAIRS = 4_000_000;
@@ -19,8 +20,7 @@ function toLines(text: string): string[] {
 }
 
 function compare(before: readonly string[], after: readonly string[]): ComparedLine[] {
-  let head = 0;
-  while (head < Math.min(before.length, after.length) && before[head] === after[head]) head += 1;
+  const head = commonLength(before, after);
   let tail = 0;
   const shorter = Math.min(before.length, after.length) - head;
   while (tail < shorter && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
