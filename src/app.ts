@@ -18,7 +18,7 @@ import type { ReadPdf } from "./api/media/read-pdf.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
-import { UploadBudget } from "./api/request/upload-budget.ts";
+import { ByteBudget } from "./api/request/byte-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting } from "./config/key-setting.ts";
@@ -242,7 +242,7 @@ function createServices(
     readsPdfs: readPdf !== undefined,
     openMedia: createOpenMedia(settings, { store, onUnreadable, log, meters, clock, ...loading }),
     shutdown,
-    uploads: new UploadBudget(settings.maxBodyBytes),
+    uploads: new ByteBudget(settings.maxBodyBytes),
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
       now: clock,

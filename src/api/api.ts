@@ -22,7 +22,7 @@ import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
 import type { OnFailure } from "./reply/stream-reply.ts";
-import type { UploadBudget } from "./request/upload-budget.ts";
+import type { ByteBudget } from "./request/byte-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {
@@ -93,7 +93,7 @@ export interface ApiServices {
   readonly onUnreadable: EntryDeps["onUnreadable"];
   readonly shutdown: Shutdown;
   /** For all that clients send. */
-  readonly uploads: UploadBudget;
+  readonly uploads: ByteBudget;
   /** Tools that are run for the model. */
   readonly toolbox: Toolbox;
   readonly openMedia: OpenMedia;

@@ -6,7 +6,7 @@ import { createAuthenticate } from "../../src/api/auth.ts";
 import { sha256Hex } from "../../src/api/sha256.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
-import { UploadBudget } from "../../src/api/request/upload-budget.ts";
+import { ByteBudget } from "../../src/api/request/byte-budget.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { createModels } from "../../src/models/models.ts";
@@ -140,7 +140,7 @@ describe("an API of its own", () => {
     // These two use nothing else.
     const services: ApiServices = Object.assign(Object.create(null), {
       settings,
-      uploads: new UploadBudget(settings.maxBodyBytes),
+      uploads: new ByteBudget(settings.maxBodyBytes),
     });
     const apis = [ownApi, shared];
     const toErrorResponse = createApiErrorHandler(apis);

@@ -9,7 +9,7 @@ import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { RequestPage } from "../../tools/browser/fetch-page.ts";
-import { UploadBudget } from "../request/upload-budget.ts";
+import { ByteBudget } from "../request/byte-budget.ts";
 import { createImageFetch } from "./fetch-image.ts";
 import { ImageDescriptions } from "./image-descriptions.ts";
 import { PdfTexts } from "./pdf-texts.ts";
@@ -44,7 +44,7 @@ export function createOpenMedia(settings: Settings, services: MediaServices): Op
   const entries = toEntryDeps(settings, services);
   const deps = {
     images: toImageDeps(settings, services),
-    budget: new UploadBudget(BODIES * settings.maxBodyBytes, "reading images and files of"),
+    budget: new ByteBudget(BODIES * settings.maxBodyBytes, "reading images and files of"),
     files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock }), pause },
     stopping,
   };

@@ -2,7 +2,7 @@
 import { hasMembers } from "../../engines/untyped-json.ts";
 import { followSignal } from "../../streams/follow-signal.ts";
 import type { ReadMedia } from "../../tools/mcp/connection.ts";
-import type { UploadBudget } from "../request/upload-budget.ts";
+import type { ByteBudget } from "../request/byte-budget.ts";
 import { firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
 import { toFileName } from "./file-part.ts";
@@ -17,7 +17,7 @@ export interface MediaDeps {
   readonly images: Omit<ImageDeps, "counts"> | undefined;
   readonly files: FileDeps;
   /** For what requests hold while it is read, which may take half a minute. */
-  readonly budget: UploadBudget;
+  readonly budget: ByteBudget;
   /** Aborted when a shutdown stops what has not ended. */
   readonly stopping: AbortSignal;
 }
@@ -28,7 +28,7 @@ export class RequestMedia {
   readonly #images: RequestImages | undefined;
   readonly #files: RequestFiles;
   readonly #tenant: string;
-  readonly #budget: UploadBudget;
+  readonly #budget: ByteBudget;
   readonly #stopping: AbortSignal;
 
   constructor(tenant: string, { images, files, budget, stopping }: MediaDeps) {

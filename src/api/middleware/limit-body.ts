@@ -2,13 +2,13 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import { UNCOUNTED_BYTES, type UploadBudget, type UploadLease } from "../request/upload-budget.ts";
+import { UNCOUNTED_BYTES, type ByteBudget, type ByteLease } from "../request/byte-budget.ts";
 
 /**
  * A larger body fails with a {@link RequestError} of status 413. Large ones are received here, within the budget. To touch
  * the stream of a body whose length is announced would make reading it slow on Node.
  */
-export function limitBody(maxBytes: number, uploads: UploadBudget): MiddlewareHandler<ApiEnv> {
+export function limitBody(maxBytes: number, uploads: ByteBudget): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
     const announced = c.req.header("content-length");
     if (announced === undefined || c.req.header("transfer-encoding") !== undefined) {
@@ -36,7 +36,7 @@ export function limitBody(maxBytes: number, uploads: UploadBudget): MiddlewareHa
   }
 }
 
-async function receive(lease: UploadLease, read: () => Promise<unknown>): Promise<void> {
+async function receive(lease: ByteLease, read: () => Promise<unknown>): Promise<void> {
   try {
     await read();
   } finally {
@@ -48,7 +48,7 @@ async function receive(lease: UploadLease, read: () => Promise<unknown>): Promis
 async function readUnannounced(
   c: Context<ApiEnv>,
   body: ReadableStream<Uint8Array>,
-  lease: UploadLease,
+  lease: ByteLease,
   maxBytes: number,
 ): Promise<void> {
   const blocks: Uint8Array[] = [];

@@ -3,7 +3,7 @@
  * `store: false`.
  */
 import { RequestError } from "../errors.ts";
-import type { UploadLease } from "../request/upload-budget.ts";
+import type { ByteLease } from "../request/byte-budget.ts";
 import type { ResponseStore, StoredResponse } from "./response-store.ts";
 import { sizeOf } from "./stored-reads.ts";
 
@@ -15,7 +15,7 @@ export interface ConnectionStore extends ResponseStore {
 }
 
 /** @param room for the connection's own response. */
-export function createConnectionStore(stored: ResponseStore, room: UploadLease): ConnectionStore {
+export function createConnectionStore(stored: ResponseStore, room: ByteLease): ConnectionStore {
   /** Its input includes its whole history, which is stored nowhere else. */
   let own: StoredResponse | undefined;
   let isClosed = false;

@@ -5,7 +5,7 @@ import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Client } from "../request/client.ts";
 import type { ApiServices } from "../api.ts";
 import type { BeginMessage } from "./log-messages.ts";
-import { UploadBudget } from "../request/upload-budget.ts";
+import { ByteBudget } from "../request/byte-budget.ts";
 import type { TurnDeps } from "../turn-deps.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
@@ -47,7 +47,7 @@ export interface ResponsesContext extends ResponsesDeps {
   readonly responses: ResponseStore;
   readonly sockets: OpenSockets;
   /** For the latest responses of WebSockets, which only their connection can continue. */
-  readonly ownResponses: UploadBudget;
+  readonly ownResponses: ByteBudget;
 }
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
@@ -56,7 +56,7 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
     conversations: createConversationStore(deps),
     responses: createResponseStore(deps),
     sockets: createOpenSockets(deps.maxSocketsOf),
-    ownResponses: new UploadBudget(deps.maxBodyBytes),
+    ownResponses: new ByteBudget(deps.maxBodyBytes),
   };
 }
 

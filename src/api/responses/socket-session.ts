@@ -9,7 +9,7 @@ import { refuseExpired } from "../auth.ts";
 import { readWhole } from "../request/body-memory.ts";
 import { describeError, type ErrorDescription, RequestError, toError } from "../errors.ts";
 import { CLIENT_LEFT } from "../middleware/log-requests.ts";
-import { UNCOUNTED_BYTES, type UploadLease } from "../request/upload-budget.ts";
+import { UNCOUNTED_BYTES, type ByteLease } from "../request/byte-budget.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -60,7 +60,7 @@ export class SocketSession {
   readonly #responses: ConnectionStore;
   readonly #queue: SocketQueue;
   /** For the messages that are being received or waiting. */
-  readonly #lease: UploadLease;
+  readonly #lease: ByteLease;
   readonly #abort = new AbortController();
   /** Bytes that have arrived since the last message. */
   #arriving = 0;

@@ -1,7 +1,7 @@
 import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
 import { createOpenSockets } from "../../../src/api/responses/open-sockets.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
-import { UploadBudget } from "../../../src/api/request/upload-budget.ts";
+import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
@@ -397,7 +397,7 @@ describe("the latest responses of connections that store nothing", () => {
       delete: async () => undefined,
       ownItem: () => undefined,
     };
-    const budget = new UploadBudget(1000);
+    const budget = new ByteBudget(1000);
     const [one, other, foreign] = ["a", "a", "b"].map((tenant) =>
       createConnectionStore(nothing, budget.open(tenant)),
     );
@@ -419,7 +419,7 @@ describe("the latest responses of connections that store nothing", () => {
   });
 
   test("are forgotten when their connection ends", async () => {
-    const leasing = vi.spyOn(UploadBudget.prototype, "open");
+    const leasing = vi.spyOn(ByteBudget.prototype, "open");
     const { message, leave, sent } = await open(scriptedEngine([ANSWER]));
     message(JSON.stringify({ ...JSON.parse(CREATE), store: false }));
     await eventually(() => {

@@ -5,7 +5,7 @@
 import { RequestError } from "../errors.ts";
 
 /** The bytes that one body, message or response holds. */
-export interface UploadLease {
+export interface ByteLease {
   /** Changes how many bytes are held. @throws RequestError when there is no room for more */
   resize(bytes: number): void;
   /** The same as `resize(0)`. */
@@ -31,7 +31,7 @@ interface Waiting {
   admit(): void;
 }
 
-export class UploadBudget {
+export class ByteBudget {
   readonly #tenantBytes: number;
   readonly #doing: string;
   readonly #held = new Map<string, number>();
@@ -46,7 +46,7 @@ export class UploadBudget {
   }
 
   /** For a body whose length is known. Waits for room; rejects with a {@link RequestError} if there is none in time. */
-  async reserve(tenant: string, bytes: number, request: Leavable): Promise<UploadLease> {
+  async reserve(tenant: string, bytes: number, request: Leavable): Promise<ByteLease> {
     const isFirst = this.#waitingOf(tenant) === 0;
     if (isFirst && this.#hasRoom(tenant, bytes)) this.#hold(tenant, bytes);
     else await this.#wait(tenant, bytes, request.signal);
@@ -54,11 +54,11 @@ export class UploadBudget {
   }
 
   /** For bytes that were not announced: none at first. */
-  open(tenant: string): UploadLease {
+  open(tenant: string): ByteLease {
     return this.#lease(tenant, 0);
   }
 
-  #lease(tenant: string, reserved: number): UploadLease {
+  #lease(tenant: string, reserved: number): ByteLease {
     let held = reserved;
     const resize = (bytes: number) => {
       const more = bytes - held;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { RequestError } from "../../../src/api/errors.ts";
-import { UploadBudget } from "../../../src/api/request/upload-budget.ts";
+import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,7 +25,7 @@ async function stateOf(promise: Promise<unknown>): Promise<string> {
 
 describe("the budget of uploads", () => {
   test("lets a tenant send as much at a time as one body may have; more waits in order", async () => {
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     const first = await budget.reserve("a", 60, request);
     const second = await budget.reserve("a", 40, request);
     const large = budget.reserve("a", 50, request);
@@ -42,7 +42,7 @@ describe("the budget of uploads", () => {
   });
 
   test("does not let one tenant wait for another, unless the whole is used up", async () => {
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     const leases = [];
     for (const tenant of ["a", "b", "c", "d"]) {
       leases.push(await budget.reserve(tenant, 100, request));
@@ -56,7 +56,7 @@ describe("the budget of uploads", () => {
 
   test("refuses after ten seconds, with the reason, and forgets who waited", async () => {
     vi.useFakeTimers();
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     await budget.reserve("a", 100, request);
     const refused = budget.reserve("a", 1, request).catch((error: unknown) => error);
     const next = budget.reserve("a", 0, request);
@@ -83,7 +83,7 @@ describe("the budget of uploads", () => {
   });
 
   test("gives the place of a client that leaves to the next one", async () => {
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     const held = await budget.reserve("a", 80, request);
     const leaving = new AbortController();
     const left = budget.reserve("a", 90, leaving);
@@ -97,7 +97,7 @@ describe("the budget of uploads", () => {
   });
 
   test("refuses at once when many wait", async () => {
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     await budget.reserve("a", 100, request);
     for (let count = 0; count < 256; count++) void budget.reserve("a", 1, request).catch(() => {});
     expect(await stateOf(budget.reserve("a", 1, request))).toBe("429");
@@ -105,7 +105,7 @@ describe("the budget of uploads", () => {
   });
 
   test("a lease that grows is refused where there is no room, and keeps what it has", async () => {
-    const budget = new UploadBudget(100);
+    const budget = new ByteBudget(100);
     const growing = budget.open("a");
     growing.resize(90);
     expect(() => growing.resize(101)).toThrow(
