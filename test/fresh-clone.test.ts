@@ -48,7 +48,7 @@ describe.skipIf(MISSING.length > 0 || !IS_CLONE || process.platform === "win32")
         expect(reports.filter(({ outcome }) => outcome.kind === "wrong")).toEqual([]);
         expect(typed("ok")).toEqual(
           expect.arrayContaining([
-            "npm start -- --url http://127.0.0.1:8000",
+            "npm start",
             expect.stringMatching(/^curl .*chat\/completions/),
             "npm start -- connect typescript",
             "npm start -- key alice",
