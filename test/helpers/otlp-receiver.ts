@@ -18,7 +18,6 @@ const span = z.looseObject({
   name: z.string(),
   kind: z.number(),
   startTimeUnixNano: z.union([z.string(), z.number()]),
-  endTimeUnixNano: z.union([z.string(), z.number()]),
   attributes: z.array(attribute),
   status: z.looseObject({ code: z.number() }),
 });
@@ -41,7 +40,6 @@ export interface ReceivedSpan {
   readonly kind: number;
   /** In nanoseconds. */
   readonly startedAt: bigint;
-  readonly endedAt: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
   /** 2: an error. */
   readonly status: number;
@@ -76,7 +74,6 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
           name: each.name,
           kind: each.kind,
           startedAt: BigInt(each.startTimeUnixNano),
-          endedAt: BigInt(each.endTimeUnixNano),
           attributes: toAttributes(each.attributes),
           status: each.status.code,
         });
