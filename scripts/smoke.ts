@@ -75,7 +75,10 @@ try {
   install();
   writeHarmonyExamples(folder);
   for (const name of asked) await smokes[name]?.();
-  if (process.argv.length === 2 && process.exitCode === undefined) writeTable(PAGE, results);
+  if (process.argv.length === 2 && process.exitCode === undefined) {
+    writeTable(PAGE, results);
+    execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), [PAGE]);
+  }
 } finally {
   rmSync(folder, { recursive: true });
 }
