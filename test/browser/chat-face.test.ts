@@ -165,7 +165,8 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer .copy").first().click();
       await page.locator(".answer .copy[data-copied] .icon-check").waitFor();
       expect(await page.evaluate("globalThis.copied")).toBe("let a;");
-      expect(await page.locator("main [role=status]").innerText()).toBe("Copied.");
+      const said = page.locator("main [role=status]");
+      await expect.poll(() => said.innerText()).toBe("Copied.");
     });
 
     test("on a phone Escape and a tap beside it close the sheet", async () => {
