@@ -75,10 +75,7 @@ try {
   install();
   writeHarmonyExamples(folder);
   for (const name of asked) await smokes[name]?.();
-  if (process.argv.length === 2 && process.exitCode === undefined) {
-    writeTable(PAGE, results);
-    execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), [PAGE]);
-  }
+  if (process.argv.length === 2 && process.exitCode === undefined) writeTable(PAGE, results);
 } finally {
   rmSync(folder, { recursive: true });
 }

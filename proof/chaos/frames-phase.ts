@@ -22,7 +22,7 @@ export const framesPhase: Phase = {
     ),
 };
 
-const MAX_GROWTH_MB = 30;
+const MAX_GROWTH_MB = 20;
 
 export async function floodSockets(
   stage: Stage,

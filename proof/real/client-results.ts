@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { writeJson } from "./write-formatted.ts";
+import { writeJson } from "../../scripts/write-formatted.ts";
 
 export type ClientResult = z.infer<typeof clientResult>;
 /** By the program's path below `proof/real`. */

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { toTable } from "./client-results.ts";
 import { choose, type Program, runAll } from "./client-runs.ts";
-import { writeFormatted } from "./write-formatted.ts";
+import { writeFormatted } from "../../scripts/write-formatted.ts";
 
 const ENVIRONMENTS = process.env["PYTHON_ENVIRONMENTS"] ?? join(import.meta.dirname, ".python");
 

@@ -10,7 +10,7 @@
 import { parseArgs } from "node:util";
 import { toTable } from "./client-results.ts";
 import { choose, type Program, runAll } from "./client-runs.ts";
-import { writeFormatted } from "./write-formatted.ts";
+import { writeFormatted } from "../../scripts/write-formatted.ts";
 
 const PROGRAMS: readonly Program[] = [
   program("go-openai 1.43.0", "go/main.go", [".sdks/go-client"]),

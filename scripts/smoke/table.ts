@@ -1,5 +1,6 @@
 /** The table of runtimes and features in the docs, from what was tried. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { writeFormatted } from "../write-formatted.ts";
 
 /** By runtime, by feature: whether it holds. Absent: it has no meaning there. */
 export type Results = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
@@ -30,5 +31,5 @@ export function writeTable(path: string, results: Results): void {
   const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (before < 0 || after < before) throw new Error(`${path} has no place for the table.`);
   const table = `${BEGIN}\n\n${toTable(results)}\n\n`;
-  writeFileSync(path, page.slice(0, before) + table + page.slice(after));
+  writeFormatted(path, page.slice(0, before) + table + page.slice(after));
 }

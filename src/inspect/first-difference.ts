@@ -1,6 +1,6 @@
 /** Where the output of a turn begins to differ from that of another one with the same request. */
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
-import { commonLength } from "../telemetry/record/common-length.ts";
+import { commonLength } from "../common-length.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 
 export interface Difference {

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
 import { startVision } from "../../matrix/vision.ts";
-import { writeFormatted, writeJson } from "../write-formatted.ts";
+import { writeFormatted, writeJson } from "../../../scripts/write-formatted.ts";
 import { type Expectation, expectations, type Expectations, findSurprises } from "./expectation.ts";
 import type { Check, Judge } from "./judge.ts";
 import { JUDGES } from "./judges.ts";

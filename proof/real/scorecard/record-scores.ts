@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Figure, readFigures } from "../../../scripts/figures.ts";
+import { writeFormatted } from "../../../scripts/write-formatted.ts";
 import { rightPercent, type Score } from "./table.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -20,7 +21,7 @@ interface Run {
 export function recordScores({ scores, table, cases }: Run): void {
   const page = readFileSync(PAGE, "utf8");
   if (!PLACE.test(page)) throw new Error("docs/comparison.md has no place for the scorecard");
-  writeFileSync(
+  writeFormatted(
     PAGE,
     page.replace(
       PLACE,
@@ -40,7 +41,6 @@ export function recordScores({ scores, table, cases }: Run): void {
   };
   writeFileSync(join(ROOT, "docs/figures.json"), `${JSON.stringify(figures, null, 2)}\n`);
   execFileSync(process.execPath, [join(ROOT, "scripts/write-figures.ts")]);
-  execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), [PAGE]);
 }
 
 function toFigure(what: string, text: string): Figure {

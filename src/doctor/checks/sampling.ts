@@ -1,4 +1,5 @@
 /** Whether sampling parameters have their documented effect. */
+import { commonLength } from "../../common-length.ts";
 import type { Completion } from "../completion.ts";
 import type { CallOptions, Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
@@ -190,12 +191,6 @@ async function several(
     completions.push(await examination.call(ANYTHING, { maxTokens: TOKENS, sampling }, signal));
   }
   return completions;
-}
-
-function commonLength(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length++;
-  return length;
 }
 
 export const SAMPLING_CHECKS: readonly Check[] = [

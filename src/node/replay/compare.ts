@@ -6,7 +6,7 @@ import type {
   RecordedText,
   TurnRecord,
 } from "../../telemetry/record/schema.ts";
-import { commonLength } from "../../telemetry/record/common-length.ts";
+import { commonLength } from "../../common-length.ts";
 import { readsMedia } from "../../api/media/media-texts.ts";
 import { contentIds } from "./read-record.ts";
 import { listedServers } from "./recorded-servers.ts";

@@ -2,7 +2,7 @@
 import type { Constraint, EngineProgress } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
-import { commonLength } from "./common-length.ts";
+import { commonLength } from "../../common-length.ts";
 import type { TimedTokens } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";

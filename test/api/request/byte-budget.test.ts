@@ -23,7 +23,7 @@ async function stateOf(promise: Promise<unknown>): Promise<string> {
   return Promise.race([settled, turn]);
 }
 
-describe("the budget of uploads", () => {
+describe("a budget of bytes", () => {
   test("lets a tenant send as much at a time as one body may have; more waits in order", async () => {
     const budget = new ByteBudget(100);
     const first = await budget.reserve("a", 60, request);
@@ -54,7 +54,7 @@ describe("the budget of uploads", () => {
     expect([await stateOf(other), await stateOf(own)]).toEqual(["room", "waits"]);
   });
 
-  test("refuses after ten seconds, with the reason, and forgets who waited", async () => {
+  test("refuses after ten seconds, with the reason, and forgets the waiting request", async () => {
     vi.useFakeTimers();
     const budget = new ByteBudget(100);
     await budget.reserve("a", 100, request);

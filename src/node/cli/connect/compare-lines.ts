@@ -1,5 +1,5 @@
 /** The lines that two texts have in common, and those that one of them has. */
-import { commonLength } from "../../../telemetry/record/common-length.ts";
+import { commonLength } from "../../../common-length.ts";
 
 /** Comparing more pairs of lines would take too long: the whole middle counts as replaced. */
 const MAX_PAIRS = 4_000_000;

@@ -1,12 +1,13 @@
 /** Writes a file of the repository as the project formats it. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "..");
 
+/** @param path absolute, or from the root of the repository */
 export function writeFormatted(path: string, text: string): void {
-  const whole = join(ROOT, path);
+  const whole = resolve(ROOT, path);
   writeFileSync(whole, text);
   execFileSync(join(ROOT, "node_modules/.bin/oxfmt"), [whole]);
 }
