@@ -24,6 +24,8 @@ const isolate = false;
  */
 const experimental = { viteModuleRunner: false };
 
+const TEMPORARY_FOLDER = "test/helpers/temporary-folder.ts";
+
 /** Tests that need the bundle. */
 const IN_WORKERD = [
   "test/runtime/worker.test.ts",
@@ -51,7 +53,7 @@ export default defineConfig({
           exclude: ["**/node_modules/**", ...IN_WORKERD, ...MOCKING],
           isolate,
           experimental,
-          globalSetup: "test/helpers/command-folder.ts",
+          globalSetup: [TEMPORARY_FOLDER, "test/helpers/command-folder.ts"],
           env: { NODE_COMPILE_CACHE },
           ...patience,
         },
@@ -71,7 +73,7 @@ export default defineConfig({
           ],
           isolate,
           experimental,
-          globalSetup: "test/helpers/bundle-worker.ts",
+          globalSetup: [TEMPORARY_FOLDER, "test/helpers/bundle-worker.ts"],
           env: { NODE_COMPILE_CACHE, TEST_RUNTIME: "workerd" },
           ...patience,
         },
