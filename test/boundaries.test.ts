@@ -9,6 +9,7 @@ const SOURCES = join(import.meta.dirname, "..", "src");
  * `app → api → store → telemetry → models → config → turn → tools, engines → harmony → tokenizer`.
  */
 const ALLOWED: Record<string, readonly string[]> = {
+  "common-length": [],
   lazy: [],
   streams: [],
   tokenizer: [],
@@ -20,10 +21,20 @@ const ALLOWED: Record<string, readonly string[]> = {
   "engines/demo": ["engines", "harmony", "streams", "tokenizer"],
   tools: ["harmony", "json-schema", "lazy", "streams", "tokenizer"],
   turn: ["engines", "harmony", "json-schema", "streams", "tokenizer", "tools"],
-  doctor: ["engines", "harmony", "json-schema", "streams", "tokenizer", "turn"],
+  doctor: ["common-length", "engines", "harmony", "json-schema", "streams", "tokenizer", "turn"],
   config: ["engines", "harmony", "lazy", "turn"],
   models: ["config", "engines", "harmony", "lazy", "streams", "turn"],
-  telemetry: ["engines", "harmony", "lazy", "models", "streams", "tokenizer", "tools", "turn"],
+  telemetry: [
+    "common-length",
+    "engines",
+    "harmony",
+    "lazy",
+    "models",
+    "streams",
+    "tokenizer",
+    "tools",
+    "turn",
+  ],
   store: ["config", "harmony", "lazy", "streams", "telemetry", "turn"],
   api: [
     "config",
@@ -43,7 +54,16 @@ const ALLOWED: Record<string, readonly string[]> = {
   snippets: [],
   pages: ["api"],
   chat: ["api", "harmony", "openchatml", "pages", "snippets"],
-  inspect: ["api", "config", "models", "pages", "snippets", "telemetry", "tokenizer"],
+  inspect: [
+    "api",
+    "common-length",
+    "config",
+    "models",
+    "pages",
+    "snippets",
+    "telemetry",
+    "tokenizer",
+  ],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */
