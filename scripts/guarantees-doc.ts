@@ -57,7 +57,7 @@ the answer or to a call's arguments, a stop string only to the answer.
 - **native**: the engine constrains the model, for that one message. The result is still checked.
 - **steered**: the gateway enforces it, with one or more engine calls over one growing prompt.
 - **checked**: the engine cannot constrain the model. The output is held back until it has been checked. If it is invalid,
-  the model is told why and tries once more. If it is still invalid, the choice ends with \`finish_reason: "error"\`. Invalid
+  the model receives the reason and tries once more. If it is still invalid, the choice ends with \`finish_reason: "error"\`. Invalid
   output is never returned as valid.
 - **refused**: a 400 that names the field. **ignored**: no effect, as OpenRouter does with sampling parameters.
 

@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern:
-      /\b(?:is|are|was|were|be|been) (?:told|asked|looked) (?:of|for|at|by|which|whether|how|to|about|again)\b|\bnot told\b/,
+      /\b(?:is|are|was|were|be|been) (?:told|asked|looked) (?:of|for|at|by|which|whether|how|to|about|again)\b|\b(?:is|are|was|were|not) told\b/,
     advice: "say which function calls, reads or receives what",
   },
   {

@@ -64,7 +64,7 @@ export interface EmbeddedGateway {
   readonly ready: (signal?: AbortSignal) => Promise<readonly ModelStatus[]>;
   /** Refuses new requests, waits for answers for at most `shutdownGraceMs`, then stops the rest. */
   readonly close: () => Promise<void>;
-  /** Those that are served now. Where the options name none, servers are asked with the first request, or by `ready`. */
+  /** Those that are served now. Where the options name none, the first request, or `ready`, queries the servers. */
   readonly models: Models;
 }
 

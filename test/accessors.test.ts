@@ -37,7 +37,7 @@ test.each([
     false,
   ],
   ["a method named get", "  return {\n    get(a) {\n", false],
-])("%s is told from others", (_, source, expected) => {
+])("%s is distinguished from others", (_, source, expected) => {
   expect(hasAccessor(source)).toBe(expected);
 });
 

@@ -119,7 +119,7 @@ function toChecks(prompts: readonly string[], { project, mapped, calls }: Ran): 
       passed: readFileSync(join(project, FILE), "utf8") === `one\n${isPatched ? "zwei" : "two"}\n`,
     },
     {
-      name: "each result is told in trained form",
+      name: "each result is in trained form",
       passed: calls.every(({ trained, shows }) =>
         resultsOf(last, trained).some((text) => shows.test(text)),
       ),

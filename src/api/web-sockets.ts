@@ -2,7 +2,7 @@
 import type { UpgradeWebSocket } from "hono/ws";
 
 export interface WebSocketOptions {
-  /** The runtime's way of turning a request into a WebSocket. */
+  /** The runtime's function that turns a request into a WebSocket. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has its own type of socket
   readonly upgrade: UpgradeWebSocket<any>;
   /**

@@ -14,7 +14,7 @@ export const describedSettings: () => readonly SettingDescription[] = lazy(() =>
   listSettings().map(({ name, setting }) => new SettingDescription(name, setting)),
 );
 
-/** Makes the schema of a setting only where something is asked that depends on it. */
+/** Makes the schema of a setting only for the methods that depend on it. */
 export class SettingDescription {
   readonly name: SettingName;
   /** `--max-body-bytes` */

@@ -68,7 +68,7 @@ export interface CompletionRequest {
   readonly affinity?: string;
   /** Further headers of the request to the server, if it is reached over HTTP. Read when the request is sent. */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** Told by a pool which of its backends is asked, and which has failed. */
+  /** Called by a pool with each backend that it tries, and with its failure. */
   readonly onAttempt?: (attempt: AttemptFact) => void;
 }
 

@@ -42,7 +42,7 @@ const llamaProps = z.lazy(() => z.object({ default_generation_settings: z.unknow
 const sglangInfo = z.lazy(() => z.object({ model_path: z.string() }));
 const version = z.lazy(() => z.object({ version: z.string() }));
 
-/** Throws an {@link EngineError}: `unreachable` if nothing answers, `not-found` if the kind cannot be told. */
+/** Throws an {@link EngineError}: `unreachable` if nothing answers, `not-found` if the answers fit no kind. */
 export async function findServer(
   options: ServerOptions,
   signal: AbortSignal,

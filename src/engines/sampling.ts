@@ -3,7 +3,7 @@ import type { TokenId } from "../tokenizer/tokenizer.ts";
 
 /**
  * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server
- * samples at temperature 0.8 with top_k 40 unless told otherwise).
+ * samples at temperature 0.8 with top_k 40 unless the request sets them).
  */
 export interface Sampling {
   readonly temperature: number;

@@ -52,7 +52,7 @@ export class SglangReader implements CompletionReader {
   /** Ids of the whole completion, including those that were drained. */
   #idCount = 0;
   #textSoFar = "";
-  /** Unknown until the second event: the first is the same either way. */
+  /** Unknown until the second event: the first is the same in both modes. */
   #cumulative: boolean | undefined;
   #firstIds: readonly TokenId[] = [];
   /** Reported with every event, passed on with the first tokens. */

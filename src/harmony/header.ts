@@ -126,7 +126,7 @@ const NO_RECOVERIES: readonly Recovery[] = [];
 
 /**
  * The channel of a header exactly as the model was trained to write it, without a recipient: most headers are. No offered
- * name is mistaken for a channel's whole word, so the general way reads the same.
+ * name is mistaken for a channel's whole word, so the general path reads the same.
  */
 function readTrainedHeader({ opener, sections }: Header): Channel | undefined {
   const [role, channel] = sections;

@@ -2,8 +2,8 @@
  * Prompts as text, for engines that accept no ids.
  *
  * Such an engine tokenizes the text with special tokens enabled, so `<|end|>` typed by a user would become the special
- * token. The format has no escape for it. The spelling is therefore broken by a zero-width space, and the caller is
- * told that the text was altered.
+ * token. The format has no escape for it. The spelling is therefore broken by a zero-width space, and the
+ * result says that the text was altered.
  */
 
 import { isSpecial, o200kHarmony, specialTokenName } from "../tokenizer/index.ts";

@@ -179,7 +179,7 @@ function readBuiltinName(
   if (dotted === undefined) {
     return endsName(behind) ? { name, isOdd: continuesName(behind) } : undefined;
   }
-  // `python.exec`: there is only the tool. `browser.run`: the model is told that there is no such function.
+  // `python.exec`: there is only the tool. `browser.run`: the reply to the model says that there is no such function.
   return functions.length === 0
     ? { name, isOdd: true }
     : { name: `${name}${dotted.replace(/\.+$/, "")}`, isOdd: true };

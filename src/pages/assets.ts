@@ -1,4 +1,4 @@
-/** Pages that run in browsers, and access to their files, which each runtime reads in its own way. */
+/** Pages that run in browsers, and access to their files, which each runtime reads with functions of its own. */
 
 export interface PageDescription {
   /** A part of the address of its files. */

@@ -1,4 +1,4 @@
-/** Failures of a store: what a request is told, and what a store tells its guard. */
+/** Failures of a store: the errors of requests, and those that a store throws to its guard. */
 
 export type StoreErrorKind =
   /** It failed, timed out, or is not used for a while after several failures. */

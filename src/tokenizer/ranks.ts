@@ -54,7 +54,7 @@ const SHORT_BYTES = 8;
 /** Words of an entry in `short`: the bytes, and length and id. */
 const ENTRY = 3;
 const SHORT_ENTRIES = 211_968;
-/** Entries at the end, so that a search needs no way around. */
+/** Entries at the end, so that a search never wraps around. */
 const SPARE_ENTRIES = 256;
 /** Lookups that find nothing in `short` before it is filled: those of 20 KB of prose, or 70 KB of code. */
 const LOOKUPS_BEFORE = 4096;

@@ -186,7 +186,7 @@ describe("backends one of which fails", () => {
     messages: [{ role: "user", content: `question ${n}` }],
   }));
 
-  test("the other one answers, and the operator is told", async () => {
+  test("the other one answers, and /ready counts the failures", async () => {
     const { post, get } = failing();
     for (const body of conversations) expect((await post(body)).status).toBe(200);
 

@@ -110,7 +110,7 @@ describe.runIf(CAN_SHARE)(
       );
     }
 
-    test("the operator is told what is not shared", async () => {
+    test("the output names the state that is not shared", async () => {
       expect((await start()).output()).toContain("Clients must send store: false.");
     });
 
@@ -124,14 +124,14 @@ describe.runIf(CAN_SHARE)(
       expect(await statusOf("//metrics")).toBe(404);
     });
 
-    test("a process that does not share the port is told why it cannot start", async () => {
+    test("a process that does not share the port says why it cannot start", async () => {
       await start();
       await expect(startGatewayProcess(["--port", String(port)])).rejects.toThrow(
         `port ${port} of 127.0.0.1 is in use by another program.`,
       );
     });
 
-    test("a process that shares is told when another one does not", async () => {
+    test("a process that shares says when another one does not", async () => {
       gateways.push(await startGatewayProcess(["--port", String(port)]));
       const shares = ["--port", String(port), "--reuse-port", ...SEALED];
       await expect(startGatewayProcess(shares)).rejects.toThrow(

@@ -292,7 +292,7 @@ describe("a request", () => {
     expect(spans.indexOf(request)).toBeGreaterThan(spans.indexOf(turn));
   });
 
-  test("whose client does not sample makes no spans, and the engine is told so", async () => {
+  test("whose client does not sample makes no spans, and the engine receives that", async () => {
     await (await ask({}, { traceparent: `00-${traceId}-${PARENT}-00` })).json();
     expect(upstream.exchanges.at(-1)?.headers["traceparent"]).toMatch(
       new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`),

@@ -119,7 +119,7 @@ test("calls and analysis count as reasoning, results do not", async () => {
 });
 
 describe("limits", () => {
-  test("when the calls are used up, the model is told and the answer is opened", async () => {
+  test("when the calls are used up, the result says so and the answer is opened", async () => {
     const tool = fakeTool();
     const engine = scriptedEngine([CALL, CALL, "One.<|return|>"]);
     const turn = await finishTurn(engine, turnWithTools([tool], { maxCalls: 1 }));
@@ -151,7 +151,7 @@ describe("limits", () => {
     expect(turn.end.recoveries.has("exhausted-tools")).toBe(true);
   });
 
-  test("when the time for all calls is over, running calls are stopped and the model is told", async () => {
+  test("when the time for all calls is over, running calls are stopped and their results say so", async () => {
     let stopped = false;
     const tool = fakeTool({
       answer: (_, signal) =>

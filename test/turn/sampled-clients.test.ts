@@ -61,7 +61,7 @@ const loop = fc.record({
 
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 
-test("the header is true, and a client that sends the same back is told so", async () => {
+test("the header is true, also for a client that sends the same back", async () => {
   await fc.assert(
     fc.asyncProperty(loop, async ({ client, steps, isEdited }) => {
       const scripts = steps.map(({ header, thought, preamble }) =>

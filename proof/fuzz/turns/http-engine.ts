@@ -17,7 +17,7 @@ import type { Wire } from "./case.ts";
 import { beginCall, createTokenWriter, type Session, shownIds } from "./engine.ts";
 import { requestText } from "../../../test/helpers/request-text.ts";
 
-/** `sessions` has only the request in flight: not every server is told the request's id. */
+/** `sessions` has only the request in flight: not every server receives the request's id. */
 export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Session>): Engine {
   const transport: Transport = (request) => {
     const [session] = sessions.values();

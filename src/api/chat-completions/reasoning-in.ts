@@ -46,7 +46,7 @@ export function sentReasoning(message: AssistantMessage): string | undefined {
     message.reasoning_content,
     message.reasoning_text,
     message.thinking,
-    // opencode sends the details as a plain string when told to interleave under that name.
+    // opencode sends the details as a plain string when that name is set as its interleaved field.
     typeof message.reasoning_details === "string" ? message.reasoning_details : undefined,
   ];
   const sent = candidates.find((text) => text !== undefined && text !== null && text !== "");

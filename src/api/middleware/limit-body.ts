@@ -44,7 +44,7 @@ async function receive(lease: ByteLease, read: () => Promise<unknown>): Promise<
   }
 }
 
-/** Into one buffer, by way of blocks: each part, which a client can make tiny, would take a hundred bytes by itself. */
+/** Collects blocks, then joins them: each part, which a client can make tiny, would take a hundred bytes by itself. */
 async function readUnannounced(
   c: Context<ApiEnv>,
   body: ReadableStream<Uint8Array>,

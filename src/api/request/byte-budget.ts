@@ -83,7 +83,7 @@ export class ByteBudget {
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
-      // One that waits no longer may have stood in the way of a smaller one.
+      // A smaller one may have waited behind it.
       if (this.#waiting.delete(waiting)) this.#admitWaiting();
     });
   }

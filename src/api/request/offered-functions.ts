@@ -138,7 +138,7 @@ export interface NamedTool {
 
 /**
  * Throws a {@link RequestError} if the choice cannot be satisfied with these functions. `names`: the functions of the
- * turn; a choice may spell them in any way that a call may.
+ * turn; a choice may use each spelling that a call may.
  */
 export function toToolChoice(choice: RequestedChoice, names: readonly string[]): ToolChoice {
   switch (choice.type) {

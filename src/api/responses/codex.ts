@@ -1,6 +1,6 @@
 /**
- * What differs for Codex, which acts on some codes and events in its own way (0.169.0): it repeats a turn after any
- * failure whose code it does not know, and gives up on an incomplete response.
+ * The differences for Codex (0.169.0), which repeats a turn after any failure whose code it does not know, and gives up on an
+ * incomplete response.
  */
 
 /** Whether a request is from Codex, by the headers it sends. */

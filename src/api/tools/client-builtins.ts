@@ -32,7 +32,7 @@ export interface ClientBuiltinsRequest {
   readonly hosted: HostedTools;
 }
 
-/** Throws a {@link RequestError} if the request also declares the tool in another way. */
+/** Throws a {@link RequestError} if the request also declares the tool in another form. */
 export function toClientBuiltins({
   names,
   isNone,

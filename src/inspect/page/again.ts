@@ -132,7 +132,7 @@ const asked = new Set<string>();
 /** One after the other: each makes the gateway build two records. */
 let asking: Promise<void> = Promise.resolve();
 
-/** Undefined: it is on its way. Null: there is nothing to compare. */
+/** Undefined: it is loading. Null: there is nothing to compare. */
 function knownDifference(before: Row, after: Row): Difference | null | undefined {
   // Numbers begin anew with the gateway.
   const key = [before.number, before.at, after.number, after.at].join("/");

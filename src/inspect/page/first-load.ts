@@ -1,5 +1,5 @@
 /**
- * Asks for the list and for the newest turn while the rest of the page is still on its way: so it imports little. A page with
+ * Asks for the list and for the newest turn while the rest of the page is still loading, so it imports little. A page with
  * a turn embedded in it asks for nothing.
  *
  * The token comes from the printed address, and is kept in this tab only.

@@ -7,7 +7,7 @@ export interface Thought {
 }
 
 export interface Unused {
-  /** All reasoning of the conversation in order, so that equal thoughts are told apart. */
+  /** All reasoning of the conversation in order, so that equal thoughts stay distinct. */
   readonly thoughts: readonly Thought[];
   /** Types of tools and items that cannot be served. */
   readonly kinds: readonly { readonly kind: string; readonly why: string }[];

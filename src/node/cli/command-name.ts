@@ -1,4 +1,4 @@
-/** What a reader types to run the gateway again, by the way it was started. */
+/** The command that runs the gateway again, in the form in which it was started. */
 
 /** `npm start --` in a clone, `npx harmony-gateway` from the package. */
 export function commandName(

@@ -1,4 +1,4 @@
-/** How an optional package is installed, for the way this one was. */
+/** The command that installs an optional package, for the form in which this one was installed. */
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -2,7 +2,7 @@
  * Speaks with an MCP server that is a program on this machine. The protocol's own package reads without a limit, and
  * stops only the program itself.
  *
- * A program may answer what it was asked, and send a few messages of its own. One that sends more, or that does not read, is
+ * A program may answer requests, and send a few messages of its own. One that sends more, or that does not read, is
  * stopped together with all that it has started.
  */
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,7 +1,7 @@
 /**
  * Runs Python by a tool of an MCP server: the one called `python`, or the only one whose argument is `code`. A server may
- * keep variables for each of its sessions, so each turn has a connection of its own and none sees another's. The model is told
- * that nothing is kept.
+ * keep variables for each of its sessions, so each turn has a connection of its own and none sees another's. The tool's
+ * description says that nothing is kept.
  */
 import type { McpOutcome, McpServer, McpTool } from "../../tools/mcp/connection.ts";
 import { McpUnavailable } from "../../tools/mcp/connection.ts";

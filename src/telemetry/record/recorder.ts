@@ -65,7 +65,7 @@ export class Recorder {
     return this.#listeners.size > 0;
   }
 
-  /** Told where reasoning was found. */
+  /** Called with the place where reasoning was found. */
   readonly noteSource: Sources["note"] = (tenant, text, source) => {
     if (this.isListening) this.#sources.note(tenant, text, source);
   };

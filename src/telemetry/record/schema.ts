@@ -284,7 +284,7 @@ const part = lazy(() =>
     reason: z.string().optional().describe("Of a tool's result: why it failed, if that is known."),
     shown: recordedText()
       .optional()
-      .describe("Of a tool's result: what clients are told of it, as JSON."),
+      .describe("Of a tool's result: the part that clients receive, as JSON."),
     started: ms().optional().describe("Of a tool's result: when the tool was run."),
     ended: ms().optional(),
   }),

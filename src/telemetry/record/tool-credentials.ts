@@ -14,7 +14,7 @@ const MAX_ESCAPE = 6;
 
 const MENTIONED = /authorization|headers|server_url|mcp_servers|\\u/;
 
-/** Undefined: the body may hold credentials that cannot be told apart, as it is not JSON or has too many. */
+/** Undefined: the body may hold credentials that cannot be found, as it is not JSON or has too many. */
 export function withoutToolCredentials(body: string): string | undefined {
   if (!MENTIONED.test(body)) return body;
   const replacements = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** The parts of a turn for those that the parser finds: with call ids, and with calls that the gateway runs told apart. */
+/** The parts of a turn for those that the parser finds: with call ids, and with the calls that the gateway runs marked. */
 import { formOf } from "../../harmony/call-form.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import { withForm } from "../call-id.ts";

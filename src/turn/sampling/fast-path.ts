@@ -140,7 +140,7 @@ export class OrdinaryReads {
     if (event === undefined) {
       return this.#output.emit(state.emitter.push([{ type: "part-delta", text }]));
     }
-    // Only the guard's check, or the room, was in its way.
+    // Only the guard's check, or the room, prevented it.
     const isLikeDeferred = wasDeferring && text === ownText(ids);
     const canDefer = isLikeDeferred || (isVisible(ids.at(-1)) && isVerbatim(state));
     if (!isOver && canDefer) this.#makeRoom();

@@ -87,7 +87,7 @@ export class TokenAllowance {
   }
 }
 
-/** The count that a server told, unless it cannot be true. */
+/** The count that a server reported, unless it cannot be true. */
 function atLeast(least: number, told = 0): number {
   return told > least ? told : least;
 }

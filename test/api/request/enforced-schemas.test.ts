@@ -213,7 +213,7 @@ describe("patterns that backtrack exponentially in other engines are checked in 
   });
 });
 
-test("a pattern is enforced: the model is told why and retries once", async () => {
+test("a pattern is enforced: the model receives the reason and retries once", async () => {
   const schema = {
     properties: { day: { type: "string", pattern: String.raw`^\d{4}-\d\d-\d\d$` } },
     required: ["day"],

@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-/** What was read, or the first issue, which is the one that clients are told. */
+/** What was read, or the first issue, which is the one in the error. */
 function read(schema: Parser<unknown>, body: unknown): unknown {
   const result = schema.safeParse(body, { error: describeExpected });
   return result.success ? { data: result.data } : { issue: result.error.issues[0] };

@@ -386,7 +386,7 @@ describe("approvals", () => {
     );
   });
 
-  test("a call that is not approved is not made, and the model is told", async () => {
+  test("a call that is not approved is not made, and the prompt says so", async () => {
     const engine = scriptedEngine([LOOK, FINAL]);
     const { client, response, request, server } = await ask(engine);
     const next = await client.responses.create({

@@ -445,7 +445,7 @@ test("without WebSockets, the path supports POST only", async () => {
   expect(response.status).toBe(405);
 });
 
-test("a key that has as many connections as it may is told so", () => {
+test("a key that has as many connections as it may gets the limit as reason", () => {
   const sockets = createOpenSockets(() => 1);
   sockets.enter("a");
   expect(() => sockets.check("a")).toThrow(
@@ -453,6 +453,6 @@ test("a key that has as many connections as it may is told so", () => {
   );
 });
 
-test("a message that is too large is told so", () => {
+test("a message that is too large is refused with the limit", () => {
   expect(() => readMessage("x".repeat(11), 10)).toThrow("The message is larger than 10 bytes.");
 });

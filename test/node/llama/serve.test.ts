@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 
-it("is the engine of a gateway that is told so, and says why it is not ready", async () => {
+it("is the engine of a gateway whose settings name it, and says why it is not ready", async () => {
   const gateway = await startTestGateway({ settings: { engine: "llama", model: "/none.gguf" } });
   await eventually(() =>
     expect(gateway.logged).toContainEqual(

@@ -175,7 +175,7 @@ describe("a server that", () => {
       },
     ],
     ["answers no protocol", (_, response) => response.end("<html>")],
-  ])("%s is told as such, to the model and to the client", async (_, listener) => {
+  ])("%s is an error for the model and for the client", async (_, listener) => {
     const url = await serve(listener);
     const broken = httpServer(url, { authorization: "Bearer very-secret" }, 5000);
     const failure = await broken.listTools(never).catch((error: unknown) => error);

@@ -53,7 +53,7 @@ test("of several tools for code, the one named python is used", async () => {
   expect(server.calls).toMatchObject([{ name: "python" }]);
 });
 
-test("each turn has its own session at the server, and the model is told that nothing is kept", async () => {
+test("each turn has its own session at the server, and the description says that nothing is kept", async () => {
   const { server, call, runtime } = await start();
   await call("x = 1");
   const { text } = await call("x", "session-1");
@@ -83,7 +83,7 @@ describe("what goes wrong", () => {
         },
       },
     ],
-  ])("a server that %s is told to the model", async (_, options) => {
+  ])("a server that %s is an error for the model", async (_, options) => {
     const { call } = await start(options);
     expect(await call("1")).toMatchObject({
       text: "[ERROR] The Python sandbox does not answer. Answer without Python.",

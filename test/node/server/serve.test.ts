@@ -271,7 +271,7 @@ describe("an unreachable engine", () => {
   });
 
   test.each([
-    ["on this machine and without keys is told the cause", {}, true],
+    ["on this machine and without keys gets the cause", {}, true],
     ["behind a proxy is not", { open: true }, false],
   ])("a client %s", async (_, settings, isTold) => {
     const url = `http://127.0.0.1:${await closedPort()}`;

@@ -174,7 +174,7 @@ describe("sessions", () => {
     expect(text).not.toContain("restarted");
   });
 
-  test("the model is told once that the session is gone", async () => {
+  test("the first result alone says that the session is gone", async () => {
     const { runtime } = createRuntime();
     const run = await createPythonTool(runtime).open({ ...SESSION, saved: "session-0" });
     const texts = [];

@@ -54,7 +54,7 @@ describe("a conversation without a name", () => {
 test.each([
   ["what the client says", { affinity: "session-1" }, "session-1"],
   ["how it begins", {}, affinity(turnWith().messages, "anonymous")],
-])("the engine is told %s", async (_, fields, expected) => {
+])("the engine receives %s", async (_, fields, expected) => {
   const engine = scriptedEngine(["<|channel|>final<|message|>Rain.<|return|>"]);
   await finishTurn(engine, turnWith(fields));
   expect(engine.requests.map((request) => request.affinity)).toEqual([expected]);

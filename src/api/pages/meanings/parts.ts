@@ -9,7 +9,8 @@ const PARTS: Readonly<Record<string, string>> = {
   clear_tool_inputs: "Clear the arguments of calls too.",
   compact_threshold: "Tokens of the prompt from which the conversation is shortened.",
   content: "A text, or parts of one.",
-  context: "Which reasoning stays in the prompt. The model was trained on one way, which is used.",
+  context:
+    "Which reasoning stays in the prompt. Always that of the current turn, as the model was trained.",
   custom: "A tool whose input is free text, or a call of it.",
   data: "Encrypted or encoded content.",
   defer_loading: "Show the tool only after it has been searched for.",

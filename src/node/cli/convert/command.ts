@@ -160,7 +160,7 @@ function toConvertOptions(
 function open(path: string | undefined): Writable | undefined {
   // Opened here, so that a path that cannot be written is found before anything is read.
   if (path === undefined) return undefined;
-  // Told by the next write, and named after the file, which the system's error is not.
+  // The next write rejects with the error, which then names the file: the system's does not.
   return createWriteStream(path, { fd: openSync(path, "w") }).on("error", (error) =>
     Object.assign(error, { path }),
   );

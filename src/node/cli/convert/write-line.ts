@@ -98,7 +98,7 @@ function write(transcript: Transcript, options: WriteOptions): WrittenLine {
   }
 }
 
-/** Fields that OpenChatML writes explicitly, or in one way only. */
+/** Fields that OpenChatML writes explicitly, or in one form only. */
 function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message): boolean {
   const hasDefault =
     role === "tool"
