@@ -1,6 +1,6 @@
 /**
- * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. The
- * prompt names the tools that cannot run here.
+ * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. Where none of them
+ * is left, the prompt names the tools that cannot run here.
  */
 import type { Preset } from "../../turn/preset.ts";
 import { RequestError } from "../errors.ts";
