@@ -157,13 +157,11 @@ function isToken(id: number): boolean {
 
 /** The text without the control tokens that end it, and the white space behind them. */
 export function body({ text }: Completion): string {
-  let rest = text;
-  for (let end = rest.trimEnd(); end.endsWith("|>"); end = rest) {
-    const from = end.lastIndexOf("<|");
-    if (from === -1 || !/^\w+$/.test(end.slice(from + 2, -2))) break;
-    rest = end.slice(0, from);
+  for (let end = text.length; ;) {
+    const from = text.lastIndexOf("<|", end - 1);
+    if (from === -1 || !/^<\|\w+\|>\s*$/.test(text.slice(from, end))) return text.slice(0, end);
+    end = from;
   }
-  return rest;
 }
 
 /** Milliseconds to the first token; undefined if none came. */
