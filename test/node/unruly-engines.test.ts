@@ -54,11 +54,12 @@ let written = 0;
 
 /** As fast as they are read, without end. */
 async function floods(response: ServerResponse): Promise<void> {
+  const closed = once(response, "close");
   response.write(toFrame(HEADER, null));
   while (!response.destroyed) {
     written += 1;
     if (response.write(toFrame(LINE, null))) continue;
-    await Promise.race([once(response, "drain"), once(response, "close")]);
+    await Promise.race([once(response, "drain"), closed]);
   }
 }
 

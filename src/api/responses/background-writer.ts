@@ -21,7 +21,10 @@ export interface BackgroundWriter {
   writePiece(): Promise<void>;
   /** Writes its first events, then the response as queued. Rejects when the store fails. */
   accept(): Promise<void>;
-  /** Writes the remaining events, then the response as ended, unless it was deleted. Rejects when the store fails. */
+  /**
+   * Writes the remaining events, then the response as ended. Deletes its events if the response was deleted. Rejects when the
+   * store fails.
+   */
   end(): Promise<void>;
   /**
    * Aborts the response if a cancellation was requested. Otherwise writes a heartbeat, and the response if it has changed.
@@ -84,7 +87,7 @@ export function createBackgroundWriter(
       await keepResponse(prepared, context);
     },
     async end() {
-      if (await wasDeleted()) return;
+      if (await wasDeleted()) return log.delete(tenant, prepared.id, pieces);
       await writeAll();
       await keepResponse(prepared, context, written);
     },

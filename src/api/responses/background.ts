@@ -1,5 +1,5 @@
 /**
- * Background responses: started, polled, followed and cancelled.
+ * Background responses: started, polled, followed, cancelled and deleted.
  *
  * The process that runs one writes to the store while it runs: the events, the response when it has changed, and a heartbeat
  * every second, or less often where the platform counts operations. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
@@ -139,6 +139,14 @@ export class Background {
     return this.#rewrite(tenant, entry, { status: "cancelled" });
   }
 
+  /** Cancels it if it is in flight, and deletes it with its events. */
+  async delete(tenant: string, { response }: StoredResponse): Promise<void> {
+    const { id } = response;
+    if (isInFlight(response)) await this.cancel(tenant, id).catch(unlessEnded);
+    if (response["background"] === true) await this.#log.delete(tenant, id);
+    await this.#context.responses.delete(tenant, id);
+  }
+
   #runningHere(tenant: string, id: string): Running | undefined {
     const running = this.#running.get(id);
     return running?.tenant === tenant ? running : undefined;
@@ -182,6 +190,11 @@ export class Background {
     await responses.put(tenant, next, { store: true, earlier: [] }).catch(ignoreStoreFailure);
     return next;
   }
+}
+
+/** Rethrows anything but the refusal to cancel a response that has ended since it was read. */
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof RequestError)) throw error;
 }
 
 const TOO_MANY = { errorType: "rate_limit_exceeded", retryAfter: 5 } as const;

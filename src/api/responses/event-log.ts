@@ -12,6 +12,8 @@ export interface EventLog {
   write(tenant: string, id: string, piece: number, events: readonly ResponseEvent[]): Promise<void>;
   /** Undefined: not written yet, or expired. */
   read(tenant: string, id: string, piece: number): Promise<readonly ResponseEvent[] | undefined>;
+  /** Deletes this many pieces, the last one first: by default those that are found. Rejects when the store fails. */
+  delete(tenant: string, id: string, pieces?: number): Promise<void>;
 }
 
 const storedEvents = z.lazy(() => z.array(z.object({ type: z.string(), json: z.string() })));
@@ -22,6 +24,7 @@ export function createEventLog(deps: EntryDeps): EventLog {
     [storedEvents],
     deps,
   );
+  const read: EventLog["read"] = (tenant, id, piece) => entries.get(tenant, id, String(piece));
   return {
     async write(tenant, id, piece, events) {
       // Without what is known of events that have just been written.
@@ -29,6 +32,11 @@ export function createEventLog(deps: EntryDeps): EventLog {
       const isKept = await entries.set(kept, tenant, id, String(piece));
       if (!isKept) throw new StoreError("too-large", "The events are too large to be stored.");
     },
-    read: (tenant, id, piece) => entries.get(tenant, id, String(piece)),
+    read,
+    async delete(tenant, id, pieces) {
+      let left = pieces ?? 0;
+      if (pieces === undefined) while ((await read(tenant, id, left)) !== undefined) left += 1;
+      while (left > 0) await entries.delete(tenant, id, String(--left));
+    },
   };
 }

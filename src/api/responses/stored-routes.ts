@@ -11,7 +11,7 @@ import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { unknownResponse } from "./follow-response.ts";
 import { toFrames } from "./frames.ts";
-import { isInFlight, type StoredResponse } from "./response-store.ts";
+import type { StoredResponse } from "./response-store.ts";
 import { showResponse, toPage } from "./to-client.ts";
 
 const readQuery = z.lazy(() =>
@@ -22,7 +22,6 @@ const readQuery = z.lazy(() =>
 );
 
 export function storedResponses(context: ResponsesContext, background: Background): Hono<ApiEnv> {
-  const { responses } = context;
   const app = new Hono<ApiEnv>();
 
   app.get("/responses/:id", async (c) => {
@@ -52,11 +51,9 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
   });
 
   app.delete("/responses/:id", async (c) => {
-    const { response } = await find(c);
-    const { tenant } = c.get("client");
-    if (isInFlight(response)) await background.cancel(tenant, response.id);
-    await responses.delete(tenant, response.id);
-    return c.json({ id: response.id, object: "response", deleted: true });
+    const entry = await find(c);
+    await background.delete(c.get("client").tenant, entry);
+    return c.json({ id: entry.response.id, object: "response", deleted: true });
   });
 
   app.post("/responses/:id/cancel", async (c) => {

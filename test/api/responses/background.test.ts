@@ -32,6 +32,24 @@ function gatedEngine(script: Script = ANSWER) {
   return { engine: gated, open: () => open?.() };
 }
 
+/** A store, and the keys of the events in it. */
+function storeOfEvents() {
+  const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+  const events = new Set<string>();
+  const store: Store = {
+    ...memory,
+    set: async (key, ...rest) => {
+      if (key.startsWith("response-events:")) events.add(key);
+      return memory.set(key, ...rest);
+    },
+    delete: async (key) => {
+      events.delete(key);
+      return memory.delete(key);
+    },
+  };
+  return { store, events };
+}
+
 async function start(app: ResponsesApp): Promise<string> {
   const response = await app.send("POST", "/v1/responses", REQUEST);
   expect(response.status).toBe(200);
@@ -263,32 +281,36 @@ describe("through another gateway with the same store", () => {
     ["and has ended before the next heartbeat", ANSWER],
   ])("it stays deleted if it is deleted %s", async (_, script) => {
     const { engine, open } = gatedEngine(script);
-    const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const { store, events } = storeOfEvents();
     const one = responsesApp({ engine, store, settings: { maxBackgroundPerKey: 1 } });
     const other = responsesApp({ engine: scriptedEngine([]), store });
     const id = await start(one);
     expect((await other.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
     open();
     // Its place is free once it has ended.
-    const next = async () => (await one.send("POST", "/v1/responses", REQUEST)).status;
-    await expect.poll(next, { timeout: 10_000 }).toBe(200);
+    const next = await eventually(() => start(one));
     expect((await one.send("GET", `/v1/responses/${id}`)).status).toBe(404);
+    expect((await one.send("DELETE", `/v1/responses/${next}`)).status).toBe(200);
+    expect(events.size).toBe(0);
+  });
+
+  test("its events are deleted with it once it has ended", async () => {
+    const { store, events } = storeOfEvents();
+    const one = responsesApp({ engine: scriptedEngine([ANSWER]), store });
+    const other = responsesApp({ engine: scriptedEngine([]), store });
+    const id = await start(one);
+    await until(one, id, "completed");
+    expect(events.size).toBeGreaterThan(0);
+    expect((await other.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
+    expect(events.size).toBe(0);
   });
 
   test("it is not followed to an end without its beginning", async () => {
-    const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
-    const pieces = new Set<string>();
-    const watched: Store = {
-      ...store,
-      set: async (key, ...rest) => {
-        if (key.startsWith("response-events:")) pieces.add(key);
-        return store.set(key, ...rest);
-      },
-    };
-    const app = responsesApp({ engine: scriptedEngine([ANSWER]), store: watched });
+    const { store, events } = storeOfEvents();
+    const app = responsesApp({ engine: scriptedEngine([ANSWER]), store });
     const id = await start(app);
     await until(app, id, "completed");
-    await Promise.all([...pieces].map((key) => store.delete(key)));
+    await Promise.all([...events].map((key) => store.delete(key)));
     const response = await app.send("GET", `/v1/responses/${id}?stream=true`);
     expect(response.status).toBe(404);
     expect(errorBody.parse(await response.json()).error.message).toBe(
