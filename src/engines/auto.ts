@@ -1,5 +1,6 @@
 /**
- * An inference server of unknown kind: the first probe detects the kind, and from then on its engine does everything. A server that is not up yet is probed again, as with every engine.
+ * An inference server of unknown kind: the first probe detects the kind, and from then on its engine does everything. A server
+ * that is not up yet is probed again, as with every engine.
  */
 import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
 import { EngineError } from "./engine-error.ts";

@@ -57,8 +57,9 @@ export class CompletionDecoder {
   }
 
   /**
-   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
-   * delivered. Must not be called once {@link hasEnded} returns true.
+   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer
+   * throws: an error sets {@link failure}, and the tokens before it are still delivered. Must not be called once
+   * {@link hasEnded} returns true.
    */
   push(bytes: Uint8Array, consumer: Consumer<EngineEvent>): Demand {
     const hasEvents = this.#readEvents(bytes);

@@ -24,10 +24,10 @@ export interface Engine {
    */
   check?(signal: AbortSignal): Promise<void>;
   /**
-   * Continue a prompt. The stream is `open` once the server has accepted the request (again when another server takes
-   * over before the first token), then progress where it is reported, then tokens, then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
-   * Aborting the signal, or leaving the iteration early, closes the connection, which makes
-   * the server stop generating.
+   * Continue a prompt. The stream is `open` once the server has accepted the request (again when another server takes over
+   * before the first token), then progress where it is reported, then tokens, then exactly one `finish`. Failures throw an
+   * {@link EngineError}, before or after the first token. Aborting the signal, or leaving the iteration early, closes the
+   * connection, which makes the server stop generating.
    */
   complete(request: CompletionRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
 }

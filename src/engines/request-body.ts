@@ -19,7 +19,8 @@ export function toStopIds(request: CompletionRequest): TokenId[] {
 }
 
 /**
- * A JSON object from members that are JSON text already (a schema whose key order and numbers must stay as they are) and from members that are values. Undefined ones are left out.
+ * A JSON object from members that are JSON text already (a schema whose key order and numbers must stay as they are) and from
+ * members that are values. Undefined ones are left out.
  *
  * @param extra the configured `extraBody`: overrides both, and null removes a field.
  */

@@ -2,8 +2,8 @@
  * Background responses: started, polled, followed, cancelled and deleted.
  *
  * The process that runs one writes to the store while it runs: the events, the response when it has changed, and a heartbeat
- * every second, or less often where the platform counts operations. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
- * reported as failed by those who see its heartbeat stop.
+ * every second, or less often where the platform counts operations. So a response can be polled, followed and cancelled through
+ * any gateway with the same store, and a gateway that sees its heartbeat stop reports it as failed.
  */
 import * as z from "zod";
 import { createEntries, type Entries } from "../../store/entries.ts";

@@ -59,8 +59,8 @@ interface Source {
 const NONE: Source = { given: [], warnings: [] };
 
 /**
- * `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The tokens are checked
- * here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
+ * `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The
+ * tokens are checked here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
  */
 function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
   const given = new Map<string, SettingInput>();
