@@ -305,6 +305,32 @@ describe("through another gateway with the same store", () => {
     expect(events.size).toBe(0);
   });
 
+  test("it is deleted although it ends meanwhile", async () => {
+    const { store, events } = storeOfEvents();
+    let queued: string | undefined;
+    let isEarlier = false;
+    const slow: Store = {
+      ...store,
+      get: async (key) => {
+        if (!isEarlier || !key.startsWith("response:")) return store.get(key);
+        isEarlier = false;
+        return queued;
+      },
+      set: async (key, value, ...rest) => {
+        if (key.startsWith("response:")) queued ??= value;
+        return store.set(key, value, ...rest);
+      },
+    };
+    const app = responsesApp({ engine: scriptedEngine([ANSWER]), store: slow });
+    const id = await start(app);
+    await until(app, id, "completed");
+    isEarlier = true;
+    expect((await app.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
+    expect(isEarlier).toBe(false);
+    expect(events.size).toBe(0);
+    expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
+  });
+
   test("it is not followed to an end without its beginning", async () => {
     const { store, events } = storeOfEvents();
     const app = responsesApp({ engine: scriptedEngine([ANSWER]), store });
