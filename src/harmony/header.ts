@@ -185,7 +185,7 @@ function findAuthor(
   for (const { text } of sections) {
     const [, name = ""] = /^\s*(\S+)\s+to\s*=\s*assistant(?![\p{L}\p{N}_.-])/iu.exec(text) ?? [];
     const isTool =
-      isBuiltInTool(name) || (/^[\w-]+(?:\.[\w-]+)+$/.test(name) && offersTools(offered));
+      isBuiltInTool(name) || (/^[\w-]+(?:\.[\w-]+)+$/.test(name) && offered.readsCalls);
     const recipient =
       findName(name, offered) ?? (isTool ? readRecipient(name, offered) : undefined);
     if (recipient !== undefined) return { recipient, form: "author" };
@@ -205,10 +205,6 @@ function findTrained(
     if (isBuiltInTool(name)) return { recipient: readRecipient(name, offered), form: "name" };
   }
   return undefined;
-}
-
-function offersTools({ longestFirst, builtins }: OfferedNames): boolean {
-  return longestFirst.length > 0 || builtins.length > 0;
 }
 
 /** Recipients read per section; further ones are ignored. */
@@ -262,7 +258,7 @@ export function toCall(
     const { name, tool } = recipient;
     return { kind: "builtin-call", name, rawBody: tool.rawBody };
   }
-  if (!offersTools(offered)) {
+  if (!offered.readsCalls) {
     recoveries.push("tool-without-tools");
     return { kind: recipient.isBuiltIn ? "reasoning" : "content" };
   }

@@ -16,6 +16,8 @@ export interface BuiltinName {
 }
 
 export interface OfferedNames {
+  /** Whether a recipient makes a call. If not, the body of a function's call is content (rule R3). */
+  readonly readsCalls: boolean;
   /** Spellings of functions, longest first, so that a longer name is found before its prefix. */
   readonly longestFirst: readonly string[];
   /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
@@ -34,13 +36,17 @@ export interface OfferedNames {
   resolve(spelling: string): string;
 }
 
-/** @param shown the names of functions by other names for them */
+/**
+ * @param shown the names of functions by other names for them
+ * @param readsCalls calls are read even if there are no names
+ */
 export function createOfferedNames(
   names: readonly string[],
   builtins: readonly BuiltinName[] = [],
   shown: ReadonlyMap<string, string> = new Map(),
+  readsCalls = false,
 ): OfferedNames {
-  if (names.length === 0 && builtins.length === 0) return NO_NAMES;
+  if (names.length === 0 && builtins.length === 0) return { ...NO_NAMES, readsCalls };
   const known = new Set([...names.filter((name) => name !== ""), ...shown.keys()]);
   const system = systemNames(builtins, known);
   const own = new Set([...known, ...system.keys()]);
@@ -71,6 +77,7 @@ export function createOfferedNames(
       ? canonical(spelling)
       : (joined.get(spelling) ?? short.get(spelling) ?? spelling);
   return {
+    readsCalls: true,
     longestFirst: functions,
     recipients,
     builtins,
@@ -93,6 +100,7 @@ function offerPlainNames(
   const builtinNames = longestFirst([...system.keys()]);
   const has = (spelling: string): boolean => names.has(spelling);
   return {
+    readsCalls: true,
     longestFirst: sorted,
     recipients: sorted,
     builtins,
@@ -107,7 +115,7 @@ function offerPlainNames(
 
 const asWritten = (spelling: string): string => spelling;
 
-const NO_NAMES: OfferedNames = {
+const NO_NAMES: Omit<OfferedNames, "readsCalls"> = {
   longestFirst: [],
   recipients: [],
   builtins: [],

@@ -22,6 +22,8 @@ export type { Recovery } from "./recoveries.ts";
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
+  /** Calls are read although nothing is offered: for a caller that refuses them. Default false. */
+  readonly readsCalls?: boolean;
   /** The names of functions by those under which the model was shown them, where these differ. Both are read. */
   readonly shownNames?: ReadonlyMap<string, string>;
   /** Those whose call bodies are free text, which is passed on as written and not repaired as JSON. */
@@ -109,6 +111,7 @@ export interface Parser {
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
+    readsCalls,
     shownNames,
     builtins = [],
     textTools = [],
@@ -117,7 +120,7 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
     markers = "shown",
   } = options;
   return new HarmonyParser(tokenizer, {
-    offered: createOfferedNames(toolNames, builtins, shownNames),
+    offered: createOfferedNames(toolNames, builtins, shownNames, readsCalls),
     textTools: textTools.length === 0 ? NO_TOOLS : new Set(textTools),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),

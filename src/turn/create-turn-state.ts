@@ -1,4 +1,5 @@
 /** The state of a turn before its first engine call. */
+import { allowedTools } from "./allowed-tools.ts";
 import type { Engine } from "../engines/engine.ts";
 import { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { Layout } from "../harmony/message-layout.ts";
@@ -148,6 +149,7 @@ function toParsingOptions(turn: Turn): ParsingOptions {
   return {
     ...(shown.length > 0 && { shownNames: new Map(shown) }),
     toolNames: toFunctionNames(turn),
+    readsCalls: turn.toolChoice.type === "none",
     textTools: turn.tools.flatMap(({ name, text, mapped }) => {
       if (mapped?.isText) return [mapped.name];
       return text === undefined ? [] : [name];
@@ -216,13 +218,11 @@ function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
 
 function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
   const { toolChoice, builtins } = turn;
-  if (toolChoice.type === "allowed" || toolChoice.type === "required") {
-    const allowed = namesOf(turn.tools.filter(({ name }) => toolChoice.names.includes(name)));
-    return (name) => !allowed.has(name);
+  const offered = namesOf(allowedTools(turn));
+  if (toolChoice.type !== "auto" || steering.refuseUnofferedTools) {
+    return (name) => !offered.has(name);
   }
-  if (builtins === undefined && !steering.refuseUnofferedTools) return () => false;
-  const offered = namesOf(turn.tools);
-  if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
+  if (builtins === undefined) return () => false;
   // A client that has left its tools to the gateway cannot run one that the model was trained with.
   return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
 }

@@ -60,6 +60,8 @@ export interface TurnRendered {
 /** The options that the parser needs to parse the tokens again in the same way. */
 export interface ParsingOptions {
   readonly toolNames: readonly string[];
+  /** Without tools, calls are read all the same, and refused. */
+  readonly readsCalls: boolean;
   /** The names of functions by those under which the model was shown them, where these differ. */
   readonly shownNames?: ReadonlyMap<string, string>;
   readonly textTools: readonly string[];

@@ -168,19 +168,27 @@ describe("Messages", () => {
   test.each<[string, Script]>([
     ["is empty", "<|channel|>final<|message|> <|return|>"],
     ["was cut off", { write: "<|channel|>final<|message|>They", finish: "length" }],
-    ["is a call", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"],
   ])("a summary that %s is null, and the whole prompt is answered", async (_, script) => {
     // The model is asked once more for an answer after an empty one.
     const { anthropic, messagesOf, engine } = start([script, ANSWER]);
-    const message = await anthropic.beta.messages.create({
-      ...body(),
-      tools: [{ name: "f", input_schema: { type: "object" } }],
-    });
+    const message = await anthropic.beta.messages.create(body());
     expect(message.content).toMatchObject([
       { type: "compaction", content: null },
       { type: "text", text: "Done." },
     ]);
     expect(messagesOf(engine.requests.length - 1)?.at(-1)).toBe("user<|message|>And now?<|end|>");
+  });
+
+  test("a call in place of the summary is refused", async () => {
+    const call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+    const { anthropic, messagesOf } = start([call, SUMMARY, ANSWER]);
+    const tools = [{ name: "f", input_schema: { type: "object" as const } }];
+    const message = await anthropic.beta.messages.create({ ...body(), tools });
+    expect(message.content).toMatchObject([
+      { type: "compaction", content: "They said hello." },
+      { type: "text", text: "Done." },
+    ]);
+    expect(messagesOf(1)?.at(-1)).toContain("cannot be called now. Functions: none.");
   });
 
   test("in a running loop, the summary is made with its thinking, and the answer without", async () => {

@@ -129,7 +129,7 @@ describe("shown under another name", () => {
         scripts: [call("functions.run_python"), call("functions.run_bash")],
       });
       expect(engine.prompts[1]).toContain(
-        'Error: the function "run_python" cannot be called now. Functions: run_python, run_bash, f.',
+        'Error: the function "run_python" cannot be called now. Functions: run_bash, f.',
       );
       expect(readReply(client, text, false)?.calls).toMatchObject([{ name: "bash" }]);
     },

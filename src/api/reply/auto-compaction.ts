@@ -75,7 +75,7 @@ function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
     ...rest,
     messages: [...rest.messages, userMessage(instructions ?? SUMMARY_INSTRUCTIONS)],
     // The prompt offers tools, but a call would be no summary.
-    toolChoice: { type: "auto" },
+    toolChoice: { type: "none" },
     answer: { type: "text" },
     reasoning: { enabled: true },
     stop: [],

@@ -72,6 +72,7 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const shortened = {
     ...request,
     ...(preset && presetSampling({}, preset)),
+    tool_choice: "none",
     truncation: "auto",
     reasoning: { effort: "low" },
   } as const;

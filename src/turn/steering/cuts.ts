@@ -38,8 +38,7 @@ export function needsExactCuts({ stage, turn, steering, engine }: TurnState): bo
     !turn.reasoning.enabled ||
     turn.reasoning.maxTokens !== undefined ||
     turn.builtins !== undefined ||
-    turn.toolChoice.type === "allowed" ||
-    turn.toolChoice.type === "required" ||
+    turn.toolChoice.type !== "auto" ||
     turn.tools.some(
       ({ strict, text }) => strict || (text && findTextFormat(engine.capabilities, text.formats)),
     ) ||

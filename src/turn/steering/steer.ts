@@ -5,6 +5,7 @@
  * append the required header, and let the engine continue from there, with a constraint if it supports one.
  * `next-step.ts` decides, this module executes.
  */
+import { allowedTools } from "../allowed-tools.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { isBuiltInTool } from "../../harmony/recipient.ts";
@@ -56,10 +57,8 @@ function toDemands(state: TurnState): Demands {
   };
 }
 
-function mayCall({ tools, builtins, toolChoice }: Turn): boolean {
-  if (toolChoice.type === "none") return false;
-  if (toolChoice.type === "allowed") return toolChoice.names.length > 0;
-  return tools.length > 0 || builtins !== undefined;
+function mayCall(turn: Turn): boolean {
+  return allowedTools(turn).length > 0 || turn.builtins !== undefined;
 }
 
 function toSteeringState(state: TurnState, demands: Demands): SteeringState {
@@ -136,7 +135,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
       return sampleStage(state, "free");
     }
     case "refuse-call": {
-      const names = callableNames(turn).join(", ");
+      const names = callableNames(turn).join(", ") || "none";
       const error = `Error: the function ${JSON.stringify(shownName(turn, decision.name))} cannot be called now. Functions: ${names}.`;
       const recipient = recipientOf(turn, decision.name);
       appendMessage(state, prefixes.endOfCall, toResult(recipient, error));
@@ -205,13 +204,14 @@ function shownName({ tools }: Turn, name: string): string {
 }
 
 /** As the model knows them. */
-function callableNames({ tools, builtins }: Turn): string[] {
+function callableNames(turn: Turn): string[] {
+  const { builtins } = turn;
   const namespaces = (builtins?.tools ?? []).flatMap(({ namespace }) => namespace ?? []);
   const trained = namespaces.flatMap(({ name, functions }) =>
     functions.length === 0 ? [name] : functions.map((each) => `${name}.${each.name}`),
   );
   const others = (builtins?.tools ?? []).flatMap(({ functions = [] }) => functions);
-  const own = tools.map(({ name, shownAs = name }) => shownAs);
+  const own = allowedTools(turn).map(({ name, shownAs = name }) => shownAs);
   return [...own, ...others.map(({ name }) => name), ...trained];
 }
 
