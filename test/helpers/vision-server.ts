@@ -60,11 +60,11 @@ export async function startVisionServer(
   };
 }
 
-export function sendDescription(response: ServerResponse, content: string): void {
+export function sendDescription(response: ServerResponse, content: string, finish = "stop"): void {
   response.writeHead(200, { "content-type": "application/json" });
   response.end(
     JSON.stringify({
-      choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }],
+      choices: [{ index: 0, finish_reason: finish, message: { role: "assistant", content } }],
       usage: { prompt_tokens: 1000, completion_tokens: 20, total_tokens: 1020 },
     }),
   );

@@ -42,12 +42,13 @@ const FULL =
   "then what is shown. Of a screenshot, name the controls with their state and position. Write only the description.";
 const BRIEF = "Describe this image in two or three sentences for a reader who cannot see it.";
 
-/** Part of what descriptions are cached by: raised when a prompt changes. */
-export const PROMPT_VERSION = "1";
+/** Part of what descriptions are cached by: raised when a prompt or the form of the text changes. */
+export const PROMPT_VERSION = "2";
 
 const MAX_TOKENS = { full: 2048, brief: 256 };
 /** More characters of a description are not used, whatever its server sends. */
 const MAX_LENGTH = 16_000;
+const CUT_OFF = "\n[The rest of the description is missing: it was too long.]";
 
 export function createVisionModel(options: VisionOptions): VisionModel {
   const { model, key, connectTimeoutMs, transport } = options;
@@ -96,7 +97,15 @@ const tokens = lazy(() => z.int().min(0).catch(0));
 
 const completion = lazy(() =>
   z.object({
-    choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })], z.unknown()),
+    choices: z.tuple(
+      [
+        z.object({
+          finish_reason: z.string().nullish().catch(null),
+          message: z.object({ content: z.string() }),
+        }),
+      ],
+      z.unknown(),
+    ),
     usage: z
       .object({ prompt_tokens: tokens(), completion_tokens: tokens() })
       .catch({ prompt_tokens: 0, completion_tokens: 0 }),
@@ -109,8 +118,9 @@ function toDescription(answer: unknown, name: string): Description {
   if (parsed === undefined || text === "") {
     throw new EngineError("server-error", `${name} answered without a description.`);
   }
+  const isCut = parsed.choices[0].finish_reason === "length" || text.length > MAX_LENGTH;
   return {
-    text: text.slice(0, MAX_LENGTH),
+    text: text.slice(0, MAX_LENGTH) + (isCut ? CUT_OFF : ""),
     promptTokens: parsed.usage.prompt_tokens,
     completionTokens: parsed.usage.completion_tokens,
   };

@@ -21,6 +21,7 @@ import {
 
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 const PNG = pngOf(1280, 720);
+const MISSING = "> [The rest of the description is missing: it was too long.]";
 const DATA_URL = `data:image/png;base64,${PNG}`;
 
 /** For each API, an image as a part, and a conversation with parts in a message and in a tool's result. */
@@ -257,6 +258,19 @@ test("of a long description only the beginning is read", async () => {
   await post(CHAT.path, { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) });
   const described = /^> (.*)$/m.exec(engine.prompts[0] ?? "")?.[1];
   expect(described).toHaveLength(16_000);
+  expect(engine.prompts[0]).toContain(MISSING);
+});
+
+test("a description that the vision model did not finish says so, also where it is kept", async () => {
+  const { post, engine } = await open({
+    answer: () => (response) => sendDescription(response, "Item 1: 10. Item 2: 2", "length"),
+  });
+  for (const media of ["described=1, cached=0", "described=0, cached=1"]) {
+    const body = { model: MODEL, ...CHAT.inMessage([CHAT.image(DATA_URL)]) };
+    const response = await post(CHAT.path, body);
+    expect(response.headers.get("x-harmony-media")).toContain(media);
+    expect(engine.prompts.at(-1)).toContain(`> Item 1: 10. Item 2: 2\n${MISSING}`);
+  }
 });
 
 test("fifty copies of a long image are one, and another of its length is another", async () => {
