@@ -34,7 +34,7 @@ describe.each(CLIENTS)("$name: tool_choice none", (client) => {
     const reply = client.readReply(await (await post(client.path, body)).json());
     expect(reply).toEqual({ reasoning: "Rome, too.", text: "It is cold.", calls: [] });
     expect(engine.prompts[1]).toContain(
-      'json<|message|><|call|><|start|>functions.weather to=assistant<|channel|>commentary<|message|>' +
+      "json<|message|><|call|><|start|>functions.weather to=assistant<|channel|>commentary<|message|>" +
         'Error: the function "weather" cannot be called now. Functions: none.<|end|>',
     );
   });
@@ -48,7 +48,7 @@ describe.each(CLIENTS)("$name: tool_choice none", (client) => {
   });
 });
 
-test("the arguments of a forbidden call are not the JSON that was asked for", async () => {
+test("the arguments of a forbidden call are not returned as the JSON answer", async () => {
   const { post } = start([CALL, '<|channel|>final<|message|>{"colder":"Oslo"}<|return|>']);
   const format = { response_format: { type: "json_object" } };
   const body = { ...chat.toBody(LOOP, ["weather"]), ...none(chat), ...format };

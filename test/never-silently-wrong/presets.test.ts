@@ -223,6 +223,25 @@ describe("lists", () => {
     return createBrowsingApp({ engine, toolbox: {}, settings: { presets, keys } });
   }
 
+  test.each(CLIENTS)(
+    "$name: a key that may use a preset alone need not name it",
+    async (client) => {
+      const { send } = await open();
+      const { model: _model, ...body } = z
+        .looseObject({})
+        .parse(client.toBody([{ type: "user", text: "Hi" }]));
+      const response = await send(`http://localhost${client.path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: "Bearer few" },
+        body: JSON.stringify(body),
+      });
+      expect([response.status, response.headers.get("x-harmony-reasoning-effort")]).toEqual([
+        200,
+        "high",
+      ]);
+    },
+  );
+
   test("have a preset as a model of its own, for each kind of client", async () => {
     const { send } = await open();
     const openai = new OpenAI({ baseURL: "http://localhost/v1", apiKey: "all", fetch: send });

@@ -156,7 +156,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "reasoning.enabled",
         treatment: "honoured",
-        note: "`false` is equivalent to effort `none`, `true` is the default.",
+        note: "`false` is equivalent to effort `none`, `true` alone to `medium`.",
       },
       {
         name: "reasoning.exclude",

@@ -19,26 +19,36 @@ interface ModelRequest {
   readonly preset?: string | null | undefined;
 }
 
-/** A request that names no model gets the first one served. `find`: by one name, default that of the models. */
+/** A request that names no model gets the first one served, or the first preset. `find`: by one name, default that of the models. */
 export function requestedModel(
   request: ModelRequest,
   served: Models,
   find: (name: string) => FoundModel | undefined = (name) => served.find(name),
 ): RequestedModel | undefined {
-  const names = namesOf(request);
-  for (const { name, sent } of names) {
+  const named = namesOf(request);
+  for (const { name, sent } of named.length > 0 ? named : firstServed(served)) {
     const found = find(name);
     if (found !== undefined) {
       return { ...found, name: sent, effort: prevailingEffort(found.effort, found.preset) };
     }
   }
-  const [first] = served.all;
-  if (names.length > 0 || first === undefined) return undefined;
-  return { model: first, name: first.id, effort: undefined, suffixes: new Set() };
+  return undefined;
 }
 
-/** The names to try. `sent`: without the preset of a field. */
-function namesOf({ model, models, preset }: ModelRequest): { name: string; sent: string }[] {
+/** A key may have presets alone. */
+function firstServed({ all, presets }: Models): ModelName[] {
+  const name = all[0]?.id ?? presets[0]?.preset.name;
+  return name === undefined ? [] : [{ name, sent: name }];
+}
+
+interface ModelName {
+  readonly name: string;
+  /** Without the preset of a field. */
+  readonly sent: string;
+}
+
+/** The names to try. */
+function namesOf({ model, models, preset }: ModelRequest): ModelName[] {
   const sent = [...(model ? [model] : []), ...(models ?? [])];
   if (!preset) return sent.map((name) => ({ name, sent: name }));
   const marked = `@preset/${preset.replace(/^@preset\//, "")}`;

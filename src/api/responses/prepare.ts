@@ -60,6 +60,7 @@ type Purpose = "answer" | "compaction" | "prewarm";
 
 /** What is known of a request before anything is awaited for it. */
 interface ReadResponse {
+  readonly purpose: Purpose;
   readonly body: ReadBody;
   readonly stages: Stages;
   readonly request: ResponsesRequest;
@@ -79,8 +80,13 @@ export async function readResponse(
   refuseUnsupported(received);
   const found = requireModel(client.models, received);
   const request = withPreset(received, found.preset);
-  const effort = usedEffort(requestedReasoning(request, found.effort));
-  return { body, stages, request, found, effort, media: deps.openMedia(client.tenant) };
+  const purpose = toPurpose(request);
+  const effort = usedEffort(
+    purpose === "compaction"
+      ? requestedReasoning(toCompactionRequest(request), undefined)
+      : requestedReasoning(request, found.effort),
+  );
+  return { purpose, body, stages, request, found, effort, media: deps.openMedia(client.tenant) };
 }
 
 /** Everything else before the engine call. Rejects with a `RequestError`. */
@@ -89,7 +95,7 @@ export async function prepareResponse(
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PreparedResponse> {
-  const { body, stages, request, found, effort, media } = read;
+  const { purpose, body, stages, request, found, effort, media } = read;
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
@@ -98,7 +104,6 @@ export async function prepareResponse(
   const reading = { media, rules: deps.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
-  const purpose = toPurpose(request);
   const sent = { request, requested, purpose, context, media, body, caller };
   const { turn, compaction, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
   deps.onOmissions(caller.requestId, omissions);

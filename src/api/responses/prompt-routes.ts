@@ -52,9 +52,10 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
   const { turnOf } = await stages.run(turnMaker(request, turnContext));
+  const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, context.pause);
   return c.json({
     object: "response.input_tokens",
-    input_tokens: await model.countTurnTokens(turnOf(history), c.req.raw.signal),
+    input_tokens: await model.countTurnTokens(turn, c.req.raw.signal),
   });
 }
 

@@ -1,6 +1,7 @@
 /** Converts stored items and responses to what a client may see, and pages lists of them. */
 import * as z from "zod";
 import type { Client } from "../request/client.ts";
+import { RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { WireItem } from "./items.ts";
 import { KEPT } from "../../store/kept-call.ts";
@@ -52,7 +53,7 @@ const pageQuery = z.lazy(() =>
   }),
 );
 
-/** One page of a list, the newest first unless the query says otherwise. */
+/** One page of a list, the newest first unless the query says otherwise. Throws a {@link RequestError} if `after` is none of it. */
 export function toPage(
   items: readonly WireItem[],
   query: Readonly<Record<string, string>>,
@@ -61,6 +62,11 @@ export function toPage(
   const { after, limit, order } = parseWith(pageQuery, query);
   const ordered = order === "asc" ? items : items.toReversed();
   const start = after === undefined ? 0 : ordered.findIndex((item) => item["id"] === after) + 1;
+  if (after !== undefined && start === 0) {
+    throw new RequestError(`after: the list has no item ${JSON.stringify(after)}`, {
+      param: "after",
+    });
+  }
   const page = ordered.slice(start, start + limit).map((item) => showItem(item, client));
   return toList(page, start + limit < ordered.length);
 }

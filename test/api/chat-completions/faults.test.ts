@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
@@ -216,6 +217,35 @@ describe("several choices", () => {
     }
     expect(events.at(-1)).toBe("[DONE]");
   });
+
+  test("have the cached tokens of the first one, also where it ends last", async () => {
+    const long = "<|channel|>final<|message|>An answer of several words.<|return|>";
+    const short = "<|channel|>final<|message|>Hi<|return|>";
+    const usages = [false, true].map(async (stream) => {
+      const usageOf = (cachedTokens: number) => ({
+        promptTokens: 70,
+        completionTokens: 5,
+        cachedTokens,
+      });
+      const choices = scriptedEngine([
+        { write: long, usage: usageOf(0) },
+        { write: short, usage: usageOf(64) },
+      ]);
+      const { post } = createBrowsingApp({ engine: choices, toolbox: {} });
+      const messages = [{ role: "user", content: "hi" }];
+      const options = { stream, ...(stream && { stream_options: { include_usage: true } }) };
+      const response = await post("/v1/chat/completions", { messages, n: 2, ...options });
+      if (!stream) return usageBody.parse(await response.json()).usage;
+      return usageBody.parse((await eventsOf(response)).at(-2)).usage;
+    });
+    const [plain, streamed] = await Promise.all(usages);
+    expect(plain?.prompt_tokens_details.cached_tokens).toBe(0);
+    expect(streamed).toEqual(plain);
+  });
+});
+
+const usageBody = z.object({
+  usage: z.looseObject({ prompt_tokens_details: z.looseObject({ cached_tokens: z.number() }) }),
 });
 
 const envelope = z.object({ error: z.looseObject({ message: z.string() }) });

@@ -442,7 +442,10 @@ describe("a conversation that is too long", () => {
   test("loses its oldest items with truncation auto, and never half of a call", async () => {
     const engine = scriptedEngine([HI]);
     const app = responsesApp({ engine, contextLength: 1000 });
-    await app.create({ input: history, truncation: "auto" });
+    const request = { input: history, truncation: "auto" };
+    const { usage } = await app.create(request);
+    const counted = await app.send("POST", "/v1/responses/input_tokens", request);
+    expect(await counted.json()).toMatchObject({ input_tokens: usage?.input_tokens });
     const [prompt = ""] = engine.prompts;
     for (const kept of ["Be brief.", "Now?", "running reasoning", "Done."]) {
       expect(prompt).toContain(kept);

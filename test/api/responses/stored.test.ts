@@ -606,6 +606,8 @@ describe("conversations", () => {
     expect((await app.send("DELETE", `${path}/${first?.id}`)).status).toBe(404);
     const left = list.parse(await (await app.send("GET", path)).json());
     expect(left.data).toEqual(added.data);
+    const behind = await app.send("GET", `${path}?order=asc&after=${first?.id}`);
+    expect(await errorOf(behind)).toMatchObject({ status: 400, param: "after" });
   });
 
   test("are continued and extended by responses, including reasoning", async () => {

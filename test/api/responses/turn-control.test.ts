@@ -76,9 +76,12 @@ describe("a compaction trigger", () => {
     const engine = scriptedEngine([SUMMARY, HI]);
     const app = responsesApp({ engine, settings });
     const input = [{ role: "user", content: "Hi." }, TRIGGER];
-    const { output, usage } = await app[how]({ input, tools, max_output_tokens: 16 });
+    const body = { input, tools, max_output_tokens: 16, reasoning: { effort: "high" } };
+    const { output, usage, reasoning } = await app[how](body);
     expect(output).toEqual([expect.objectContaining({ type: "compaction" })]);
     expect(usage?.output_tokens).toBeGreaterThan(0);
+    expect(reasoning).toMatchObject({ effort: "low" });
+    expect(engine.prompts[0]).toContain("Reasoning: low");
     expect(engine.prompts[0]).toContain("Summarize this conversation");
     expect(engine.prompts[0]).not.toContain("# Tools");
 
