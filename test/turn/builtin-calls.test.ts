@@ -422,6 +422,17 @@ describe("citations", () => {
     },
   );
 
+  test.each([
+    ["link", "I have found it."],
+    ["raw", "I have found it【1†L1】."],
+  ] as const)("of a preamble are removed, unless they stay raw: %s", async (citations, text) => {
+    const preamble =
+      "<|channel|>commentary<|message|>I have found it【1†L1】.<|end|><|start|>assistant";
+    const engine = scriptedEngine([SEARCH, preamble + cited]);
+    const turn = await finishTurn(engine, turnWithTools([browser()], { citations }));
+    expect(turn.parts.find(({ kind }) => kind === "preamble")).toMatchObject({ text });
+  });
+
   test("stop strings apply to what was sampled", async () => {
     const turn = await finishTurn(
       scriptedEngine([SEARCH, cited]),

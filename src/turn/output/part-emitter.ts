@@ -9,10 +9,10 @@ import type { PartStart } from "../../harmony/parts.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import type { SampledStep } from "../sampled/sampled-step.ts";
 import type { ApprovedCall, OfferedTool, Part, TurnEvent } from "../turn.ts";
-import { createCitationFilter } from "./citations.ts";
+import { createCitationFilter, type TextReader } from "./citations.ts";
 import { toClientCalls } from "./client-calls.ts";
 import { EventHold, type HeldPart } from "./event-hold.ts";
-import { OpenCall, type WrittenCall } from "./open-call.ts";
+import { type EmittedBuiltins, OpenCall, type WrittenCall } from "./open-call.ts";
 import { OpenPart } from "./open-part.ts";
 import { PartStops, type PartStopsOptions } from "./part-stops.ts";
 import { type PartOptions, type PartOrigin, toPart } from "./to-part.ts";
@@ -222,8 +222,7 @@ export class PartEmitter implements PartOrigin {
     this.#counts.set(part.kind, this.count(part.kind) + 1);
     this.#stops.start(part.kind, this.count("content") > 0);
     this.#call = part.kind === "builtin-call" ? new OpenCall(event) : undefined;
-    const isCited = part.kind === "content" && builtins !== undefined;
-    const citations = isCited ? createCitationFilter(builtins.citations, builtins.cite) : undefined;
+    const citations = builtins && toCitationFilter(part.kind, builtins);
     this.#open = new OpenPart(part, citations ?? this.#call);
     this.#last = this.#open;
     if (part.kind === "content") this.#lastAnswer = this.#open;
@@ -277,4 +276,14 @@ export class PartEmitter implements PartOrigin {
   #logprobsOf({ kind }: Part): TokenLogprob[] {
     return kind === "content" ? this.#logprobs : [];
   }
+}
+
+/** The answer has citations. A preamble has none, but the model may write markers there, too. */
+function toCitationFilter(
+  kind: Part["kind"],
+  { citations, cite }: EmittedBuiltins,
+): TextReader | undefined {
+  if (kind === "content") return createCitationFilter(citations, cite);
+  if (kind !== "preamble" || citations === "raw") return undefined;
+  return createCitationFilter("cut", () => undefined);
 }
