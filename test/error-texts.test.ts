@@ -23,7 +23,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     "the adapter created an unexpected kind of server",
     "ws has opened its own server",
     "This module is a thread of the store.",
-    "This module is a thread that reads a PDF.",
   ],
   "a signal between parts of the gateway, which nobody reads": [
     "the client has read nothing for clientIdleTimeoutMs",

@@ -1,5 +1,5 @@
 /**
- * Limits the byte arrays of a thread. They are no part of the heap that a thread may have, and a few kilobytes of a compressed stream can
+ * Limits the byte arrays of a process. They are no part of the heap that it may have, and a few kilobytes of a compressed stream can
  * expand to gigabytes.
  */
 

@@ -1,16 +1,19 @@
-/** Reads PDFs with the package `unpdf`, each in a thread of its own with limits of time and memory. */
-import { Worker } from "node:worker_threads";
+/** Reads PDFs with the package `unpdf`, each in a process of its own with limits of time and memory. */
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { PdfText, ReadPdf } from "../../api/media/read-pdf.ts";
 import { Places } from "../../streams/places.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_HEAP_MB = 256;
-/** Threads of all tenants together. Others wait in turn: a tenant has one at a time. */
-const MAX_THREADS = 2;
+/** Processes of all tenants together. Others wait in turn: a tenant has one at a time. */
+const MAX_PROCESSES = 2;
 
-const MODULE = new URL(
-  import.meta.url.endsWith(".ts") ? "./pdf-thread.ts" : "./pdf-thread.js",
-  import.meta.url,
+const MODULE = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith(".ts") ? "./pdf-process.ts" : "./pdf-process.js",
+    import.meta.url,
+  ),
 );
 
 /** Undefined: the package, which is optional, is not installed beside the gateway. */
@@ -24,37 +27,38 @@ export function findReadPdf(): ReadPdf | undefined {
 }
 
 export function createReadPdf(): ReadPdf {
-  const threads = new Places(MAX_THREADS);
-  return (bytes, signal) => threads.run(() => runThread(bytes, signal), signal);
+  const processes = new Places(MAX_PROCESSES);
+  return (bytes, signal) => processes.run(() => runProcess(bytes, signal), signal);
 }
 
-async function runThread(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
+/** Settles when the process has ended: its place is another's then. */
+async function runProcess(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
   signal.throwIfAborted();
-  const thread = new Worker(MODULE, {
-    workerData: bytes,
-    transferList: [bytes.buffer],
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  const child = fork(MODULE, {
+    execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
+    // The gateway's variables have secrets.
+    env: {},
+    windowsHide: true,
+    serialization: "advanced",
     // What pdf.js prints is about the file, which is the client's.
-    stdout: true,
-    stderr: true,
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  return await new Promise<PdfText>((resolve, reject) => {
-    const timer = setTimeout(() => end(TOO_MUCH), TIMEOUT_MS);
-    const leave = (): void => {
-      reject(signal.reason);
-      end(TOO_MUCH);
-    };
-    const end = (read: PdfText): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-      void thread.terminate();
-      resolve(read);
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    thread.once("message", end);
-    thread.once("error", () => end(TOO_MUCH));
-    thread.once("exit", () => end(TOO_MUCH));
+  let read: PdfText = { type: "unreadable", why: "it takes too much time or memory" };
+  const kill = (): boolean => child.kill("SIGKILL");
+  const timer = setTimeout(kill, TIMEOUT_MS);
+  signal.addEventListener("abort", kill, { once: true });
+  child.once("message", (message: PdfText) => {
+    read = message;
+    kill();
   });
+  // Handled by `close`, which follows where a process has started.
+  child.on("error", () => undefined);
+  if (child.connected) {
+    child.send(bytes);
+    await new Promise((resolve) => child.once("close", resolve));
+  }
+  clearTimeout(timer);
+  signal.removeEventListener("abort", kill);
+  signal.throwIfAborted();
+  return read;
 }
-
-const TOO_MUCH: PdfText = { type: "unreadable", why: "it takes too much time or memory" };

@@ -42,7 +42,7 @@ test("of much text the beginning is read", async () => {
   expect(result).toMatchObject({ type: "text", total: 200 });
 });
 
-test("a stream that expands beyond the limit ends with its thread", async () => {
+test("a stream that expands beyond the limit ends with its process", async () => {
   // A megabyte that becomes 200.
   const end = Buffer.from("BT /F1 8 Tf 0 700 Td (after it) Tj ET");
   const data = deflateSync(Buffer.concat([Buffer.alloc(200_000_000, " "), end]), { level: 1 });

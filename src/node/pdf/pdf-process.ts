@@ -1,18 +1,16 @@
 /**
- * The thread that reads one PDF: what pdf.js does with a hostile one must not hold the event loop that streams, and ends with the thread.
+ * The process that reads one PDF: a hostile one can make pdf.js allocate until V8 aborts the process, which no limit of a thread
+ * prevents.
  *
  * Started by `read-pdf.ts`.
  */
-import { parentPort, workerData } from "node:worker_threads";
+import { once } from "node:events";
 import { getDocumentProxy } from "unpdf";
 import { MAX_CHARACTERS, MAX_PAGES, type PdfText } from "../../api/media/read-pdf.ts";
 import { limitArrays } from "./limit-arrays.ts";
 
-if (parentPort === null) throw new Error("This module is a thread that reads a PDF.");
-const port = parentPort;
-const bytes: Uint8Array = workerData;
-
-port.postMessage(await read());
+const bytes: Uint8Array = (await once(process, "message"))[0];
+process.send?.(await read());
 
 async function read(): Promise<PdfText> {
   limitArrays(globalThis);
