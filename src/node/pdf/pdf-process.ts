@@ -5,15 +5,23 @@
  * Started by `read-pdf.ts`.
  */
 import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import { getDocumentProxy } from "unpdf";
 import { MAX_CHARACTERS, MAX_PAGES, type PdfText } from "../../api/media/read-pdf.ts";
-import { limitArrays } from "./limit-arrays.ts";
 
-const bytes: Uint8Array = (await once(process, "message"))[0];
+const received = once(process, "message");
+const guard = new Worker(
+  new URL(
+    import.meta.url.endsWith(".ts") ? "./guard-thread.ts" : "./guard-thread.js",
+    import.meta.url,
+  ),
+  { workerData: Number(process.argv[2]) },
+);
+await once(guard, "online");
+const bytes: Uint8Array = (await received)[0];
 process.send?.(await read());
 
 async function read(): Promise<PdfText> {
-  limitArrays(globalThis);
   try {
     const document = await getDocumentProxy(bytes, { verbosity: 0 });
     const pages: string[] = [];

@@ -34,7 +34,7 @@ export function createReadPdf(): ReadPdf {
 /** Settles when the process has ended: its place is another's then. */
 async function runProcess(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
   signal.throwIfAborted();
-  const child = fork(MODULE, {
+  const child = fork(MODULE, [String(process.pid)], {
     execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
     // The gateway's variables have secrets.
     env: {},

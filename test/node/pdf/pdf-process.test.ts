@@ -1,11 +1,15 @@
 /** The process of a PDF: only it ends, however hostile the file is, and it never stays. */
-import { ChildProcess } from "node:child_process";
+import { ChildProcess, spawn } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { constants, createBrotliCompress, createDeflate } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
 import { startGatewayProcess } from "../../helpers/gateway-process.ts";
-import { ABORTING_PDFS, endlessPdf, pdfOf } from "../../helpers/pdf.ts";
+import { isRunning } from "../../helpers/mcp-program.ts";
+import { ABORTING_PDFS, endlessPdf, pdfOf, pdfWith } from "../../helpers/pdf.ts";
 
 const readPdf = createReadPdf();
 const read = (bytes: Buffer, signal = new AbortController().signal) =>
@@ -50,6 +54,42 @@ test("a gateway that has read such a file answers other requests", async () => {
   }
 });
 
+test.each([
+  ["Flate", "/Filter /FlateDecode", () => createDeflate({ level: 1 })],
+  [
+    "Brotli",
+    "/Filter /BrotliDecode",
+    () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  ],
+])("a stream that %s expands to 1.2 GB ends with its process", async (_, dictionary, create) => {
+  const chunks: Buffer[] = [];
+  const collect = async (stream: AsyncIterable<Buffer>) => {
+    for await (const chunk of stream) chunks.push(chunk);
+  };
+  await pipeline(
+    Array.from({ length: 300 }, () => BLANKS),
+    create(),
+    collect,
+  );
+  const reading = read(pdfWith([{ dictionary, data: Buffer.concat(chunks) }]));
+  const peak = watchPeak(started[0]?.pid);
+  expect(await reading).toEqual(TOO_MUCH);
+  expect(peak()).toBeLessThan(700_000_000);
+});
+
+const BLANKS = Buffer.alloc(4_000_000, " ");
+
+/** The most memory that a process had until it ended. 0 where there is no `/proc`. */
+function watchPeak(pid: number | undefined): () => number {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const kilobytes = /VmHWM:\s+(\d+)/.exec(readProcess(pid, "status"))?.[1] ?? 0;
+    peak = Math.max(peak, Number(kilobytes) * 1024);
+  }, 5);
+  onTestFinished(() => clearInterval(timer));
+  return () => peak;
+}
+
 function readProcess(pid: number | undefined, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
@@ -88,3 +128,26 @@ test("no process stays when the time is over", async () => {
   expect(await reading).toEqual(TOO_MUCH);
   expect(started.map(({ signalCode }) => signalCode)).toEqual(["SIGKILL"]);
 });
+
+test("no process stays when the gateway is killed", async () => {
+  const gateway = spawn(process.execPath, ["--input-type=module", "-e", READER], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void gateway.kill("SIGKILL"));
+  const [pid] = await once(gateway.stdout, "data");
+  expect(isRunning(Number(pid))).toBe(true);
+  gateway.kill("SIGKILL");
+  await expect.poll(() => isRunning(Number(pid))).toBe(false);
+});
+
+/** Reads a file that takes minutes, and prints the process that reads it. */
+const READER = `
+import { subscribe } from "node:diagnostics_channel";
+import { endlessPdf } from "${new URL("../../helpers/pdf.ts", import.meta.url).href}";
+import { createReadPdf } from "${new URL("../../../src/node/pdf/read-pdf.ts", import.meta.url).href}";
+const started = [];
+subscribe("child_process", ({ process: child }) => started.push(child));
+const reading = createReadPdf()(Uint8Array.from(endlessPdf()), new AbortController().signal);
+console.log(started[0].pid);
+await reading;
+`;
