@@ -81,6 +81,12 @@ const PLACES: readonly Place[] = [
   },
   { place: "WebSocket: one message", most: 1_000_000, texts: JSON_TEXTS },
   {
+    place: "values of a body",
+    most: 1_000_000,
+    texts: [...JSON_TEXTS, ['"', "\\\\"], ['"', '\\"'], ["", '""']],
+    isWhole: true,
+  },
+  {
     place: "convert: harmony",
     most: 1_000_000,
     texts: [

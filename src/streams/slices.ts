@@ -23,6 +23,13 @@ export function runInSlices<T>(steps: Generator<number, T>, options: SliceOption
   return last.done ? last.value : runOtherSlices(steps, options);
 }
 
+/** For work that is short, or whose caller cannot wait. */
+export function runAtOnce<T>(steps: Generator<void, T>): T {
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
+
 /** Longest wait for the pause of another request. */
 const MAX_WAIT_MS = 5000;
 

@@ -6,6 +6,7 @@ import { Socket } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
 import * as z from "zod";
 import { readMessage } from "../../src/api/responses/socket-message.ts";
+import { hasMoreValues } from "../../src/engines/untyped-json.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import { convertStream } from "../../src/node/cli/convert/convert-stream.ts";
 import type { Format } from "../../src/node/cli/convert/transcript.ts";
@@ -14,12 +15,14 @@ import { createMcpServer } from "../../src/node/mcp/connect.ts";
 import { StdioTransport } from "../../src/node/mcp/stdio-transport.ts";
 import { Replies } from "../../src/node/python/replies.ts";
 import { openWebSockets } from "../../src/node/server/web-sockets.ts";
+import { runAtOnce } from "../../src/streams/slices.ts";
 
 export type OutsideWork = Readonly<Record<"place" | "text" | "chunk", string>>;
 
 const MAX_BYTES = 33_554_432;
 /** What was read until its end has been parsed by then. */
 const AFTER_MS = 200;
+const NO_PAUSE = () => Promise.resolve();
 
 const PLACES: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> = {
   "MCP over stdio": readFromProgram,
@@ -30,6 +33,7 @@ const PLACES: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> =
   "WebSocket: bytes": readFrames,
   "WebSocket: one message": (chunks) =>
     readFrames([toFrameHead(Buffer.concat(chunks).length), ...chunks]),
+  "values of a body": (chunks) => countValues(Buffer.concat(chunks).toString("latin1")),
   "convert: harmony": (chunks) => convert("harmony", chunks),
   "convert: openchatml": (chunks) => convert("openchatml", chunks),
   "convert: chat": (chunks) => convert("chat", chunks),
@@ -145,17 +149,27 @@ async function readFrames(chunks: readonly Buffer[]): Promise<void> {
     "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
     "sec-websocket-version": "13",
   });
+  const reads: Promise<unknown>[] = [];
   const closed = new Promise<void>((resolve) => {
     sockets?.server.handleUpgrade(request, connection, Buffer.alloc(0), (socket) => {
       sockets.server.emit("connection", socket, request);
       socket.on("error", () => {});
       socket.on("message", (data) => {
-        if (Buffer.isBuffer(data)) attempt(() => readMessage(data.toString(), MAX_BYTES));
+        if (!Buffer.isBuffer(data)) return;
+        const read = readMessage(data.toString(), MAX_BYTES, NO_PAUSE);
+        // Refused: that has its cost, too.
+        reads.push(read.catch(() => undefined));
       });
       socket.on("close", () => resolve());
     });
   });
   await closed;
+  await Promise.all(reads);
+}
+
+/** So few may be in it that the text is looked through. */
+function countValues(text: string): void {
+  runAtOnce(hasMoreValues(text, text.length / 8));
 }
 
 /** The beginning of a masked frame with one message of text; the mask changes nothing. */

@@ -64,7 +64,7 @@ export async function readCompletion(
   deps: ChatCompletionsDeps,
 ): Promise<ReadCompletion> {
   const client = c.get("client");
-  const body = await readBody(c, deps.limits.messageLists);
+  const body = await readBody(c, deps.limits.messageLists, deps.pause);
   const stages = createStages(body.length, deps.pause);
   const sent = await readRequest(body.value, chatRequest, deps.limits, stages);
   const requested = requireModel(client.models, sent);

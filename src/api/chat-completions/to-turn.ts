@@ -40,7 +40,7 @@ import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
-import { runAtOnce } from "../request/stages.ts";
+import { runAtOnce } from "../../streams/slices.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
 import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";

@@ -127,7 +127,7 @@ async function readTurn<R extends CountRequest>(
   deps: MessagesDeps,
   asksForSummary: (request: R) => boolean,
 ): Promise<ReadTurn<R>> {
-  const body = await readBody(c, deps.limits.messageLists);
+  const body = await readBody(c, deps.limits.messageLists, deps.pause);
   const stages = createStages(body.length, deps.pause);
   const request = await readRequest(body.value, schema, deps.limits, stages);
   const client = c.get("client");

@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import { hasMembers, parseJson } from "../../engines/untyped-json.ts";
 import type { MemoryBudget } from "../../harmony/text-memory.ts";
+import { type Pause, runAtOnce } from "../../streams/slices.ts";
 import { BODY_BUDGET } from "../../turn/prompt/text-budget.ts";
 import type { ApiEnv } from "./client.ts";
 import {
@@ -13,7 +14,9 @@ import {
   type MessageEnds,
   type MessageList,
 } from "./message-ends.ts";
-import { parseBody } from "./parse-request.ts";
+import { refuseManyValues } from "./limits.ts";
+import { parseBody, parseInStages } from "./parse-request.ts";
+import { createStages } from "./stages.ts";
 
 /** The body of a request, read as JSON. */
 export interface ReadBody {
@@ -66,15 +69,18 @@ export class BodyMemory {
   }
 
   /**
-   * Parses a body. Do not change the value: its messages are passed out again. Throws a {@link RequestError} unless it is
-   * a JSON object.
+   * Parses a body of up to {@link MAX_BYTES}. Do not change the value: its messages are passed out again. Throws a
+   * {@link RequestError} unless it is a JSON object.
    * @param names the members that are lists of messages
    */
   read(body: ArrayBuffer, names: readonly string[], tenant: string): ReadBody {
     const bytes = new Uint8Array(body);
-    const mayBeKept = bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES;
-    const list = mayBeKept ? findMessageList(bytes, names) : undefined;
-    return (list && this.#readList(bytes, list, tenant)) ?? readWhole(decode(bytes));
+    const list = bytes.length >= MIN_BYTES ? findMessageList(bytes, names) : undefined;
+    const read = list && this.#readList(bytes, list, tenant);
+    if (read !== undefined) return read;
+    const text = decode(bytes);
+    runAtOnce(refuseManyValues(text));
+    return toReadBody(text, parseBody(text));
   }
 
   /** Called by the budget. */
@@ -142,6 +148,7 @@ export class BodyMemory {
     { name }: MessageList,
     known: readonly unknown[],
   ): { readonly value: object; readonly messages: readonly unknown[] } | undefined {
+    runAtOnce(refuseManyValues(outline));
     const value = parseJson(outline);
     if (!hasMembers(value)) return undefined;
     const list: unknown = Reflect.get(value, name);
@@ -173,15 +180,25 @@ export class BodyMemory {
 const BODY_MEMORY = new BodyMemory(BODY_BUDGET);
 
 /** Reads a request's body. Rejects with a {@link RequestError} unless it is a JSON object. */
-export async function readBody(c: Context<ApiEnv>, lists: readonly string[]): Promise<ReadBody> {
+export async function readBody(
+  c: Context<ApiEnv>,
+  lists: readonly string[],
+  pause: Pause,
+): Promise<ReadBody> {
   // A recorder has asked for the text: Hono would encode it again.
-  if (c.req.bodyCache.text !== undefined) return readWhole(await c.req.text());
-  return BODY_MEMORY.read(await c.req.arrayBuffer(), lists, c.get("client").tenant);
+  if (c.req.bodyCache.text !== undefined) return readText(await c.req.text(), pause);
+  const body = await c.req.arrayBuffer();
+  if (body.byteLength > MAX_BYTES) return readText(decode(new Uint8Array(body)), pause);
+  return BODY_MEMORY.read(body, lists, c.get("client").tenant);
 }
 
-/** Reads a body of which there is only text. Throws a {@link RequestError} unless it is a JSON object. */
-export function readWhole(text: string): ReadBody {
-  return { length: text.length, value: parseBody(text), outline: text, text: () => text };
+async function readText(text: string, pause: Pause): Promise<ReadBody> {
+  return toReadBody(text, await parseInStages(text, createStages(text.length, pause)));
+}
+
+/** A body of which there is only text. */
+export function toReadBody(text: string, value: object): ReadBody {
+  return { length: text.length, value, outline: text, text: () => text };
 }
 
 function remove<T>(list: T[] | undefined, entry: T): boolean {

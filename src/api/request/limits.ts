@@ -1,4 +1,5 @@
 /** Limits on the size and shape of a request, checked before it is validated. */
+import { hasMoreValues } from "../../engines/untyped-json.ts";
 import { RequestError } from "../errors.ts";
 
 export interface RequestLimits {
@@ -19,6 +20,16 @@ export interface CountedLists {
   readonly messageLists: readonly string[];
   /** Limited by `maxTools`. */
   readonly toolLists: readonly string[];
+}
+
+/**
+ * Refuses JSON text with far more values than allowed, before they are built. {@link checkLimits} refuses any other excess by name.
+ * @throws RequestError
+ */
+export function* refuseManyValues(text: string): Generator<void, void> {
+  if (yield* hasMoreValues(text, MAX_VALUES)) {
+    throw new RequestError(`The request has more than the ${MAX_VALUES} JSON values allowed.`);
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "../errors.ts";
-import { checkLimits, type CountedLists, type RequestLimits } from "./limits.ts";
+import { checkLimits, type CountedLists, refuseManyValues, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
 /** A schema of zod, or one that parses like it. */
@@ -26,7 +26,7 @@ export async function readRequest<T>(
   limits: RequestLimits & CountedLists,
   stages: Stages,
 ): Promise<T> {
-  const body = typeof read === "string" ? parseBody(read) : read;
+  const body = typeof read === "string" ? await parseInStages(read, stages) : read;
   checkLimits(body, limits);
   await stages.next();
   const request = parseWith(schema, body);
@@ -34,7 +34,19 @@ export async function readRequest<T>(
   return request;
 }
 
-/** Parses JSON text. Throws a {@link RequestError} unless it is a JSON object. */
+/**
+ * Parses a client's JSON text. Rejects with a {@link RequestError} unless it is a JSON object, and before too many values are
+ * built.
+ */
+export async function parseInStages(text: string, stages: Stages): Promise<object> {
+  await stages.run(refuseManyValues(text));
+  return parseBody(text);
+}
+
+/**
+ * Parses JSON text whose values have been counted, or that is the operator's. Throws a {@link RequestError} unless it is a JSON
+ * object.
+ */
 export function parseBody(text: string): object {
   let body: unknown;
   try {

@@ -2,7 +2,7 @@
  * Reads requests of megabytes in stages and yields to the event loop between them. Ordinary requests are read
  * synchronously.
  */
-import type { Pause } from "../../streams/slices.ts";
+import { type Pause, runAtOnce } from "../../streams/slices.ts";
 
 /** Characters of the longest body that is read synchronously. Each stage of it takes a few milliseconds. */
 const AT_ONCE = 100_000;
@@ -28,10 +28,4 @@ export function createStages(bodyLength: number, pause: Pause): Stages {
       return step.value;
     },
   };
-}
-
-export function runAtOnce<T>(steps: Generator<void, T>): T {
-  let step = steps.next();
-  while (!step.done) step = steps.next();
-  return step.value;
 }

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import { parseBody, parseWith, readRequest } from "../request/parse-request.ts";
+import { readRequest } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { StoredConversation } from "./conversations.ts";
@@ -60,7 +60,9 @@ function addConversations(app: Hono<ApiEnv>, context: ResponsesContext): void {
   app.get("/conversations/:id", async (c) => c.json(toConversation(await find(c, context))));
 
   app.post("/conversations/:id", async (c) => {
-    const { metadata } = parseWith(changedConversation, parseBody(await c.req.text()));
+    const text = await c.req.text();
+    const stages = createStages(text.length, context.pause);
+    const { metadata } = await readRequest(text, changedConversation, context.limits, stages);
     const changed = await change(c, context, (found) => ({ ...found, metadata: metadata ?? {} }));
     return c.json(toConversation(changed));
   });

@@ -34,7 +34,7 @@ export function responses(
   const app = new Hono<ApiEnv>();
 
   app.post("/responses", async (c) => {
-    const body = await readBody(c, context.limits.messageLists);
+    const body = await readBody(c, context.limits.messageLists, context.pause);
     const abort = createAbort(c.req.raw.signal);
     const caller = toCaller(c, context.responses, abort.signal);
     const read = await readResponse(body, caller, context);

@@ -1,6 +1,8 @@
 /** Reads the text messages of a WebSocket. */
 import { RequestError } from "../errors.ts";
-import { parseBody } from "../request/parse-request.ts";
+import type { Pause } from "../../streams/slices.ts";
+import { parseInStages } from "../request/parse-request.ts";
+import { createStages } from "../request/stages.ts";
 
 /** The type of the message that creates a response. */
 export const CREATE = "response.create";
@@ -11,22 +13,29 @@ export interface SocketMessage {
   readonly type: string;
   /** The response to continue. */
   readonly previous: string | undefined;
+  /** The message, parsed. */
+  readonly value: object;
 }
 
 /** Checks the fields that only messages have. The rest of a message that creates a response is an ordinary request. */
-export function readMessage(message: string, maxBytes: number): SocketMessage {
+export async function readMessage(
+  message: string,
+  maxBytes: number,
+  pause: Pause,
+): Promise<SocketMessage> {
   if (message.length > maxBytes) {
     throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
       status: 413,
       errorType: "payload_too_large",
     });
   }
-  const members = new Map<string, unknown>(Object.entries(parseBody(message)));
+  const value = await parseInStages(message, createStages(message.length, pause));
+  const members = new Map<string, unknown>(Object.entries(value));
   const type = members.get("type");
   if (typeof type !== "string") {
     throw new RequestError("type: must be a string, such as response.create", { param: "type" });
   }
-  if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined };
+  if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined, value };
   if (members.get("background")) {
     throw new RequestError(
       "background: not supported on a WebSocket. Send the request over HTTP, or without background",
@@ -36,5 +45,5 @@ export function readMessage(message: string, maxBytes: number): SocketMessage {
     );
   }
   const previous = members.get("previous_response_id");
-  return { type, previous: typeof previous === "string" ? previous : undefined };
+  return { type, previous: typeof previous === "string" ? previous : undefined, value };
 }

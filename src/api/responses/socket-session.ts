@@ -6,7 +6,7 @@ import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { refuseExpired } from "../auth.ts";
-import { readWhole } from "../request/body-memory.ts";
+import { type ReadBody, toReadBody } from "../request/body-memory.ts";
 import { describeError, type ErrorDescription, RequestError, toError } from "../errors.ts";
 import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type ByteLease } from "../request/byte-budget.ts";
@@ -18,7 +18,7 @@ import { eventIntervalMs } from "./keep-alive.ts";
 import type { MessageEnding } from "./log-messages.ts";
 import { prepareResponse, readResponse } from "./prepare.ts";
 import { runResponse } from "./run.ts";
-import { CREATE, readMessage } from "./socket-message.ts";
+import { CREATE, readMessage, type SocketMessage } from "./socket-message.ts";
 import type { SocketPort } from "./socket-port.ts";
 import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
@@ -191,22 +191,22 @@ export class SocketSession {
 
   /** Never rejects. */
   async #answer(message: string): Promise<void> {
-    let read: ReturnType<typeof readMessage>;
+    let read: SocketMessage;
     try {
-      read = readMessage(message, this.#context.maxBodyBytes);
+      read = await readMessage(message, this.#context.maxBodyBytes, this.#context.pause);
     } catch (error) {
       if (!this.#abort.signal.aborted) await this.#refuseMessage(error);
       return;
     }
+    if (this.#abort.signal.aborted) return;
     this.#refused = 0;
     const id = `${this.#caller.requestId}-${++this.#requests}`;
     // Clients send other messages as hints; Codex drops a connection that answers one with an error.
     if (read.type !== CREATE) return this.#ignore(id, read.type);
-    const { previous } = read;
     const { headers } = this.#caller;
     const end = this.#context.beginMessage(id, PATH, this.#caller);
     await traceMessage({ id, route: PATH, headers }, async () => {
-      const ending = await this.#respond(message, id, previous);
+      const ending = await this.#respond(message, id, read);
       end(ending);
       return ending.status;
     });
@@ -222,12 +222,12 @@ export class SocketSession {
   async #respond(
     message: string,
     id: string,
-    previous: string | undefined,
+    { previous, value }: SocketMessage,
   ): Promise<MessageEnding> {
     const exchange = this.#record(message, id);
     const ending: MessageEnding = { status: 200 };
     try {
-      await this.#create(message, id, exchange, ending);
+      await this.#create(toReadBody(message, value), id, exchange, ending);
     } catch (error) {
       if (this.#abort.signal.aborted) {
         ending.status = CLIENT_LEFT;
@@ -247,7 +247,7 @@ export class SocketSession {
 
   /** Creates a response and sends its events. Rejects if the request is refused before any event. */
   async #create(
-    message: string,
+    body: ReadBody,
     requestId: string,
     exchange: OpenExchange | undefined,
     ending: MessageEnding,
@@ -256,7 +256,7 @@ export class SocketSession {
     const { signal } = this.#abort;
     refuseExpired(this.#caller.client, context.now());
     const caller = { ...this.#caller, requestId, signal, responses: this.#responses };
-    const read = await readResponse(readWhole(message), caller, context);
+    const read = await readResponse(body, caller, context);
     ending.media = read.media.counts;
     const prepared = await prepareResponse(read, caller, context);
     const streamed = withEvents(prepared, context);

@@ -2,11 +2,14 @@
  * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in `headers`,
  * or in the server's address. Every other byte stays as it was sent.
  */
-import { hasMembers } from "../../engines/untyped-json.ts";
+import { hasMembers, hasMoreValues, isEscaped } from "../../engines/untyped-json.ts";
+import { runAtOnce } from "../../streams/slices.ts";
 import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const LEFT_OUT = "[left out of the record]";
 
+/** As many as a request may have: one with more is refused. */
+const MAX_VALUES = 250_000;
 /** A request has a few: one for each server. */
 const MAX_CREDENTIALS = 64;
 /** Longest escape of a character in JSON, `\u0000`. */
@@ -14,9 +17,10 @@ const MAX_ESCAPE = 6;
 
 const MENTIONED = /authorization|headers|server_url|mcp_servers|\\u/;
 
-/** Undefined: the body may hold credentials that cannot be found, as it is not JSON or has too many. */
+/** Undefined: the body may hold credentials that cannot be found, as it is not JSON, or has too many or too many values. */
 export function withoutToolCredentials(body: string): string | undefined {
   if (!MENTIONED.test(body)) return body;
+  if (runAtOnce(hasMoreValues(body, MAX_VALUES))) return undefined;
   const replacements = new Map<string, string>();
   try {
     const value: unknown = JSON.parse(body);
@@ -83,12 +87,6 @@ function endOfString(json: string, start: number): number {
   let at = json.indexOf('"', start + 1);
   while (isEscaped(json, at)) at = json.indexOf('"', at + 1);
   return at + 1;
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let before = at;
-  while (json[before - 1] === "\\") before--;
-  return (at - before) % 2 === 1;
 }
 
 function listIn(value: unknown, name: string): readonly unknown[] {

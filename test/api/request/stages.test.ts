@@ -85,11 +85,12 @@ async function pausesOf(path: string, body: object): Promise<number> {
 }
 
 describe("reading a request", () => {
-  // Before and after the schema of the body; after reading the tools, before and after compiling them.
+  // Before and after the schema of the body, and before it is parsed where it is only text; after reading the tools, before and
+  // after compiling them.
   test.each([
     ["/v1/chat/completions", { messages, tools: [chatTool(4000)] }, 5],
     ["/v1/responses", { model, input: "hi", tools: [responsesTool(4000)], store: false }, 7],
-    ["/v1/responses/input_tokens", { model, input: "hi", tools: [responsesTool(4000)] }, 6],
+    ["/v1/responses/input_tokens", { model, input: "hi", tools: [responsesTool(4000)] }, 7],
   ])("of 150 KB takes stages: %s", async (path, body, stages) => {
     expect(JSON.stringify(body).length).toBeGreaterThan(LARGE);
     expect(await pausesOf(path, body)).toBe(stages);

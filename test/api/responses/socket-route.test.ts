@@ -195,8 +195,8 @@ describe("a connection", () => {
       message("{");
       await vi.waitFor(() => expect(sent.length).toBe(Math.min(count + 1, 32)));
     }
+    await vi.waitFor(() => expect(closed).toEqual([[1008, "Too many messages were refused."]]));
     expect(typesOf(sent, "error")).toBe(32);
-    expect(closed).toEqual([[1008, "Too many messages were refused."]]);
   });
 
   test("logs the first ignored message, not each of them", async () => {
@@ -453,6 +453,8 @@ test("a key that has as many connections as it may gets the limit as reason", ()
   );
 });
 
-test("a message that is too large is refused with the limit", () => {
-  expect(() => readMessage("x".repeat(11), 10)).toThrow("The message is larger than 10 bytes.");
+test("a message that is too large is refused with the limit", async () => {
+  await expect(readMessage("x".repeat(11), 10, async () => {})).rejects.toThrow(
+    "The message is larger than 10 bytes.",
+  );
 });
