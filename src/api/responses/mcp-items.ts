@@ -54,10 +54,21 @@ export function knownTools(
   );
 }
 
+type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
+
+/** By id. */
+export type ApprovalRequests = ReadonlyMap<string, McpRequestItem>;
+
+/** Of several requests with the same id, the first counts. */
+export function approvalRequests(history: readonly HistoryItem[]): ApprovalRequests {
+  const requests = history.filter((item) => item.type === "mcp-request");
+  return new Map(requests.toReversed().map((item) => [item.id, item]));
+}
+
 /** The messages for the model. Calls that the gateway has stored itself are not included. */
 export function mcpMessages(
   item: McpHistoryItem,
-  history: readonly HistoryItem[],
+  requests: ApprovalRequests,
   style: NamespaceStyle,
 ): readonly Message[] {
   switch (item.type) {
@@ -67,7 +78,7 @@ export function mcpMessages(
     case "mcp-call":
       return item.result === undefined ? [] : toMessages(item, item.result, style);
     case "mcp-response": {
-      const request = item.approve ? undefined : findRequest(history, item.requestId);
+      const request = item.approve ? undefined : requests.get(item.requestId);
       return request === undefined ? [] : toMessages(request, toRefusal(item.reason), style);
     }
     default:
@@ -84,10 +95,11 @@ export function approvedCalls(
   tools: readonly BuiltinTool[],
 ): readonly ApprovedCall[] {
   const last = history.findLastIndex(({ type }) => BY_MODEL.has(type));
+  const requests = approvalRequests(history);
   const approved = new Map<string, ApprovedCall>();
   for (const item of history.slice(last + 1)) {
     if (item.type !== "mcp-response") continue;
-    const request = findRequest(history, item.requestId);
+    const request = requests.get(item.requestId);
     const param = `${item.param}.approval_request_id`;
     if (request === undefined) {
       const id = JSON.stringify(item.requestId);
@@ -147,14 +159,6 @@ const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([
   "mcp-call",
   "mcp-request",
 ]);
-
-type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
-
-function findRequest(history: readonly HistoryItem[], id: string): McpRequestItem | undefined {
-  return history.find(
-    (item): item is McpRequestItem => item.type === "mcp-request" && item.id === id,
-  );
-}
 
 function findRecipient(
   tools: readonly BuiltinTool[],

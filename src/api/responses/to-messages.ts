@@ -25,7 +25,7 @@ import { type CollectedHistory, PromptHistory } from "../request/prompt-history.
 import type { TrainedHistory } from "../trained/trained-history.ts";
 import { contentText } from "../request/content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
-import { mcpMessages } from "./mcp-items.ts";
+import { approvalRequests, mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
 import { type Unsupported } from "./unsupported.ts";
 import { refusal } from "../errors.ts";
@@ -62,6 +62,7 @@ export function toHistory(
 ): History {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
+  const requests = approvalRequests(items);
   const history = new PromptHistory(sampled, { shield, trained: mapped });
 
   for (const item of items) {
@@ -112,7 +113,7 @@ export function toHistory(
       case "mcp-call":
       case "mcp-request":
       case "mcp-response":
-        history.add(...mcpMessages(item, items, style));
+        history.add(...mcpMessages(item, requests, style));
         break;
       case "unsupported":
         if (unsupported.kinds === "refuse") {
