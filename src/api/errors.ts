@@ -50,7 +50,7 @@ export class RequestError extends Error {
     this.errorType = details.errorType ?? "invalid_request";
     this.retryAfter = details.retryAfter;
     this.details = details.details;
-    this.reason = details.reason ?? withoutQuotes(message);
+    this.reason = withoutMadeUpName(details.reason ?? withoutQuotes(message), this.param);
   }
 }
 
@@ -74,6 +74,13 @@ export function noSuchPath(message: string): RequestError {
 function withoutQuotes(message: string): string {
   return message.replace(/".*"/s, "…");
 }
+
+/** Clients make up the names of some members, such as those of `metadata`. */
+function withoutMadeUpName(reason: string, param: string | null): string {
+  return param === null || FIELD.test(param) ? reason : reason.replace(param, "…");
+}
+
+const FIELD = /^[\w.[\]-]{1,256}$/;
 
 export interface ErrorDescription {
   /** The HTTP status. */

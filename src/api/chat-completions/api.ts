@@ -5,7 +5,7 @@ import { errorCodesAt } from "../error-codes.ts";
 import { mediaRules } from "../request/media.ts";
 import { modelRoutes } from "../models.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
-import { toKindLabel } from "../tools/skipped-tools.ts";
+import { toKindLabel, toPlausibleNames } from "../tools/skipped-tools.ts";
 import { toTurnDeps } from "../turn-deps.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
@@ -25,7 +25,7 @@ export const chatCompletionsApi: Api = {
       summaries: summarySettings(settings),
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),
       onSkipped(id, kinds) {
-        log.info("tools skipped", { id, kinds });
+        log.info("tools skipped", { id, kinds: toPlausibleNames(kinds) });
         for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
     });

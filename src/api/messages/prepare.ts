@@ -14,7 +14,7 @@ import { type Parser, readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
 import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
 import { createStages, type Stages } from "../request/stages.ts";
-import { skippedPlugins } from "../tools/skipped-tools.ts";
+import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-management.ts";
 import { toCompaction, toCompactionPlan } from "./compaction.ts";
@@ -206,7 +206,7 @@ async function prepareTurn(
   const { turn, applied, clearedTokens } = edited;
   refuseUnknownEdits(sent, name);
   const plugins = skippedPlugins(request.plugins, found.suffixes, turn);
-  const skipped = toSkippedKinds([...offered.skipped, ...plugins, ...history.skipped]);
+  const skipped = toPlausibleNames([...offered.skipped, ...plugins, ...history.skipped]);
   if (skipped.length > 0) deps.onSkipped(requestId, skipped);
   return {
     model,
@@ -241,11 +241,3 @@ function refuseThread({ thread }: CountRequest): void {
     },
   );
 }
-
-/** Kinds are text from the client, so only plausible names are logged. */
-function toSkippedKinds(kinds: readonly string[]): readonly string[] {
-  const shown = kinds.map((kind) => (/^[!-+\--~]{1,64}$/.test(kind) ? kind : "other"));
-  return [...new Set(shown)].toSorted().slice(0, MAX_SKIPPED_KINDS);
-}
-
-const MAX_SKIPPED_KINDS = 20;

@@ -6,7 +6,7 @@ import { toTurnDeps } from "../turn-deps.ts";
 import { Background } from "./background.ts";
 import { mediaRules } from "../request/media.ts";
 import { summarySettings } from "../reply/reasoning-summary.ts";
-import { toKindLabel } from "../tools/skipped-tools.ts";
+import { toKindLabel, toPlausibleName, toPlausibleNames } from "../tools/skipped-tools.ts";
 import { createResponsesContext } from "./context.ts";
 import { toErrorMember } from "./errors.ts";
 import { logMessages } from "./log-messages.ts";
@@ -39,11 +39,14 @@ export const responsesApi: Api = {
       maxBackground: settings.maxBackground,
       maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
       beginMessage: logMessages(log, clock, audit),
-      onIgnoredMessage: (id, type) => log.info("message ignored", { id, type }),
+      onIgnoredMessage: (id, type) =>
+        log.info("message ignored", { id, type: toPlausibleName(type) }),
       onOmissions(id, { tools, items, unenforced }) {
-        if (tools.length > 0) log.info("tools skipped", { id, kinds: tools });
-        if (items.length > 0) log.info("items skipped", { id, kinds: items });
-        if (unenforced.length > 0) log.info("formats not enforced", { id, tools: unenforced });
+        if (tools.length > 0) log.info("tools skipped", { id, kinds: toPlausibleNames(tools) });
+        if (items.length > 0) log.info("items skipped", { id, kinds: toPlausibleNames(items) });
+        if (unenforced.length > 0) {
+          log.info("formats not enforced", { id, tools: toPlausibleNames(unenforced) });
+        }
         for (const kind of tools) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
       },
       onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),

@@ -112,7 +112,7 @@ export function approvedCalls(
     if (!item.approve) continue;
     const recipient = findRecipient(tools, request);
     if (recipient === undefined) {
-      const name = `${request.server}.${request.tool}`;
+      const name = JSON.stringify(`${request.server}.${request.tool}`);
       throw new RequestError(
         `${param}: the tools of this request have no ${name}. Declare its MCP server again`,
         { param },

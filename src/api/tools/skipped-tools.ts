@@ -28,6 +28,17 @@ function enabledId(plugin: unknown): string | undefined {
   return typeof plugin.id === "string" ? plugin.id : undefined;
 }
 
+/** For the log: kinds and names are text from the client, so only plausible ones are logged. */
+export function toPlausibleNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => toPlausibleName(name)))].toSorted().slice(0, MAX_LOGGED);
+}
+
+export function toPlausibleName(name: string): string {
+  return /^[!-+\--~]{1,64}$/.test(name) ? name : "other";
+}
+
+const MAX_LOGGED = 20;
+
 /** The label of a kind in metrics: kinds that clients make up share one. */
 export function toKindLabel(kind: string): string {
   return KINDS.has(kind) ? kind : "other";

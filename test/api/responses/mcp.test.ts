@@ -423,7 +423,7 @@ describe("approvals", () => {
       '400 input[0].approval_request_id: there is no mcp_approval_request with the id "mcpr_x"',
     );
     expect(await failureOf(answer(request.id, []))).toBe(
-      "400 input[0].approval_request_id: the tools of this request have no words.look.up. Declare its MCP server again",
+      '400 input[0].approval_request_id: the tools of this request have no "words.look.up". Declare its MCP server again',
     );
   });
 

@@ -201,11 +201,11 @@ describe("a connection", () => {
 
   test("logs the first ignored message, not each of them", async () => {
     const { logged, message, sent } = await open(scriptedEngine([ANSWER]));
-    for (let count = 0; count < 20; count++) message(JSON.stringify({ type: `hint ${count}` }));
+    for (let count = 0; count < 20; count++) message(JSON.stringify({ type: `hint.${count}` }));
     message(CREATE);
     await expect.poll(() => typesOf(sent, "response.completed")).toBe(1);
     expect(logged.filter(({ event }) => event === "message ignored")).toMatchObject([
-      { type: "hint 0" },
+      { type: "hint.0" },
     ]);
   });
 
