@@ -1,8 +1,8 @@
 /**
  * Conversations: named lists of items that responses continue and extend.
  *
- * An entry is read, changed and written as a whole. Changes to one conversation are serialised within this process. If two
- * replicas change the same one concurrently, one change may be lost.
+ * An entry is read, changed and written as a whole. Changes to one conversation, and its deletion, are serialised within this
+ * process. If two replicas change the same one concurrently, one change may be lost, or a deletion undone.
  *
  * A change waits for the one before it as long as the store's timeouts let that take, and no longer: on Workers, the change of a
  * request that was cancelled never ends.
@@ -75,7 +75,12 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
 
   const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);
 
-  return { get, put, delete: (tenant, id) => entries.delete(tenant, id), update };
+  return {
+    get,
+    put,
+    delete: (tenant, id) => inTurn(tenant, id, () => entries.delete(tenant, id)),
+    update: (tenant, id, change) => inTurn(tenant, id, () => update(tenant, id, change)),
+  };
 
   async function put(tenant: string, conversation: StoredConversation): Promise<void> {
     const isKept = await entries.set(conversation, tenant, conversation.id);
@@ -87,6 +92,14 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
     id: string,
     change: (conversation: StoredConversation) => StoredConversation,
   ): Promise<StoredConversation | undefined> {
+    const found = await get(tenant, id);
+    if (found === undefined) return undefined;
+    const next = change(found);
+    await put(tenant, next);
+    return next;
+  }
+
+  async function inTurn<T>(tenant: string, id: string, work: () => Promise<T>): Promise<T> {
     const key = await storeKey("changing", tenant, id);
     const now = deps.clock();
     for (const [oldest, { endsBy }] of changing) {
@@ -96,11 +109,7 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
     const before = changing.get(key);
     const changed = (async () => {
       if (before) await waitAtMost(before.ended, before.endsBy - now);
-      const found = await get(tenant, id);
-      if (found === undefined) return undefined;
-      const next = change(found);
-      await put(tenant, next);
-      return next;
+      return work();
     })();
     const own: Change = {
       ended: changed.catch(() => undefined),

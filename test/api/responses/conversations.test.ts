@@ -43,6 +43,17 @@ test("changes wait for each other, so that none is lost", async () => {
   expect(found?.items.map(({ type }) => type)).toEqual(["a", "b", "c"]);
 });
 
+test("a conversation that is deleted while it is changed does not come back", async () => {
+  const { conversations, add } = await conversationsWith({ cancelled: 0 });
+  const changed = add("a");
+  const deleted = conversations.delete("alice", "conv_1");
+  const late = add("b");
+  expect((await changed)?.items).toEqual([{ type: "a" }]);
+  await deleted;
+  expect(await late).toBeUndefined();
+  expect(await conversations.get("alice", "conv_1")).toBeUndefined();
+});
+
 test("a change of a cancelled request holds up the next one only as long as a change may take", async () => {
   const { add } = await conversationsWith({ cancelled: 1 });
   void add("cancelled");
