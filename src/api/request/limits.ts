@@ -1,5 +1,6 @@
 /** Limits on the size and shape of a request, checked before it is validated. */
 import { hasMoreValues } from "../../engines/untyped-json.ts";
+import { MAX_REQUEST_DEPTH } from "../../tools/mcp/connection.ts";
 import { RequestError } from "../errors.ts";
 
 export interface RequestLimits {
@@ -12,7 +13,7 @@ export interface RequestLimits {
 export const MAX_VALUES = 250_000;
 
 /** Deepest nesting of objects and arrays, schemas included. The body is level 1. */
-export const MAX_DEPTH = 64;
+export const MAX_DEPTH = MAX_REQUEST_DEPTH;
 
 /** The top-level members of a request whose lists are counted. */
 export interface CountedLists {

@@ -76,6 +76,7 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
   for (const tool of tools) {
     if (bounded.length === MAX_TOOLS) break;
     if (tool.name === "" || tool.name.length > MAX_TOOL_NAME) continue;
+    if (isDeeper(tool.inputSchema, MAX_SCHEMA_DEPTH)) continue;
     const description = tool.description.slice(0, MAX_DESCRIPTION);
     const size = tool.name.length + description.length + schemaLength(tool.inputSchema);
     if (length + size > MAX_LISTING) continue;
@@ -88,7 +89,17 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
 /** The limit of the protocol. */
 const MAX_TOOL_NAME = 128;
 
-/** `Infinity` if it cannot be serialized, for instance because it is nested too deeply. */
+/** Deepest nesting of objects and arrays in a client's request. */
+export const MAX_REQUEST_DEPTH = 64;
+/** A client sends a schema back in the body, the input, an item, its list of tools and the tool. */
+const MAX_SCHEMA_DEPTH = MAX_REQUEST_DEPTH - 5;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+/** `Infinity` if it cannot be serialized, for instance because a string has a lone surrogate. */
 function schemaLength(schema: McpTool["inputSchema"]): number {
   try {
     return toCompactJson(fromPlainJson(schema)).length;

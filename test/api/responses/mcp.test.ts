@@ -137,6 +137,25 @@ describe("a server of the operator's, by its label", () => {
     expect(engine.prompts[2]?.startsWith(engine.prompts[1] ?? "?")).toBe(true);
   });
 
+  test("can be sent back as it was listed, whatever the server's schemas are", async () => {
+    const nested = (levels: number): object =>
+      levels === 0 ? {} : { properties: nested(levels - 1) };
+    const tools = [30, 58, 59, 60, 100].map((levels) => ({
+      name: `t${levels}`,
+      inputSchema: { type: "object", properties: nested(levels - 1) },
+    }));
+    const { url } = await startMcpServer({ tools: () => tools });
+    const { client } = createMcpApp({
+      engine: scriptedEngine([FINAL, FINAL]),
+      settings: operators(url),
+    });
+    const request = { model: MODEL, tools: [WORDS], store: false };
+    const first = await client.responses.create({ ...request, input: "?" });
+    expect(first.output[0]).toMatchObject({ tools: [{ name: "t30" }, { name: "t58" }] });
+    const next = await client.responses.create({ ...request, input: toInput(first) });
+    expect(typesOf(next)).toEqual(["message"]);
+  });
+
   test("offers what both the operator and the request allow", async () => {
     const { url } = await startMcpServer();
     const engine = scriptedEngine([FINAL, FINAL, FINAL]);

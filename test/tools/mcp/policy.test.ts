@@ -72,11 +72,17 @@ describe("lists of tools", () => {
     ]);
   });
 
+  test("have tools whose schemas a client can send back", () => {
+    const deepest = { ...tool("t"), inputSchema: deep(58) };
+    expect(boundTools([deepest])).toEqual([deepest]);
+  });
+
   test.each<[string, McpTool]>([
     ["has no name", tool("")],
     ["has a name that is too long", tool("x".repeat(129))],
     ["has a schema that is too long", { ...tool("t"), inputSchema: { a: "x".repeat(300_000) } }],
-    ["has a schema that is nested too deep", { ...tool("t"), inputSchema: deep(5000) }],
+    ["has a schema that is nested too deep", { ...tool("t"), inputSchema: deep(59) }],
+    ["has a schema that would overflow the stack", { ...tool("t"), inputSchema: deep(5000) }],
   ])("leave out a tool that %s, and keep the others", (_, wrong) => {
     expect(boundTools([tool("a"), wrong, tool("b")])).toEqual([tool("a"), tool("b")]);
   });
