@@ -1,5 +1,7 @@
 /** Reads JSON that may be anything, such as a server's error or a client's schema, without throwing. */
 
+import { runAtOnce } from "../streams/slices.ts";
+
 export type UntypedObject = Readonly<Record<string, unknown>>;
 
 /** Undefined for text that is not JSON. */
@@ -39,6 +41,14 @@ export function asObject(value: unknown): UntypedObject {
 /** Empty for anything else. */
 export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** Most values of a request, and of any JSON in it. */
+export const MAX_VALUES = 250_000;
+
+/** As {@link parseJson}, and undefined for text with far more than {@link MAX_VALUES}. */
+export function parseBoundedJson(text: string): unknown {
+  return runAtOnce(hasMoreValues(text, MAX_VALUES)) ? undefined : parseJson(text);
 }
 
 const QUOTE = 0x22;

@@ -1,5 +1,5 @@
 /** Limits on the size and shape of a request, checked before it is validated. */
-import { hasMoreValues } from "../../engines/untyped-json.ts";
+import { hasMoreValues, MAX_VALUES } from "../../engines/untyped-json.ts";
 import { MAX_REQUEST_DEPTH } from "../../tools/mcp/connection.ts";
 import { RequestError } from "../errors.ts";
 
@@ -8,9 +8,6 @@ export interface RequestLimits {
   readonly maxMessages: number;
   readonly maxTools: number;
 }
-
-/** Most JSON values of any kind. */
-export const MAX_VALUES = 250_000;
 
 /** Deepest nesting of objects and arrays, schemas included. The body is level 1. */
 export const MAX_DEPTH = MAX_REQUEST_DEPTH;

@@ -1,5 +1,5 @@
 /** The arguments of calls, and how single values of them are read and converted. */
-import { isObject, parseJson } from "../../engines/untyped-json.ts";
+import { isObject, parseBoundedJson } from "../../engines/untyped-json.ts";
 
 /** By name. A `Map`, because names come from models and clients. */
 export type Arguments = ReadonlyMap<string, unknown>;
@@ -11,7 +11,7 @@ export class Unconvertible extends Error {
 
 /** Undefined: the text is no JSON object. */
 export function readArguments(text: string): Arguments | undefined {
-  const value = parseJson(text);
+  const value = parseBoundedJson(text);
   return isObject(value) ? new Map(Object.entries(value)) : undefined;
 }
 

@@ -9,7 +9,7 @@ import type {
   RequestOptions,
   Transport,
 } from "@modelcontextprotocol/client";
-import { isObject, parseJson } from "../../engines/untyped-json.ts";
+import { isObject, parseBoundedJson } from "../../engines/untyped-json.ts";
 import {
   boundTools,
   MAX_RESULT,
@@ -299,6 +299,6 @@ const INTERNAL = -32_603;
 
 function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
-  const value = parseJson(text);
+  const value = parseBoundedJson(text);
   return isObject(value) ? { ...value } : undefined;
 }

@@ -2,14 +2,11 @@
  * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in `headers`,
  * or in the server's address. Every other byte stays as it was sent.
  */
-import { hasMembers, hasMoreValues, isEscaped } from "../../engines/untyped-json.ts";
-import { runAtOnce } from "../../streams/slices.ts";
+import { hasMembers, isEscaped, parseBoundedJson } from "../../engines/untyped-json.ts";
 import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const LEFT_OUT = "[left out of the record]";
 
-/** As many as a request may have: one with more is refused. */
-const MAX_VALUES = 250_000;
 /** A request has a few: one for each server. */
 const MAX_CREDENTIALS = 64;
 /** Longest escape of a character in JSON, `\u0000`. */
@@ -20,18 +17,14 @@ const MENTIONED = /authorization|headers|server_url|mcp_servers|\\u/;
 /** Undefined: the body may hold credentials that cannot be found, as it is not JSON, or has too many or too many values. */
 export function withoutToolCredentials(body: string): string | undefined {
   if (!MENTIONED.test(body)) return body;
-  if (runAtOnce(hasMoreValues(body, MAX_VALUES))) return undefined;
+  const value = parseBoundedJson(body);
+  if (value === undefined) return undefined;
   const replacements = new Map<string, string>();
-  try {
-    const value: unknown = JSON.parse(body);
-    for (const [name, url] of DECLARATIONS) {
-      for (const server of listIn(value, name)) {
-        addCredentials(server, url, replacements);
-        if (replacements.size > MAX_CREDENTIALS) return undefined;
-      }
+  for (const [name, url] of DECLARATIONS) {
+    for (const server of listIn(value, name)) {
+      addCredentials(server, url, replacements);
+      if (replacements.size > MAX_CREDENTIALS) return undefined;
     }
-  } catch {
-    return undefined;
   }
   return replacements.size === 0 ? body : replaceStrings(body, replacements);
 }

@@ -2,9 +2,11 @@
 import { assert, jsonValue, nat, property } from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
-import { hasMoreValues } from "../../../src/engines/untyped-json.ts";
-import { checkLimits, MAX_VALUES, refuseManyValues } from "../../../src/api/request/limits.ts";
+import { hasMoreValues, MAX_VALUES } from "../../../src/engines/untyped-json.ts";
+import { checkLimits, refuseManyValues } from "../../../src/api/request/limits.ts";
+import { readArguments } from "../../../src/api/trained/arguments.ts";
 import { createStages } from "../../../src/api/request/stages.ts";
+import { createMcpServer } from "../../../src/node/mcp/connect.ts";
 import { runAtOnce } from "../../../src/streams/slices.ts";
 import { withoutToolCredentials } from "../../../src/telemetry/record/tool-credentials.ts";
 import { appOf } from "../../helpers/app.ts";
@@ -61,6 +63,21 @@ test("of a WebSocket", async () => {
 test("of a recorder, which leaves them out", () => {
   const parsed = watchParse();
   expect(withoutToolCredentials(`{"headers":1,"messages":${LISTS[0]}}`)).toBeUndefined();
+  expect(parsed()).toEqual([]);
+});
+
+test("of the arguments of a call that become those of a trained tool", () => {
+  const parsed = watchParse();
+  expect(readArguments(`{"command":${LISTS[0]}}`)).toBeUndefined();
+  expect(parsed()).toEqual([]);
+});
+
+test("of the arguments of an approved call", async () => {
+  const target = { type: "http", url: "https://a.example/mcp", headers: {}, fetch } as const;
+  const server = createMcpServer({ label: "a", target, timeoutMs: 1000 });
+  const parsed = watchParse();
+  const { text } = await server.callTool("t", `{"a":${LISTS[0]}}`, new AbortController().signal);
+  expect(text).toBe("The arguments are not a JSON object.");
   expect(parsed()).toEqual([]);
 });
 
