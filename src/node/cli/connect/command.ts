@@ -7,8 +7,8 @@ import { suggest } from "../../../config/suggest.ts";
 import type { ClientSettings, ConnectedClient } from "./client-settings.ts";
 import { CLIENTS } from "./clients.ts";
 import { askTarget } from "./target.ts";
-import { toText } from "./to-text.ts";
-import { undoFiles, writeFiles } from "./write-files.ts";
+import { toExports, toText } from "./to-text.ts";
+import { type Client, undoFiles, writeFiles } from "./write-files.ts";
 
 export const CONNECT_USAGE = `\
 harmony-gateway connect <client> [options]            print the client's settings
@@ -65,8 +65,15 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
   const settings = client.settings(target);
   if (end >= 0) return startClient(client.title, settings, args.slice(end + 1), io);
   if (values.write) refuseMovedFolders(client.title, settings, io.environment);
-  io.print(values.write ? writeFiles(settings.files, changed) : toText(settings));
+  io.print(values.write ? writeSettings(settings, changed) : toText(settings));
   return 0;
+}
+
+/** Clients read the files, and the variable that a file names from the user's shell. */
+function writeSettings({ files, keyVariable }: ClientSettings, client: Client): string {
+  const written = writeFiles(files, client);
+  if (keyVariable === undefined) return written;
+  return `${written}\n\nThe files do not contain the key. Set this variable before you start ${client.title}:\n\n${toExports(keyVariable)}`;
 }
 
 /** Variables that move a folder of clients away from the home folder. */

@@ -51,6 +51,16 @@ test.each([
   expect((await connect(name, moved)).code).toBe(0);
 });
 
+test("a written client gets the variable of its key, each time", async () => {
+  const written = "codex --write --key secret";
+  const variable =
+    "\n\nThe files do not contain the key. Set this variable before you start Codex:\n\nexport HARMONY_GATEWAY_KEY=secret";
+  expect((await connect(written)).printed).toContain(`connect codex --undo${variable}`);
+  expect((await connect(written)).printed).toContain(`has these settings already.${variable}`);
+  expect((await connect("codex --write")).printed).not.toContain("export");
+  await connect("codex --undo");
+});
+
 test("the SDK's lines for TypeScript run as they are printed", async () => {
   const { printed } = await connect("typescript");
   const file = join(import.meta.dirname, `connected-${process.pid}.mts`);
