@@ -55,6 +55,12 @@ function backendProblems(
   }
   for (const backend of toBackends(settings)) {
     const { engine, model, url } = backend;
+    if (url !== undefined && engine !== "auto" && ENGINES[engine].url === "none") {
+      const source = given.get("url")?.source ?? "backends: url";
+      problems.push(
+        `${source}: has no effect with engine ${engine}. Leave out engine, or name the server's kind.`,
+      );
+    }
     if (url !== undefined || isDry) continue;
     if (engine === "auto") {
       const source = given.get("model")?.source ?? given.get("engine")?.source ?? "backends";

@@ -101,6 +101,16 @@ describe("a wrong value names its source and what was expected", () => {
       '--url: expected a URL that begins with http:// or https://, got "host:8000".',
     ],
     [
+      "a public address with a query",
+      { publicUrl: "https://llm.example.com/team?a=1" },
+      '--publicUrl: expected a URL that begins with http:// or https:// and has neither ? nor #, got "https://llm.example.com/team?a=1".',
+    ],
+    [
+      "a public address with a fragment",
+      { publicUrl: "https://llm.example.com/#chat" },
+      '--publicUrl: expected a URL that begins with http:// or https:// and has neither ? nor #, got "https://llm.example.com/#chat".',
+    ],
+    [
       "a day that is none",
       { date: "2026-02-30" },
       '--date: expected today, none or a day such as 2026-01-31, got "2026-02-30".',

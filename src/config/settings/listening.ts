@@ -13,10 +13,11 @@ export function listeningSettings() {
       default: 8787,
       description: "Port to listen on. 0: any free port.",
     }),
-    publicUrl: setting("listening", url, {
+    publicUrl: setting("listening", () => url().refine((text) => !/[?#]/.test(text)), {
       description:
         "Where clients reach the gateway through a proxy: https://llm.example.com, or with the path that the proxy " +
         "removes. The start and the page / print it. Absent: `host` and `port`.",
+      expected: "a URL that begins with http:// or https:// and has neither ? nor #",
     }),
     home: setting("listening", () => z.enum(["chat", "links", "off"]), {
       default: "chat",
