@@ -56,9 +56,10 @@ function backendProblems(
   for (const backend of toBackends(settings)) {
     const { engine, model, url } = backend;
     if (url !== undefined && engine !== "auto" && ENGINES[engine].url === "none") {
-      const source = given.get("url")?.source ?? "backends: url";
+      const source = given.get("url")?.source;
       problems.push(
-        `${source}: has no effect with engine ${engine}. Leave out engine, or name the server's kind.`,
+        `${source === undefined ? "backends: url" : `${source}:`} has no effect with engine ${engine}. ` +
+          "Leave out engine, or name the server's kind.",
       );
     }
     if (url !== undefined || isDry) continue;

@@ -270,6 +270,16 @@ describe("settings that contradict each other", () => {
       "engine completions: needs the server's url, for instance --url http://127.0.0.1:8000.",
     ],
     [
+      "the address of a server that the demo would hide",
+      { engine: "demo", url: "http://gpu:8000" },
+      "--url: has no effect with engine demo. Leave out engine, or name the server's kind.",
+    ],
+    [
+      "the same in a list",
+      { backends: [{ engine: "llama", url: "http://gpu:8000", model: "a.gguf" }] },
+      "backends: url has no effect with engine llama. Leave out engine, or name the server's kind.",
+    ],
+    [
       "two backends of one model and one name",
       {
         backends: [
