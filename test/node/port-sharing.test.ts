@@ -152,6 +152,13 @@ test("a process's own port asks for keys as the other one does, and closes with 
   await expect(fetch(metrics)).rejects.toThrow(TypeError);
 });
 
+test("the start names no address of metrics that are off", async () => {
+  const gateway = await startTestGateway({ settings: { metricsPort: 0, metrics: "off" } });
+  expect(gateway.logged[0]).toHaveProperty("event", "start");
+  expect(gateway.logged[0]).not.toHaveProperty("metrics");
+  await gateway.close();
+});
+
 /** The address of a path on the process's own port. */
 function ownUrl(gateway: GatewayProcess, path: string): string {
   const [, url] = /"metrics":"(http:[^"]+)\/metrics"/.exec(gateway.output()) ?? [];

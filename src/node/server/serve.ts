@@ -121,7 +121,10 @@ async function openGateway(
     backends: generations.backends,
     inspect: inspectUrl,
     ...(inspector && { inspectMaxRecords: MAX_RECORDS }),
-    metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
+    metrics:
+      own.port === undefined || settings.metrics === "off"
+        ? undefined
+        : `http://${host}:${own.port}/metrics`,
   });
   generations.monitor();
   return {
