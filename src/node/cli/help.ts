@@ -145,7 +145,9 @@ Each setting can be given as a flag, as an environment variable or in a JSON fil
 with a prefix: \`--max-body-bytes\` is \`HARMONY_GATEWAY_MAX_BODY_BYTES\`. On Cloudflare Workers the
 variables are bindings. A flag wins over a variable, a variable over the file, the file over the default.
 
-Numbers may be grouped with underscores (\`8_192\`). A list is written with commas, or as a JSON array.
+In flags and variables, numbers may be grouped with underscores (\`8_192\`), and a list is written with
+commas, or as a JSON array. The file has JSON's numbers and arrays.
+
 The gateway does not start with an invalid value, an unknown flag or an unknown name in the file. The
 message names the setting and its source.
 `;
