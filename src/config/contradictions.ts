@@ -3,7 +3,7 @@ import { ENGINES } from "../engines/create-engine.ts";
 import { toBackends } from "./backends.ts";
 import { isLoopback } from "./loopback.ts";
 import { portProblems } from "./port-sharing.ts";
-import { keyModelProblems, presetProblems } from "./preset-problems.ts";
+import { namedModelProblems, presetProblems } from "./preset-problems.ts";
 import type { Deployment, SettingInput } from "./setting-input.ts";
 import type { SettingName, Settings } from "./settings.ts";
 
@@ -137,7 +137,7 @@ function accessProblems(settings: Settings, deployment: Deployment): string[] {
   const problems: string[] = [];
   const problem = keyProblem(settings);
   if (problem !== undefined) problems.push(problem);
-  problems.push(...keyModelProblems(settings));
+  problems.push(...namedModelProblems(settings));
 
   if (settings.keys.length > 0 || settings.open) return problems;
   if (deployment.public && toBackends(settings).some((each) => each.engine !== "demo")) {

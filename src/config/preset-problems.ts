@@ -38,17 +38,29 @@ export function presetProblems(settings: Settings): string[] {
   });
 }
 
-/** Why keys cannot use the models that they name. */
-export function keyModelProblems(settings: Settings): string[] {
+/** Why keys and Claude's names cannot use the models that they name. */
+export function namedModelProblems(settings: Settings): string[] {
   if (toBackends(settings).some(({ findsModel }) => findsModel)) return [];
   const presets = Object.keys(settings.presets);
   const known = new Set([...servedNames(settings).keys(), ...presets.flatMap(spellings)]);
-  return settings.keys.flatMap(({ name, models = [] }) =>
-    models
-      .filter((model) => !known.has(model))
-      .map(
-        (model) =>
-          `keys: ${name} may use ${model}, which is neither a model nor a preset.${suggest(model, [...known])}`,
-      ),
-  );
+  const unknown = (model: string) =>
+    `${model}, which is neither a model nor a preset.${suggest(model, [...known])}`;
+  return [
+    ...settings.keys.flatMap(({ name, models = [] }) =>
+      models
+        .filter((model) => !known.has(model))
+        .map((model) => `keys: ${name} may use ${unknown(model)}`),
+    ),
+    ...settings.claudeAliases
+      .map((alias) => alias.slice(alias.indexOf("=") + 1))
+      .filter((model) => !isNamed(known, model))
+      .map((model) => `claudeAliases: a name stands for ${unknown(model)}`),
+  ];
+}
+
+/** Also with suffixes or a preset, `gpt-oss-20b:high`, which are not checked here. */
+function isNamed(known: ReadonlySet<string>, model: string): boolean {
+  const name = model.replace(/^@preset\//, "");
+  if (known.has(name)) return true;
+  return [...known].some((each) => /^[:@-]/.test(name.slice(each.length)) && name.startsWith(each));
 }

@@ -151,6 +151,16 @@ describe("a wrong value names its source and what was expected", () => {
       "--mcpServers: expected an object of MCP servers by label.",
     ],
     [
+      "names for Claude's that are no list",
+      { claudeAliases: 5 },
+      "--claudeAliases: expected a list, got 5.",
+    ],
+    [
+      "a name for Claude's with two patterns",
+      { claudeAliases: ["a=b=c"] },
+      "--claudeAliases: claudeAliases[0]: expected a served model, after `pattern=` or alone.",
+    ],
+    [
       "a misspelt member of an MCP server",
       { mcpServers: { docs: { url: "https://a.example/", header: {} } } },
       "--mcpServers: mcpServers.docs: there is no header. Did you mean headers?",
@@ -328,6 +338,11 @@ describe("settings that contradict each other", () => {
       "a key that may use a model that does not exist",
       { keys: [{ name: "a", sha256: HASH, models: ["gpt-oss-20"] }] },
       "keys: a may use gpt-oss-20, which is neither a model nor a preset. Did you mean gpt-oss-20b?",
+    ],
+    [
+      "a name of Claude for a model that does not exist",
+      { claudeAliases: ["claude-haiku-*=gpt-oss-20", "gpt-oss-20b:low", "@preset/gpt-oss-20b"] },
+      "claudeAliases: a name stands for gpt-oss-20, which is neither a model nor a preset. Did you mean gpt-oss-20b?",
     ],
     ["processes that share a port, and not the store", { reusePort: true }, NOT_SHARED],
     [
