@@ -22,12 +22,19 @@ const mcpServer = lazy(() =>
       args: z.array(z.string()).optional(),
       env: texts().optional(),
       description: z.string().max(2000).optional(),
-      allowedTools: z.union([z.array(z.string()), toolFilter()]).optional(),
+      allowedTools: z
+        .union([z.array(z.string()), toolFilter()], {
+          error: "expected a list of names, or an object with toolNames or readOnly",
+        })
+        .optional(),
       requireApproval: z
-        .union([
-          z.enum(["always", "never"]),
-          z.strictObject({ always: toolFilter().optional(), never: toolFilter().optional() }),
-        ])
+        .union(
+          [
+            z.enum(["always", "never"]),
+            z.strictObject({ always: toolFilter().optional(), never: toolFilter().optional() }),
+          ],
+          { error: "expected always, never, or an object with always or never" },
+        )
         .optional(),
       timeoutMs: milliseconds().optional(),
     })

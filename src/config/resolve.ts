@@ -2,6 +2,7 @@
  * Merges the values given by flags, variables and a file, and checks them. Reports all problems at once, each naming
  * the setting as the operator wrote it.
  */
+import type * as z from "zod";
 import { contradictions } from "./contradictions.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 import type { Deployment, SettingInput } from "./setting-input.ts";
@@ -78,15 +79,23 @@ function toProblem(
   const setting = describedSettings().find((each) => each.name === name);
   const source = given.get(name);
   if (setting === undefined || source === undefined) return issue.message;
+  const hint = toHint(issue);
   if (issue.path.length === 0) {
-    return `${source.source}: expected ${setting.expected}${got(setting, source.value)}.`;
+    return `${source.source}: expected ${setting.expected}${got(setting, source.value)}.${hint}`;
   }
   const where = `${source.source}: ${toPath(name, issue.path)}`;
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
     return `${where}: there is no ${key}.${suggest(key, setting.itemKeys)}`;
   }
-  return `${where}: ${issue.message}.`;
+  const isChoice = issue.code === "invalid_value" && issue.input !== undefined;
+  return `${where}: ${issue.message}${isChoice ? got(setting, issue.input) : ""}.${hint}`;
+}
+
+/** ` Did you mean …?` for a value that is similar to a choice. */
+function toHint(issue: z.core.$ZodIssue): string {
+  if (issue.code !== "invalid_value" || typeof issue.input !== "string") return "";
+  return suggest(issue.input, issue.values.map(String));
 }
 
 /** `["keys", 0, "name"]` as `keys[0].name`. */

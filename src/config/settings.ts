@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { describeIssue } from "./describe-issue.ts";
 import type { Setting } from "./setting.ts";
 import { accessSettings } from "./settings/access.ts";
 import { apiSettings } from "./settings/api.ts";
@@ -96,7 +97,8 @@ export function parseSettings(given: ReadonlyMap<SettingName, unknown>): {
   const parsed: [name: SettingName, value: unknown][] = [];
   for (const { name, setting } of listSettings()) {
     const value = given.get(name);
-    const result = value === undefined ? undefined : setting.type().safeParse(value);
+    const options = { error: describeIssue, reportInput: true };
+    const result = value === undefined ? undefined : setting.type().safeParse(value, options);
     if (result?.success === false) {
       issues.push(...result.error.issues.map((issue) => ({ name, issue })));
       continue;

@@ -171,6 +171,16 @@ describe("a wrong value names its source and what was expected", () => {
       "--mcpServers: mcpServers.docs: expected either url or command.",
     ],
     [
+      "tools of an MCP server that are no list",
+      { mcpServers: { docs: { command: "x", allowedTools: "read" } } },
+      "--mcpServers: mcpServers.docs.allowedTools: expected a list of names, or an object with toolNames or readOnly.",
+    ],
+    [
+      "approvals of an MCP server by another word",
+      { mcpServers: { docs: { command: "x", requireApproval: "ask" } } },
+      "--mcpServers: mcpServers.docs.requireApproval: expected always, never, or an object with always or never.",
+    ],
+    [
       "an MCP server with a name of the model's own",
       { mcpServers: { browser: { command: "x" } } },
       "--mcpServers: mcpServers.browser: expected up to 64 letters, digits, dashes or _, and no name of the model's own tools and roles.",
@@ -179,6 +189,47 @@ describe("a wrong value names its source and what was expected", () => {
       "a misspelt field of a preset",
       { presets: { review: { model: "gpt-oss-20b", temprature: 1 } } },
       "--presets: presets.review: there is no temprature. Did you mean temperature?",
+    ],
+    ["a key without its hash", { keys: [{ name: "a" }] }, "--keys: keys[0].sha256: is missing."],
+    [
+      "models of a key that are no list",
+      { keys: [{ name: "a", sha256: HASH, models: 5 }] },
+      "--keys: keys[0].models: expected a list.",
+    ],
+    [
+      "a key that may use no model",
+      { keys: [{ name: "a", sha256: HASH, models: [] }] },
+      "--keys: keys[0].models: expected a length of 1 or more.",
+    ],
+    [
+      "a limit of a key that is too low",
+      { keys: [{ name: "a", sha256: HASH, maxQueuedPerKey: -1 }] },
+      "--keys: keys[0].maxQueuedPerKey: expected 0 or more.",
+    ],
+    [
+      "a misspelt policy of a key",
+      { keys: [{ name: "a", sha256: HASH, reasoningPolicy: "sealled" }] },
+      '--keys: keys[0].reasoningPolicy: expected one of raw, sealed, summary, none, got "sealled". Did you mean sealed?',
+    ],
+    [
+      "a misspelt tool",
+      { builtinTools: ["browser", "pythn"] },
+      '--builtinTools: builtinTools[1]: expected one of browser, python, got "pythn". Did you mean python?',
+    ],
+    [
+      "a misspelt engine",
+      { engine: "vlm" },
+      '--engine: expected one of demo, llama, vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions, auto, got "vlm". Did you mean vllm?',
+    ],
+    [
+      "a misspelt effort of a preset, whose values are not repeated",
+      { presets: { review: { model: "gpt-oss-20b", effort: "hihg" } } },
+      "--presets: presets.review.effort: expected one of none, low, medium, high. Did you mean high?",
+    ],
+    [
+      "a penalty of nothing",
+      { presets: { review: { model: "gpt-oss-20b", repetitionPenalty: 0 } } },
+      "--presets: presets.review.repetitionPenalty: expected more than 0.",
     ],
     [
       "a key whose end is no date",
@@ -193,7 +244,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "a lock of what is no value",
       { presets: { review: { model: "gpt-oss-20b", lock: ["instructions"] } } },
-      '--presets: presets.review.lock[0]: Invalid option: expected one of "effort"|"temperature"|"topP"|"topK"|"minP"|"frequencyPenalty"|"presencePenalty"|"repetitionPenalty"|"maxOutputTokens".',
+      "--presets: presets.review.lock[0]: expected one of effort, temperature, topP, topK, minP, frequencyPenalty, presencePenalty, repetitionPenalty, maxOutputTokens.",
     ],
     [
       "a preset whose name is OpenRouter's form of one",
@@ -212,7 +263,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "instructions of a preset that are too long",
       { presets: { review: { model: "gpt-oss-20b", instructions: "a".repeat(100_001) } } },
-      "--presets: presets.review.instructions: Too big: expected string to have <=100000 characters.",
+      "--presets: presets.review.instructions: expected a length of 100000 or less.",
     ],
     [
       "Python by an MCP server without its address",

@@ -54,7 +54,10 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   // Engines and models
   ["--url gpu:8000", '--url: expected a URL that begins with http:// or https://, got "gpu:8000".'],
   ["--url", "--url: expected a value after it."],
-  ["--engine vlm --url http://gpu", `--engine: expected one of ${KINDS}, got "vlm".`],
+  [
+    "--engine vlm --url http://gpu",
+    `--engine: expected one of ${KINDS}, got "vlm". Did you mean vllm?`,
+  ],
   [
     "--engine completions",
     "engine completions: needs the server's url, for instance --url http://127.0.0.1:8000.",
