@@ -201,6 +201,6 @@ function createProgress({ stderr, now }: ConvertIo) {
 
 function summary({ lines, converted, bad, losses }: ConvertReport): string {
   const lost = [...losses].map(([name, count]) => `${name} × ${count}`);
-  const counts = `${lines} lines: ${converted} converted, ${bad} bad.`;
+  const counts = `${lines} ${lines === 1 ? "line" : "lines"}: ${converted} converted, ${bad} bad.`;
   return lost.length === 0 ? counts : `${counts} Lost: ${lost.join(", ")}.`;
 }

@@ -279,7 +279,7 @@ describe("convert", () => {
       const counted = ids.filter((_: number, at: number) => mask[at] === 1);
       expect(o200kHarmony().decode(counted)).toBe("<|channel|>analysis<|message|>t<|end|>");
       expect(labels).toEqual(ids.map((id: number, at: number) => (mask[at] === 1 ? id : -100)));
-      expect(stderr).toBe("1 lines: 1 converted, 0 bad. Lost: missing-end × 1.\n");
+      expect(stderr).toBe("1 line: 1 converted, 0 bad. Lost: missing-end × 1.\n");
     });
 
     test.each(["history", "training", "prompt"])(
