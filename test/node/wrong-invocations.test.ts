@@ -184,7 +184,11 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ["parse --ids ~/typo.json", "The input is JSON, but not of the form that is expected."],
   [
     "parse --ids ~/hello.txt",
-    `The input is not valid JSON: Unexpected token 'h', "hello " is not valid JSON.`,
+    `~/hello.txt: is not valid JSON: Unexpected token 'h', "hello " is not valid JSON.`,
+  ],
+  [
+    "render ~/bad.json",
+    `~/bad.json: is not valid JSON: Unexpected token '}', "{"port": } " is not valid JSON.`,
   ],
   ["convert --from chat", "--to: expected one of openchatml, harmony, chat, ids."],
   ["convert --from chat --to idz", "--to: expected one of openchatml, harmony, chat, ids."],
@@ -198,7 +202,11 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "--max-line: expected a whole number, 1 or more.",
   ],
   ["convert --from chat --to ids ~/none.jsonl", "~/none.jsonl: there is no such file."],
-  ["convert --from chat --to ids --out ~/none/x ~/hello.txt", "~/none/x: there is no such file."],
+  [
+    "convert --from chat --to ids --out ~/none/x ~/hello.txt",
+    "~/none/x: there is no folder ~/none.",
+  ],
+  ["render ~/none/x.json", "~/none/x.json: there is no folder ~/none."],
 ];
 
 async function answerTo(args: readonly string[], environment = {}) {
@@ -222,7 +230,7 @@ test.each(WRONG)("%s", async (line, sentence) => {
   const args = line.split(" ").map((arg) => arg.replace("~/", `${folder}/`));
   expect(await answerTo(args)).toEqual({
     printed: [],
-    errors: [sentence.replace("~/", `${folder}/`)],
+    errors: [sentence.replaceAll("~/", `${folder}/`)],
     codes: [2],
   });
 });
@@ -239,4 +247,10 @@ test.each([
 ])("the variable %s=%s", async (name, value, problem) => {
   const { errors } = await answerTo([], { [name]: value });
   expect(errors).toEqual([`${name}: ${problem}`]);
+});
+
+test("a config file that a variable names", async () => {
+  const path = join(folder, "none.json");
+  const { errors } = await answerTo([], { HARMONY_GATEWAY_CONFIG: path });
+  expect(errors).toEqual([`HARMONY_GATEWAY_CONFIG ${path}: there is no such file.`]);
 });

@@ -2,7 +2,7 @@
 import { createReadStream, createWriteStream, fstatSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { visible } from "./control-signs.ts";
-import { explainFile } from "./explain-file.ts";
+import { explainFile } from "../explain-file.ts";
 
 /** What a command needs of its process. */
 export interface CommandIo {
@@ -38,6 +38,18 @@ export async function readInput(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Throws an error with one sentence that names the file. */
+export function parseJsonInput(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TypeError(`${nameOf(file)}: is not valid JSON: ${reason.replaceAll(/\s+/g, " ")}.`, {
+      cause: error,
+    });
+  }
 }
 
 function nameOf(file: string): string {

@@ -1,7 +1,7 @@
 /** Failures of a command in one sentence for whoever typed it: files that cannot be read, flags that do not exist. */
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
-import { explainFile } from "./explain-file.ts";
+import { explainFile } from "../explain-file.ts";
 
 /** What a flag of a subcommand looks like, in its usage. */
 const FLAG = /^ {2}(--[\w-]+)/gm;
@@ -17,7 +17,7 @@ export function explainFailure(error: unknown, usage: string): string | undefine
     case "ERR_PARSE_ARGS_INVALID_OPTION_VALUE":
       return explainFlagValue(error.message);
     default:
-      return explainFile(error) ?? explainJson(error) ?? error.message;
+      return explainFile(error) ?? explainForm(error) ?? error.message;
   }
 }
 
@@ -34,10 +34,7 @@ function explainFlagValue(message: string): string {
     : `${flag}: expected a value after it.`;
 }
 
-function explainJson(error: Error): string | undefined {
-  if (error.name === "SyntaxError") {
-    return `The input is not valid JSON: ${error.message.replaceAll(/\s+/g, " ")}.`;
-  }
+function explainForm(error: Error): string | undefined {
   return error.name === "ZodError"
     ? "The input is JSON, but not of the form that is expected."
     : undefined;

@@ -6,7 +6,7 @@ import { createParser, type ParseEvent, toFinishReason } from "../../harmony/par
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import * as z from "zod";
 import { isRequest, requestConversation } from "./captured-request.ts";
-import { isTerminal, readInput } from "./command-io.ts";
+import { isTerminal, parseJsonInput, readInput } from "./command-io.ts";
 import { paint, showText, visible } from "./control-signs.ts";
 import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
@@ -68,7 +68,7 @@ export async function runParse(
   const reason = values.length ? "length" : "stop";
   const events = [
     ...(values.ids
-      ? parser.pushIds(z.array(z.int()).parse(JSON.parse(input)))
+      ? parser.pushIds(z.array(z.int()).parse(parseJsonInput(input, file)))
       : parser.pushText(input.replace(/\n$/, ""))),
     ...parser.end(reason),
   ];

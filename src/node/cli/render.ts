@@ -7,7 +7,7 @@ import { createRenderer } from "../../harmony/render.ts";
 import type { RenderedPrompt, Segment } from "../../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { requestConversation } from "./captured-request.ts";
-import { isTerminal, readInput } from "./command-io.ts";
+import { isTerminal, parseJsonInput, readInput } from "./command-io.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
 import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
@@ -59,6 +59,7 @@ export async function runRender(
   }
 
   const bodyText = await readInput(file);
+  parseJsonInput(bodyText, file);
   const { prompt, kept, dropped } = toPrompt(bodyText, values.date, environment);
 
   if (values.json) {

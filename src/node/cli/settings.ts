@@ -1,7 +1,7 @@
 /** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { explainFile } from "./explain-file.ts";
+import { explainFile } from "../explain-file.ts";
 import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { portWarnings } from "../../config/port-sharing.ts";
@@ -38,7 +38,8 @@ export function loadSettings(
   const flags = readFlags(args);
   const variables = readVariables(environment);
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
-  const file = path === undefined ? NONE : readFile(path);
+  const named = flags.configPath === undefined ? CONFIG_VARIABLE : CONFIG_FLAG;
+  const file = path === undefined ? NONE : readFile(path, named);
   const sources = [flags, variables, file];
   const settings = resolveSettings(
     sources.flatMap(({ given }) => given),
@@ -172,8 +173,9 @@ function isKubernetesLink(variable: string, text: string): boolean {
   return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
 }
 
-function readFile(path: string): Source {
-  const file = parseFile(path);
+/** @param named the flag or the variable that names it. */
+function readFile(path: string, named: string): Source {
+  const file = parseFile(path, named);
   const problems: string[] = [];
   const warnings: string[] = [];
   const given: SettingInput[] = [];
@@ -192,22 +194,22 @@ function readFile(path: string): Source {
   return { given, warnings };
 }
 
-function parseFile(path: string): object {
+function parseFile(path: string, named: string): object {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new SettingsError([`${CONFIG_FLAG} ${explainFile(error, path) ?? toReason(error)}`]);
+    throw new SettingsError([`${named} ${explainFile(error, path) ?? toReason(error)}`]);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const reason = toReason(error).replaceAll(/\s+/g, " ");
-    throw new SettingsError([`${CONFIG_FLAG} ${path}: is not valid JSON: ${reason}.`]);
+    throw new SettingsError([`${named} ${path}: is not valid JSON: ${reason}.`]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SettingsError([`${CONFIG_FLAG} ${path}: must contain a JSON object.`]);
+    throw new SettingsError([`${named} ${path}: must contain a JSON object.`]);
   }
   return value;
 }

@@ -8,6 +8,7 @@ import { appendFile, open, stat } from "node:fs/promises";
 import { SettingsError } from "../../config/resolve.ts";
 import { waitAtMost } from "../../streams/timers.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { explainFile } from "../explain-file.ts";
 
 export interface AuditFile {
   /** Takes a line for the file. Never throws. */
@@ -33,7 +34,8 @@ export async function openAuditFile(path: string, log: Log): Promise<AuditFile> 
     await (await open(path, "a", MODE)).close();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new SettingsError([`auditFile ${path}: cannot be written: ${why}.`]);
+    const problem = explainFile(error, path) ?? `${path}: cannot be written: ${why}.`;
+    throw new SettingsError([`auditFile ${problem}`]);
   }
   return createAuditFile((text) => appendFile(path, text, { mode: MODE }), log);
 }

@@ -2,6 +2,7 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SettingsError } from "../../config/resolve.ts";
+import { explainFile } from "../explain-file.ts";
 
 /** Names of captured files: the time, a number, and the safe characters of the request's id. */
 const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json(?:\.part)?$/;
@@ -16,7 +17,9 @@ export async function openCaptureFolder(folder: string, maxBytes: number): Promi
     return files;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new SettingsError([`capture ${folder}: the folder cannot be used: ${reason}.`]);
+    const problem =
+      explainFile(error, folder) ?? `${folder}: the folder cannot be used: ${reason}.`;
+    throw new SettingsError([`capture ${problem}`]);
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -302,7 +302,7 @@ describe("a file", () => {
     }
     const missing = join(folder, "missing", "audit.jsonl");
     expect(await problemOf(missing)).toEqual([
-      `auditFile ${missing}: cannot be written: ENOENT: no such file or directory, open '${missing}'.`,
+      `auditFile ${missing}: there is no folder ${dirname(missing)}.`,
     ]);
   });
 });

@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { explainFile } from "../explain-file.ts";
+import { explainFile } from "../../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { readJsonText } from "./edit/json-nodes.ts";

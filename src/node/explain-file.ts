@@ -1,4 +1,7 @@
-/** Failures of reading or writing a file, in a sentence. Undefined for others. */
+/** Failures of reading or writing a file or a folder, in a sentence. Undefined for others. */
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+
 export function explainFile(error: unknown, path?: string): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   // Reading a folder fails without naming it.
@@ -6,7 +9,11 @@ export function explainFile(error: unknown, path?: string): string | undefined {
   const file = path ?? own;
   switch (error.code) {
     case "ENOENT":
-      return `${file}: there is no such file.`;
+      return existsSync(dirname(file))
+        ? `${file}: there is no such file.`
+        : `${file}: there is no folder ${dirname(file)}.`;
+    case "EEXIST":
+      return `${file}: is a file, not a folder.`;
     case "EISDIR":
       return `${file}: is a folder, not a file.`;
     case "ENOTDIR":
