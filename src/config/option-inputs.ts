@@ -13,7 +13,7 @@ export interface OptionRules {
   readonly caller: string;
   /** Options that are no settings. */
   readonly own: readonly string[];
-  /** Settings that are no options. */
+  /** Settings that only `startGateway` has as options. */
   readonly leftOut?: ReadonlySet<SettingName>;
   /** Values of settings whose options hold something else. */
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>;
@@ -33,7 +33,11 @@ export function toOptionInputs(
   const known: readonly string[] = [...own, ...described.map(({ name }) => name)];
   const problems = Object.keys(options)
     .filter((name) => !known.includes(name))
-    .map((name) => `${caller}: there is no option ${name}.${suggest(name, known)}`);
+    .map((name) =>
+      describedSettings().some((each) => each.name === name)
+        ? `${caller}: ${name} is an option of startGateway (harmony-gateway/node) only.`
+        : `${caller}: there is no option ${name}.${suggest(name, known)}`,
+    );
   if (problems.length > 0) throw new SettingsError(problems);
   const given = new Map<string, unknown>([...Object.entries(options), ...Object.entries(values)]);
   const backends = given.get("backends");

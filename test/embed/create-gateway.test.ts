@@ -182,8 +182,13 @@ test("closing waits for an answer, and refuses what comes after", async () => {
 describe("what is wrong is named, with the nearest name", () => {
   test.each<[object, readonly string[]]>([
     [{ ulr: "http://gpu" }, ["createGateway: there is no option ulr. Did you mean url?"]],
-    [{ port: 8080 }, ["createGateway: there is no option port."]],
-    [{ auditFile: "audit.jsonl" }, ["createGateway: there is no option auditFile."]],
+    [
+      { port: 8080, auditFile: "audit.jsonl" },
+      [
+        "createGateway: port is an option of startGateway (harmony-gateway/node) only.",
+        "createGateway: auditFile is an option of startGateway (harmony-gateway/node) only.",
+      ],
+    ],
     [
       { engin: "vllm", modle: "m" },
       [
