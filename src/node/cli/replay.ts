@@ -24,7 +24,7 @@ differs, 2: it cannot be run.
   --url <url>       ask this inference server instead of the recorded stream; --engine, --model and the other
                     settings of an engine too
   --json            print the comparison as JSON
-  --fixture         print the record as a test fixture instead: without times, ids and who sent it`;
+  --fixture         print the record as a test fixture instead: without durations, sender and request id`;
 
 const OWN_FLAGS = ["json", "fixture"] as const;
 
