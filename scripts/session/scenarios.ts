@@ -268,7 +268,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     title: "A dead Redis",
-    text: "What has to be stored is refused; everything else works, at worst without earlier reasoning.",
+    text: "The gateway refuses requests that must be stored; all others work, at worst without earlier reasoning.",
     serve: "harmony-gateway --store redis://127.0.0.1:1",
     until: STARTED,
     asked: [

@@ -173,7 +173,7 @@ function summarize(checks: readonly CheckResult[]): string {
     return `Do not serve users with this engine before this is repaired: ${names(broken)}.`;
   }
   if (degraded.length > 0) {
-    return `This engine can serve gpt-oss; it does without, or pays for: ${names(degraded)}.`;
+    return `This engine can serve gpt-oss, with limitations: ${names(degraded)}.`;
   }
   return `This engine serves gpt-oss as it should: all ${asked.length} checks that apply are ok.`;
 }

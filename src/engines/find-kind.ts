@@ -65,7 +65,7 @@ export async function findServer(
   if (others.success) return { kind: "completions", models: others.data.data.map(({ id }) => id) };
   throw new EngineError(
     "not-found",
-    `What answers at ${toPublicUrl(options.url)} is no inference server the gateway knows. ` +
+    `The server at ${toPublicUrl(options.url)} is not an inference server that the gateway recognizes. ` +
       `Check the URL, or name its kind with --engine: ${SERVER_KINDS.join(", ")}.`,
   );
 }

@@ -95,7 +95,7 @@ const VERBS: Readonly<Record<EngineErrorKind, string>> = {
   loading: "is still loading its model",
   "rate-limit": "is rate limited",
   "tenant-limit": "has reached the limit of this tenant",
-  auth: "refused our key",
+  auth: "rejected the API key",
   "not-found": "does not know the path or the model",
   "context-length": "refused the request as too long",
   "bad-request": "refused the request",
@@ -104,7 +104,7 @@ const VERBS: Readonly<Record<EngineErrorKind, string>> = {
 };
 
 const ADVICE: Partial<Readonly<Record<EngineErrorKind, string>>> = {
-  auth: " Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.",
+  auth: " Set it: HARMONY_GATEWAY_ENGINE_KEY, or --engine-key.",
   "not-found": " Check the engine's URL and its model name.",
 };
 

@@ -80,7 +80,7 @@ describe("the kind of a server is detected by its responses", () => {
     await expect(find(serverWith({ "/": jsonAnswer("<html>") }))).rejects.toMatchObject({
       kind: "not-found",
       message:
-        "What answers at http://engine:8000 is no inference server the gateway knows. Check the URL, or name its kind with --engine: vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions.",
+        "The server at http://engine:8000 is not an inference server that the gateway recognizes. Check the URL, or name its kind with --engine: vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions.",
     });
   });
 });

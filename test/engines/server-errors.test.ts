@@ -119,7 +119,7 @@ describe("the kind of a server's error", () => {
 test("the server's text is never in our message", () => {
   const words = { message: "Incorrect API key provided: sk-secret" };
   expect(toEngineError("e", words, 401).message).toBe(
-    "e refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.",
+    "e rejected the API key (401). Set it: HARMONY_GATEWAY_ENGINE_KEY, or --engine-key.",
   );
   expect(toEngineError("e", { message: "it ended", isOurs: true }, 500).message).toBe(
     "e failed (500): it ended.",

@@ -435,7 +435,7 @@ describe("refusals", () => {
       401,
       { error: "Unauthorized" },
       "auth",
-      `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
+      `${NAME} rejected the API key (401). Set it: HARMONY_GATEWAY_ENGINE_KEY, or --engine-key.`,
     ],
     [
       404,
@@ -560,7 +560,7 @@ describe("the URL", () => {
   test("never appears with its credentials", async () => {
     const { engine } = engineOf(jsonAnswer({}, 401), { url: "http://user:secret@engine:8000" });
     expect((await complete(engine)).error?.message).toBe(
-      `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
+      `${NAME} rejected the API key (401). Set it: HARMONY_GATEWAY_ENGINE_KEY, or --engine-key.`,
     );
   });
 
@@ -746,7 +746,7 @@ describe("probe", () => {
     const { probe } = probeWith({ "/v1/models": jsonAnswer({ error: "Unauthorized" }, 401) });
     await expect(probe()).rejects.toMatchObject({
       kind: "auth",
-      message: `${NAME} refused our key (401). Set it: --engine-key, or HARMONY_GATEWAY_ENGINE_KEY.`,
+      message: `${NAME} rejected the API key (401). Set it: HARMONY_GATEWAY_ENGINE_KEY, or --engine-key.`,
     });
   });
 });

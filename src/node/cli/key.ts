@@ -21,7 +21,7 @@ export function runKey(args: readonly string[]): string {
   const key = `hg-${randomBytes(32).toString("base64url")}`;
   const hash = createHash("sha256").update(key).digest("hex");
   return `\
-The key, for the client. It is not kept anywhere: hand it over now.
+Client key, shown only once. Give it to the client now.
 
 ${key}
 

@@ -94,7 +94,7 @@ export async function askTarget(
     seesImages: entry.architecture?.input_modalities.includes("image") ?? false,
   }));
   if (first === undefined) {
-    throw new TypeError(`What answers at ${origin} is no gateway: ${url} has no list of models.`);
+    throw new TypeError(`The server at ${origin} is not a gateway: ${url} has no list of models.`);
   }
   const models = [first, ...rest] as const;
   const unsafe = models.find(({ id }) => NOT_IN_NAMES.test(id));

@@ -60,7 +60,7 @@ describe("a gateway", () => {
       200,
       "<html>",
       undefined,
-      `What answers at ${origin} is no gateway: ${origin}/v1/models has no list of models.`,
+      `The server at ${origin} is not a gateway: ${origin}/v1/models has no list of models.`,
     ],
   ])("that answers %i %j is explained", async (status, body, key, message) => {
     await expect(askTarget(origin, key, answer(status, body))).rejects.toThrow(
@@ -94,7 +94,9 @@ describe("a gateway", () => {
 
   test.each([-1, 0, 1.5, 1e300])("whose context length is %d is no gateway", async (length) => {
     const list = JSON.stringify({ data: [{ id: "m", context_length: length }] });
-    await expect(askTarget(origin, undefined, answer(200, list))).rejects.toThrow("is no gateway");
+    await expect(askTarget(origin, undefined, answer(200, list))).rejects.toThrow(
+      "is not a gateway",
+    );
   });
 
   test("that sends a list without an end is left after a megabyte", async () => {
@@ -109,7 +111,7 @@ describe("a gateway", () => {
       askTarget(origin, undefined, () => Promise.resolve(new Response(endless))),
     ).rejects.toThrow(
       new TypeError(
-        `What answers at ${origin} is no gateway: ${origin}/v1/models has no list of models.`,
+        `The server at ${origin} is not a gateway: ${origin}/v1/models has no list of models.`,
       ),
     );
     expect(sent).toBeLessThan(1_500_000);
