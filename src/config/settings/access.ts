@@ -8,7 +8,7 @@ export function accessSettings() {
     keys: setting("access", () => z.array(clientKey()), {
       default: [],
       description:
-        "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, " +
+        "Keys of the clients that may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, " +
         "`expires` (a date, whose end in UTC is meant, or a time with its zone), `models` (the only models and presets it may use), `record` (`false`: its content is kept out of recorded turns, traces and logs) and, where this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `nameShield`, `maxQueuedPerKey`, " +
         "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey`, " +
         "`storeMaxEntriesPerKey`, `trainedTools` and `maxBuiltinCallsPerKey`. Create one with `harmony-gateway key`. None: no key is required.",

@@ -90,7 +90,7 @@ function pythonSettings() {
     pythonRuntime: setting("tools", () => z.enum(["deno", "http", "mcp", "unsafe-node"]), {
       default: "deno",
       description:
-        "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
+        "Runtime of the python tool's code: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
         "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. On Workers, " +
         "`http` only.",
     }),
