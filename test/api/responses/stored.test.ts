@@ -607,7 +607,11 @@ describe("conversations", () => {
     const left = list.parse(await (await app.send("GET", path)).json());
     expect(left.data).toEqual(added.data);
     const behind = await app.send("GET", `${path}?order=asc&after=${first?.id}`);
-    expect(await errorOf(behind)).toMatchObject({ status: 400, param: "after" });
+    expect(await errorOf(behind)).toMatchObject({
+      status: 400,
+      param: "after",
+      message: `after: the list has no item "${first?.id}"`,
+    });
   });
 
   test("are continued and extended by responses, including reasoning", async () => {
