@@ -51,6 +51,11 @@ test.each([
   expect(isSameMessage(call(sampled), call(sent))).toBe(false);
 });
 
+test("a text of many times the length is not read", () => {
+  expect(isSameMessage(call('{"a":1}'), call(`{"a":${" ".repeat(400)}1}`))).toBe(true);
+  expect(isSameMessage(call('{"a":1}'), call(`{"a":${" ".repeat(500)}1}`))).toBe(false);
+});
+
 test("the form of a call's header may differ, its recipient may not", () => {
   const form = { channel: "analysis", contentType: "code", order: "channel-first" } as const;
   expect(isSameMessage(call("{}", form), call("{}"))).toBe(true);
