@@ -115,6 +115,132 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.getByRole("dialog").count()).toBe(0);
     });
 
+    test("Ctrl + K leads to the search, and covers nothing where the list is in view", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]));
+      await page.keyboard.press("Control+k");
+      await page.locator("#search:focus").waitFor();
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done").waitFor();
+      await page.locator(".chat").click();
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.keyboard.press("Control+k");
+      await page.locator("#search:focus").waitFor();
+      await page.getByRole("button", { name: "Close the list" }).waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("a long thought that is opened stays in view while the page is drawn", async () => {
+      const steps = Array.from({ length: 200 }, (_, at) => `Step ${at}.`).join("\n");
+      const thought = `<|channel|>analysis<|message|>${steps}<|end|><|start|>assistant`;
+      const engine = scriptedEngine([`${thought}${toFinal("42.")}`]);
+      const { page } = await openChat(browser, engine);
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done .reasoning:not([open])").waitFor();
+      await page.locator(".reasoning summary").click();
+      await page.locator(".reasoning[open]").waitFor();
+      // Each key draws the page.
+      await page.locator("#message").fill("Thanks");
+      await page.evaluate(
+        "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+      );
+      const top = "document.querySelector('.reasoning summary').getBoundingClientRect().top";
+      expect(await page.evaluate<number>(top)).toBeGreaterThan(0);
+      await page.locator(".reasoning summary").click();
+      await page.locator(".reasoning:not([open])").waitFor();
+      await page.locator("#message").fill("Thanks!");
+      await page.locator(".reasoning:not([open])").waitFor();
+    });
+
+    test("the focus stays in the conversation when its button has gone", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED, REASONED]));
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done").waitFor();
+      for (const [name, focused] of [
+        ["Regenerate", ".scroll"],
+        ["Previous version", ".scroll"],
+        ["Edit", "#message"],
+        ["Cancel", "#message"],
+        ["Delete Six times seven?", "#message"],
+        ["Undo", "#message"],
+      ] as const) {
+        const button = page.getByRole("button", { name });
+        await button.focus();
+        await button.press("Enter");
+        await page.locator(`${focused}:focus`).waitFor();
+        // The buttons between versions wait for the end of the answer.
+        await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+      }
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Chats" }).click();
+      await page.locator("#search").focus();
+      await page.keyboard.press("Escape");
+      await page.locator(".scroll:focus").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("Escape, a click elsewhere and the choice of an item close the menu", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]));
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done").waitFor();
+      const menu = page.locator("details.menu[open]");
+      const open = async () => {
+        await page.getByText("Export, import").click();
+        await menu.waitFor();
+      };
+      await open();
+      await page.keyboard.press("Escape");
+      await menu.waitFor({ state: "hidden" });
+      await open();
+      await page.locator(".log").click();
+      await menu.waitFor({ state: "hidden" });
+      await open();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export as Markdown" }).click();
+      await download;
+      await menu.waitFor({ state: "hidden" });
+      await page.locator(".menu summary:focus").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("text from right to left begins at the right, and code does not", async () => {
+      const text =
+        "مرحبا بالعالم، هذا نص عربي.\n\nEnglish again.\n\n- עברית\n\n1. one\n\n```js\nlet a;\n```";
+      const { page } = await openChat(browser, scriptedEngine([toFinal(text)]));
+      await send(page, "مرحبا (1)");
+      await page.locator(".answer.done .code").waitFor();
+      const direction = (selector: string) =>
+        page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).direction`);
+      const found = [".bubble", ".text", ".text ul", ".text ol", ".text .code"].map(direction);
+      expect(await Promise.all(found)).toEqual(["rtl", "rtl", "rtl", "ltr", "ltr"]);
+      // Where the text of a paragraph begins, from the left.
+      const gap = `(() => {
+        const paragraph = document.querySelectorAll(".text p")[1];
+        const range = document.createRange();
+        range.selectNodeContents(paragraph);
+        return range.getBoundingClientRect().left - paragraph.getBoundingClientRect().left;
+      })()`;
+      expect(await page.evaluate<number>(gap)).toBeLessThan(2);
+    });
+
+    test("a wide table scrolls, and its words are whole", async () => {
+      const words = ["Authentication", "Observability", "Configuration", "Recommended"];
+      const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
+      const table = `${line(words)}${line(words.map(() => "---"))}${line(words)}`;
+      const viewport = { width: 390, height: 700 };
+      const { page } = await openChat(browser, scriptedEngine([toFinal(table)]), { viewport });
+      await send(page, "Table.");
+      await page.locator(".answer.done td").first().waitFor();
+      const heights = await page.evaluate<number[]>(
+        "Array.from(document.querySelectorAll('td'), (cell) => cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight))",
+      );
+      expect(heights.filter((lines) => lines > 2)).toEqual([]);
+      const box =
+        "(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector('.table'))";
+      expect(await page.evaluate(box)).toBe(true);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    });
+
     test("a chat that was deleted can be brought back", async () => {
       const { page } = await openChat(browser, scriptedEngine([REASONED]));
       await send(page, "Six times seven?");

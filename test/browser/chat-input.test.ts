@@ -70,6 +70,93 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 1]);
     });
 
+    test("a key that no header can carry is named, and another one can be entered", async () => {
+      const settings = { keys: [`alice:${await sha256Hex("right")}`] };
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]), { settings });
+      const sentence = page.getByRole("dialog").getByText("The key has a character that cannot be");
+      await page.getByLabel("Key", { exact: true }).fill("“right”");
+      await page.keyboard.press("Enter");
+      await sentence.waitFor();
+      await page.reload();
+      await sentence.waitFor();
+      await page.getByRole("button", { name: "Not now" }).click();
+      await page.locator(".status:has-text('needs a key')").waitFor();
+      await send(page, "Six times seven?");
+      await sentence.waitFor();
+      await page.getByLabel("Key", { exact: true }).fill("right");
+      await page.keyboard.press("Enter");
+      await page.locator(".status .dot.good").waitFor();
+      await page.getByRole("button", { name: "Regenerate" }).click();
+      await page.locator(".answer.done strong").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test.each(["chat", "responses", "messages"])(
+      "%s: an answer whose stream ends early has failed, and keeps what came",
+      async (api) => {
+        const engine = scriptedEngine([toFinal("Once upon a time.")]);
+        const { page, problems } = await openChat(browser, engine);
+        await page.route("**/v1/{chat/completions,responses,messages}", async (route) => {
+          const events = (await (await route.fetch()).text()).split("\n\n");
+          const last = events.findIndex((event) => event.includes(" upon"));
+          const body = events.slice(0, last + 1).join("\n\n");
+          await route.fulfill({ status: 200, contentType: "text/event-stream", body });
+        });
+        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await send(page, "Tell me a story.");
+        await page
+          .locator(".answer.failed")
+          .getByText("The connection was closed before the answer was complete.")
+          .waitFor();
+        expect(await page.locator(".answer .text").innerText()).toBe("Once upon");
+        expect(problems).toEqual([]);
+      },
+    );
+
+    test("Enter begins a line on a touch screen, and the button sends", async () => {
+      const engine = scriptedEngine([REASONED]);
+      const viewport = { width: 390, height: 700 };
+      const { page } = await openChat(browser, engine, { viewport, isTouch: true });
+      await page.locator("#message").focus();
+      await page.keyboard.type("Six times");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("seven?");
+      expect(await page.locator("#message").inputValue()).toBe("Six times\nseven?");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator(".answer.done strong").waitFor();
+      expect(await page.locator(".bubble").innerText()).toBe("Six times\nseven?");
+    });
+
+    test("the field is as high as its text, up to a third of the window", async () => {
+      const viewport = { width: 390, height: 700 };
+      const { page } = await openChat(browser, scriptedEngine([]), { viewport });
+      const field = page.locator("#message");
+      const hidden = () =>
+        page.evaluate<number>(
+          "(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('#message'))",
+        );
+      await field.fill("A message that has several lines on a phone. ".repeat(4));
+      await expect.poll(hidden).toBeLessThanOrEqual(0);
+      await field.fill("A message that has many lines on a phone. ".repeat(40));
+      await expect.poll(hidden).toBeGreaterThan(0);
+      const height = "document.querySelector('#message').clientHeight / innerHeight";
+      expect(await page.evaluate<number>(height)).toBeLessThan(0.34);
+    });
+
+    test("a comma stands before decimals, and not between thousands", async () => {
+      const { page } = await openChat(browser, scriptedEngine([]));
+      await page.getByRole("button", { name: "More" }).click();
+      for (const [label, typed, kept] of [
+        ["Temperature", "0,5", "0.5"],
+        ["Top p", "0.9", "0.9"],
+        ["Max tokens", "1,000", ""],
+      ] as const) {
+        await page.getByLabel(label).fill(typed);
+        await page.keyboard.press("Tab");
+        await expect.poll(() => page.getByLabel(label).inputValue()).toBe(kept);
+      }
+    });
+
     test("hostile Markdown is inert, and shown", async () => {
       const hostile = readFileSync(new URL("hostile-answer.txt", import.meta.url), "utf8");
       // Ordinary tokens: what is spelled like a control token here is none.
@@ -305,7 +392,6 @@ describe.skipIf(MISSING !== undefined)(
         const download = page.waitForEvent("download");
         await page.getByRole("button", { name }).click();
         await (await download).saveAs(join(folder, file));
-        await page.locator(".menu summary").click();
         await page.getByRole("button", { name: "New chat" }).click();
         await page.getByText("What should gpt-oss do?").waitFor();
         const buffer = readFileSync(join(folder, file));
@@ -319,7 +405,6 @@ describe.skipIf(MISSING !== undefined)(
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "Export as OpenChatML" }).click();
       await (await download).saveAs(join(folder, "c.openchatml"));
-      await page.locator(".menu summary").click();
       const { messages } = parseOpenChatML(readFileSync(join(folder, "c.openchatml"), "utf8"));
       expect(messages.map(({ channel, content }) => [channel, content])).toEqual([
         ["final", "Six times seven?"],

@@ -12,7 +12,8 @@ export interface Page {
   reload(): Promise<unknown>;
   goBack(): Promise<unknown>;
   addInitScript(script: string): Promise<unknown>;
-  route(url: string, handle: (route: { abort(): Promise<void> }) => unknown): Promise<unknown>;
+  route(url: string, handle: (route: Route) => unknown): Promise<unknown>;
+  context(): Context;
   url(): string;
   getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
@@ -33,6 +34,18 @@ export interface Page {
   close(): Promise<void>;
 }
 
+export interface Context {
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+interface Route {
+  abort(): Promise<void>;
+  /** Sends the request. */
+  fetch(): Promise<{ text(): Promise<string> }>;
+  fulfill(options: { status: number; contentType: string; body: string }): Promise<void>;
+}
+
 interface ConsoleMessage {
   type(): string;
   text(): string;
@@ -46,6 +59,7 @@ export interface Locator {
   click(options?: { position: { x: number; y: number } }): Promise<void>;
   fill(text: string): Promise<void>;
   check(): Promise<void>;
+  focus(): Promise<void>;
   selectOption(value: string | { index: number }): Promise<unknown>;
   hover(): Promise<void>;
   first(): Locator;
@@ -63,6 +77,7 @@ export interface Locator {
 
 export interface Browser {
   newPage(options: object): Promise<Page>;
+  newContext(options: object): Promise<Context>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /** Opens pages for tests, and collects what must not happen in them. */
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
-import { AXE, type Browser, type Page, PATIENCE_MS } from "./driver.ts";
+import { AXE, type Browser, type Context, type Page, PATIENCE_MS } from "./driver.ts";
 
 export interface Opened {
   readonly page: Page;
@@ -17,15 +17,19 @@ export interface OpenOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   /** Runs before the page's own scripts. */
   readonly before?: string;
+  /** The screen of a phone, which has no other pointer. */
+  readonly isTouch?: boolean;
+  /** Another page, whose storage it shares. Its options apply. */
+  readonly beside?: Page;
 }
 
 export async function openPage(
   browser: Browser,
   url: string,
-  { viewport = { width: 1440, height: 900 }, before }: OpenOptions = {},
+  { before, beside, ...options }: OpenOptions = {},
 ): Promise<Opened> {
-  const page = await browser.newPage({ viewport, reducedMotion: "reduce" });
-  onTestFinished(() => page.close());
+  const context = beside?.context() ?? (await openContext(browser, options));
+  const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const problems: string[] = [];
   const requested: string[] = [];
@@ -46,6 +50,16 @@ export async function openPage(
   if (before !== undefined) await page.addInitScript(before);
   await page.goto(url);
   return { page, problems, requested, dialogs: () => dialogs };
+}
+
+async function openContext(
+  browser: Browser,
+  { viewport = { width: 1440, height: 900 }, isTouch = false }: OpenOptions,
+): Promise<Context> {
+  const touch = { hasTouch: isTouch, isMobile: isTouch };
+  const context = await browser.newContext({ viewport, reducedMotion: "reduce", ...touch });
+  onTestFinished(() => context.close());
+  return context;
 }
 
 /** Runs axe in the page, in both colour schemes. A violation is named with the elements. */

@@ -13,7 +13,7 @@ import {
   toPath,
 } from "./conversation.ts";
 import { problemOf } from "./gateway.ts";
-import { change, state, update } from "./state.ts";
+import { change, NOTHING_WRITTEN, state, update, type Writing } from "./state.ts";
 import { remove } from "./storage.ts";
 import { store } from "./store-current.ts";
 
@@ -64,15 +64,22 @@ export function send(): void {
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
   start(({ ask }, signal) => {
     // Not before: without the gateway nothing is loaded, and the message stays where it was written.
-    update({ draft: "", files: [], editing: undefined, notice: "" });
+    update({ ...NOTHING_WRITTEN, ...state.earlier, notice: "" });
     return ask({ text, files }, parent, signal);
   });
 }
 
 export function edit(message: Message): void {
   if (message.role !== "user") return;
+  const { draft, files, editing } = state;
+  if (editing === undefined) update({ earlier: { draft, files } });
   update({ editing: message.id, draft: message.text, files: message.files ?? [] });
   requestAnimationFrame(() => focusOn("#message"));
+}
+
+export function cancelEdit(): void {
+  update({ ...NOTHING_WRITTEN, ...state.earlier });
+  focusOn("#message");
 }
 
 export function editLast(): void {
@@ -108,8 +115,8 @@ export function answerCall(from: Answer, id: string, result: string, isAlways: b
   if (isAlways && call?.type === "call") {
     change({ results: { ...state.current.results, [call.name]: result } });
   }
+  void store();
   if (canContinue(answered)) proceedWith(answered);
-  else void store();
 }
 
 /** Sends the results of its calls. */
@@ -122,27 +129,42 @@ export function forgetResult(name: string): void {
   change({ results: Object.fromEntries(results) });
 }
 
+/** The messages that the reader was writing, by the chats that were left. */
+const writings = new Map<string, Writing>();
+/** A chat that was left before its first message was sent. */
+let unsent: Conversation | undefined;
+
 async function leave(): Promise<void> {
   stop();
   await run;
+  // A setting was changed after the last message.
+  if (!state.conversations.includes(state.current)) await store();
 }
 
+/** Opens a new chat: the one with a message that was not sent, if the reader has left it for another. */
 export async function startNew(): Promise<void> {
   await leave();
-  show(newConversation(state.current));
+  const { current } = state;
+  const next = current.messages.length > 0 ? unsent : undefined;
+  unsent = undefined;
+  show(next ?? newConversation(current));
 }
 
 export async function select(conversation: Conversation): Promise<void> {
   await leave();
-  show(conversation);
+  const { current, draft, files, conversations } = state;
+  if (current.messages.length === 0 && (draft !== "" || files.length > 0)) unsent = current;
+  // Leaving it may have changed it.
+  show(conversations.find(({ id }) => id === conversation.id) ?? conversation);
 }
 
 function show(current: Conversation): void {
+  const { draft, files, editing, earlier } = state;
+  writings.set(state.current.id, { draft, files, editing, earlier });
   update({
     current,
-    draft: "",
-    files: [],
-    editing: undefined,
+    ...NOTHING_WRITTEN,
+    ...writings.get(current.id),
     exchanges: [],
     notice: "",
     erased: undefined,

@@ -1,5 +1,6 @@
 /** The chat's page. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
+import { watchMenus } from "../../pages/page/menus.ts";
 import { onChange } from "../../pages/page/redraw.ts";
 import { focusOn, loadSending } from "./actions.ts";
 import { onKey } from "./keys.ts";
@@ -72,6 +73,7 @@ function draw(): void {
   if (scroller !== null && isDrawn) {
     isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
   }
+  const hadFocus = hasFocus();
   render(page(), root);
   const path = `${state.current.id} ${state.current.messages.length}`;
   const after = root.querySelector(".scroll");
@@ -79,16 +81,33 @@ function draw(): void {
   shown = path;
   fitMessage();
   showDialog();
+  // The focused element has gone, such as the button of an answer that another one replaces.
+  if (hadFocus && !hasFocus()) focusOn(".scroll");
   isDrawn = true;
 }
 
-/** As high as its text, up to a third of the window. */
+/** Whether an element that can be seen has the focus. */
+function hasFocus(): boolean {
+  const { activeElement, body } = document;
+  return (
+    activeElement !== body && activeElement?.checkVisibility({ visibilityProperty: true }) === true
+  );
+}
+
+/** Width of a usual character. */
+const CHARACTER_PX = 8;
+
+/** Gives the field about as many lines as its text has, for browsers that do not know `field-sizing`. */
 function fitMessage(): void {
   const field = root.querySelector("#message");
   if (!(field instanceof HTMLTextAreaElement)) return;
   const lines = Math.min(
     12,
-    Math.max(1, field.value.split("\n").length, Math.ceil(field.value.length / 80)),
+    Math.max(
+      1,
+      field.value.split("\n").length,
+      Math.ceil((field.value.length * CHARACTER_PX) / field.clientWidth),
+    ),
   );
   if (field.rows !== lines) field.rows = lines;
 }
@@ -103,6 +122,7 @@ function showDialog(): void {
 
 onChange(draw);
 document.addEventListener("keydown", onKey);
+watchMenus();
 update({});
 watchStatus();
 void loadMarkdown();

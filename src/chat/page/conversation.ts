@@ -136,6 +136,23 @@ export function replace(conversation: Conversation, message: Message): Conversat
   return { ...conversation, messages, updated: Date.now() };
 }
 
+/**
+ * The messages of a conversation that two tabs write: what one of them has added becomes a sibling.
+ *
+ * @param isChanged whether this tab has changed a message. The stored version of any other is as new, or newer.
+ */
+export function mergeMessages(
+  stored: readonly Message[],
+  own: readonly Message[],
+  isChanged: (message: Message) => boolean,
+): readonly Message[] {
+  const merged = new Map(stored.map((message) => [message.id, message]));
+  for (const message of own) {
+    if (!merged.has(message.id) || isChanged(message)) merged.set(message.id, message);
+  }
+  return [...merged.values()];
+}
+
 /** What was said on the path. Answers without anything are left out: they failed at once. */
 export function toMessages(path: readonly Message[]): readonly ComposedMessage[] {
   return path.flatMap((message): readonly ComposedMessage[] => {

@@ -1,5 +1,6 @@
 /** The gateway that serves the page: its public address, the reader's key, and requests to it. */
 import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
+import { isHeaderValue } from "../../pages/page/header-value.ts";
 import { toNames } from "./gateway-tools.ts";
 
 /** Where clients reach it, for code. */
@@ -48,7 +49,12 @@ function read(from: () => string | null): string | undefined {
 /** The gateway requires a key, or refuses this one. */
 export class KeyNeeded extends Error {}
 
-export function request(path: string, init: RequestInit = {}): Promise<Response> {
+const UNSENDABLE =
+  "The key has a character that cannot be sent, such as a typographic quote. Enter it again.";
+
+/** Rejects with {@link KeyNeeded} where the key cannot be sent. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  if (!isHeaderValue(key)) throw new KeyNeeded(UNSENDABLE);
   const headers = new Headers(init.headers);
   if (key !== "") headers.set("authorization", `Bearer ${key}`);
   return fetch(`${toGatewayUrl()}${path}`, { ...init, headers });

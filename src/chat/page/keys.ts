@@ -1,10 +1,19 @@
 /** The keyboard. */
 import { isTyping } from "../../pages/page/is-typing.ts";
-import { focusOn, startNew, stop } from "./actions.ts";
+import { closeMenus } from "../../pages/page/menus.ts";
+import { cancelEdit, focusOn, startNew, stop } from "./actions.ts";
 import { isPaneAbove, state, update } from "./state.ts";
 
 /** The key that commands begin with. */
 export const COMMAND = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
+
+/** Enter begins a line on a touch screen, whose keyboard has no Shift + Enter. */
+const touch = matchMedia("(hover: none) and (pointer: coarse)");
+
+/** Whether a key sends the text of a field: Enter. With Shift it begins a line. */
+export function isSendKey({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
+  return key === "Enter" && !shiftKey && !isComposing && !touch.matches;
+}
 
 export function onKey(event: KeyboardEvent): void {
   if (event.isComposing) return;
@@ -26,9 +35,10 @@ export function onKey(event: KeyboardEvent): void {
 
 /** One thing at a time, the topmost first. */
 function escape(): void {
+  if (closeMenus()) return;
   if (state.isHelpOpen) update({ isHelpOpen: false });
   else if (state.isListOpen) update({ isListOpen: false });
   else if (state.running !== undefined) stop();
-  else if (state.editing !== undefined) update({ editing: undefined, draft: "", files: [] });
+  else if (state.editing !== undefined) cancelEdit();
   else if (isPaneAbove()) update({ isPaneOpen: false });
 }

@@ -103,10 +103,10 @@ function list({ ordered, start, items }: Tokens.List, depth: number): TemplateRe
       </li>`,
   );
   return ordered
-    ? html`<ol start=${Number(start) || 1}>
+    ? html`<ol dir="auto" start=${Number(start) || 1}>
         ${content}
       </ol>`
-    : html`<ul>
+    : html`<ul dir="auto">
         ${content}
       </ul>`;
 }

@@ -18,9 +18,11 @@ import { KeyNeeded, problemOf, request, toError } from "./gateway.ts";
 import { Draft } from "./readers/draft.ts";
 import { readEvents } from "./server-events.ts";
 import { type Exchange, state, update } from "./state.ts";
+import { store } from "./store-current.ts";
 
 /** Requests of one answer that are sent without the reader. */
 const MAX_LOOP = 20;
+const BROKEN_OFF = "The connection was closed before the answer was complete.";
 /** Shown at once; more would slow the page down. */
 const MAX_KEPT_EVENTS = 300;
 
@@ -36,6 +38,8 @@ export async function ask(
   const first = text === "" ? (files[0]?.name ?? "") : text;
   const title = current.messages.length === 0 ? toTitle(first) : current.title;
   update({ current: { ...add(current, question), title } });
+  // Closing the page during the answer does not lose the question.
+  void store();
   await answer(question, current.api, signal);
 }
 
@@ -111,15 +115,16 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
     }
     const totalMs = performance.now() - began;
     const times = { firstMs: firstMs ?? totalMs, totalMs };
-    if (draft.problem !== undefined) show({ status: "failed", problem: draft.problem, ...times });
-    else show({ status: "done", finish: draft.finish ?? "", ...times });
+    const { finish, problem } = draft;
+    if (problem === undefined && finish !== undefined) show({ status: "done", finish, ...times });
+    else show({ status: "failed", problem: problem ?? BROKEN_OFF, ...times });
   } catch (error) {
     if (signal.aborted) {
       show({ status: "stopped", totalMs: performance.now() - began });
     } else {
       const problem = problemOf(error);
       show({ status: "failed", problem });
-      if (error instanceof KeyNeeded) update({ keyProblem: problem });
+      if (error instanceof KeyNeeded) update({ keyProblem: problem, isRefused: true });
     }
   }
   return at;

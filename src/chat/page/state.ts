@@ -20,7 +20,25 @@ export interface Exchange {
   dropped: number;
 }
 
-export interface State {
+/** The message that the reader writes. */
+export interface Writing {
+  draft: string;
+  /** Pictures and PDFs of the next message. */
+  files: readonly Attachment[];
+  /** The question that is being edited. */
+  editing: string | undefined;
+  /** The message that was in the field before that. */
+  earlier: Pick<Writing, "draft" | "files"> | undefined;
+}
+
+export const NOTHING_WRITTEN: Readonly<Writing> = {
+  draft: "",
+  files: [],
+  editing: undefined,
+  earlier: undefined,
+};
+
+export interface State extends Writing {
   /** Newest first. The current one is among them once something was sent. */
   conversations: readonly Conversation[];
   current: Conversation;
@@ -29,14 +47,11 @@ export interface State {
   statusProblem: string;
   /** A key has to be entered; the text says why. */
   keyProblem: string | undefined;
+  /** The gateway requires a key, or another one. */
+  isRefused: boolean;
   notice: string;
   /** The conversation that was deleted last, as long as it can be brought back. */
   erased: Conversation | undefined;
-  draft: string;
-  /** Pictures and PDFs of the next message. */
-  files: readonly Attachment[];
-  /** The question that is being edited. */
-  editing: string | undefined;
   search: string;
   pane: Pane;
   isPaneOpen: boolean;
@@ -65,11 +80,10 @@ export const state: State = {
   status: undefined,
   statusProblem: "",
   keyProblem: undefined,
+  isRefused: false,
   notice: "",
   erased: undefined,
-  draft: "",
-  files: [],
-  editing: undefined,
+  ...NOTHING_WRITTEN,
   search: "",
   pane: "code",
   isPaneOpen: wide.matches,

@@ -1,21 +1,17 @@
 /** Asks for the models and the state of the gateway, now and then. */
 import { KeyNeeded, loadStatus, problemOf } from "./gateway.ts";
-import { update } from "./state.ts";
+import { state, update } from "./state.ts";
 
 const INTERVAL_MS = 15_000;
 
-/** Only a key changes this: to ask again would open the dialog that the reader has closed. */
-let isRefused = false;
-
 export async function refreshStatus(): Promise<void> {
   try {
-    update({ status: await loadStatus(), statusProblem: "", keyProblem: undefined });
-    isRefused = false;
+    const status = await loadStatus();
+    update({ status, statusProblem: "", keyProblem: undefined, isRefused: false });
   } catch (error) {
     const problem = problemOf(error);
-    isRefused = error instanceof KeyNeeded;
-    if (isRefused) update({ keyProblem: problem });
-    else update({ statusProblem: problem });
+    if (error instanceof KeyNeeded) update({ keyProblem: problem, isRefused: true });
+    else update({ statusProblem: problem, isRefused: false });
   }
 }
 
@@ -23,6 +19,7 @@ export async function refreshStatus(): Promise<void> {
 export function watchStatus(): void {
   void refreshStatus();
   setInterval(() => {
-    if (!document.hidden && !isRefused) void refreshStatus();
+    // Only a key changes a refusal: asking again would open the dialog that the reader has closed.
+    if (!document.hidden && !state.isRefused) void refreshStatus();
   }, INTERVAL_MS);
 }

@@ -1,5 +1,5 @@
 /** Conversations in this browser's IndexedDB. The gateway stores none. */
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, mergeMessages, type Message } from "./conversation.ts";
 
 const DATABASE = "harmony-gateway";
 const STORE = "conversations";
@@ -33,25 +33,40 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+/** Messages that were loaded or stored, and do not change. A changed one is another object. */
+const known = new WeakSet<Message>();
+
+function note({ messages }: Conversation): void {
+  for (const message of messages) known.add(message);
+}
+
 /** Newest first. */
 export async function loadAll(): Promise<{ all: Conversation[]; problem: StorageProblem }> {
   try {
     const store = (await open()).transaction(STORE).objectStore(STORE);
     const all: Conversation[] = await settled(store.getAll());
+    for (const conversation of all) note(conversation);
     return { all: all.toSorted((a, b) => b.updated - a.updated), problem: undefined };
   } catch {
     return { all: [], problem: FORBIDDEN };
   }
 }
 
-/** Stores a conversation and deletes others. */
+/** Stores a conversation, with the messages that another tab has added to it, and deletes others. */
 export async function save(
   conversation: Conversation,
   dropped: Iterable<Conversation>,
 ): Promise<StorageProblem> {
   try {
     const store = (await open()).transaction(STORE, "readwrite").objectStore(STORE);
-    await settled(store.put(conversation));
+    const stored: Conversation | undefined = await settled(store.get(conversation.id));
+    const messages = mergeMessages(
+      stored?.messages ?? [],
+      conversation.messages,
+      (message) => !known.has(message),
+    );
+    await settled(store.put({ ...conversation, messages }));
+    note(conversation);
     for (const { id } of dropped) store.delete(id);
     return undefined;
   } catch (error) {

@@ -7,7 +7,7 @@ import { type Answer, type AnswerPart, canContinue } from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../../../pages/page/icons.ts";
 import { markdown } from "../markdown-loader.ts";
-import { state, update } from "../state.ts";
+import { state } from "../state.ts";
 import { iconButton } from "../../../pages/page/icon-button.ts";
 import { copyButton } from "./copy-button.ts";
 import { callView, ranView } from "./call.ts";
@@ -44,7 +44,9 @@ function partView(
         tokens: thoughtTokens(answer, index),
       });
     case "text":
-      return part.text === "" ? nothing : html`<div class="text">${markdown(part, isOpen)}</div>`;
+      return part.text === ""
+        ? nothing
+        : html`<div class="text" dir="auto">${markdown(part, isOpen)}</div>`;
     case "call":
       return callView(answer, part);
     case "ran":
@@ -82,15 +84,15 @@ function reasoningView(
   const isOpen = chosen.get(place) ?? isWriting;
   return html`<details class="reasoning ${isWriting ? "writing" : ""}" ?open=${isOpen}>
     <summary
-      @click=${(event: Event) => {
-        event.preventDefault();
-        chosen.set(place, !isOpen);
-        update({});
+      @click=${({ currentTarget }: Event) => {
+        // The browser opens it. Drawing the page at once would scroll it to the end of the conversation, away from the thought.
+        const details = currentTarget instanceof Element ? currentTarget.parentElement : null;
+        if (details instanceof HTMLDetailsElement) chosen.set(place, !details.open);
       }}
     >
       ${label}
     </summary>
-    <div class="thought">${part.text}</div>
+    <div class="thought" dir="auto">${part.text}</div>
   </details>`;
 }
 

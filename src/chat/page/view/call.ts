@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
 import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
 import { icon } from "../../../pages/page/icons.ts";
+import { isSendKey } from "../keys.ts";
 import { state } from "../state.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
@@ -78,7 +79,7 @@ function resultForm(answer: Answer, call: Call): TemplateResult {
       rows="2"
       placeholder="Result of ${call.name}"
       @keydown=${(event: KeyboardEvent) => {
-        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        if (!isSendKey(event)) return;
         event.preventDefault();
         if (event.target instanceof HTMLTextAreaElement) event.target.form?.requestSubmit();
       }}

@@ -2,13 +2,14 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import { ALL_APIS } from "../../../snippets/snippet.ts";
-import { editLast, focusOn, restore, send } from "../actions.ts";
+import { cancelEdit, editLast, focusOn, restore, send } from "../actions.ts";
 import { APIS, isApiName } from "../apis.ts";
 import { modelOf } from "../compose.ts";
 import type { Conversation } from "../conversation.ts";
 import { parseTools } from "../parse-fields.ts";
 import { attach, detach } from "../files.ts";
 import { icon } from "../../../pages/page/icons.ts";
+import { isSendKey } from "../keys.ts";
 import { change, state, update } from "../state.ts";
 import { attachments } from "./attachments.ts";
 import { iconButton } from "../../../pages/page/icon-button.ts";
@@ -36,11 +37,7 @@ export function composer(): TemplateResult {
           ? nothing
           : html`<p class="editing-note">
               Editing an earlier message
-              <button
-                type="button"
-                class="ghost small text-deed"
-                @click=${() => update({ editing: undefined, draft: "", files: [] })}
-              >
+              <button type="button" class="ghost small text-deed" @click=${cancelEdit}>
                 Cancel
               </button>
             </p>`
@@ -49,6 +46,7 @@ export function composer(): TemplateResult {
       <label class="unseen" for="message">Message</label>
       <textarea
         id="message"
+        dir="auto"
         rows="1"
         placeholder="Message"
         .value=${live(draft)}
@@ -169,7 +167,7 @@ function countTools(given: string): number {
 
 function onKey(event: KeyboardEvent): void {
   if (event.isComposing) return;
-  if (event.key === "Enter" && !event.shiftKey) {
+  if (isSendKey(event)) {
     event.preventDefault();
     if (state.running === undefined) send();
   }

@@ -30,7 +30,7 @@ function questionView(message: Question): TemplateResult {
   return html`<article class="question ${state.editing === message.id ? "editing" : ""}">
     <h2 class="unseen">You</h2>
     ${message.files ? attachments(message.files) : nothing}
-    ${message.text === "" ? nothing : html`<p class="bubble">${message.text}</p>`}
+    ${message.text === "" ? nothing : html`<p class="bubble" dir="auto">${message.text}</p>`}
     <div class="deeds">
       ${switcher(message)} ${iconButton("edit", "Edit", () => edit(message))}
       ${copyButton("Copy question", () => message.text)}

@@ -139,6 +139,9 @@ const NUMBERS: readonly (readonly [NumberOption, label: string, placeholder: str
   ["seed", "Seed", ""],
 ];
 
+/** Fields in which a comma stands before decimals, and not between thousands. */
+const DECIMALS = new Set<NumberOption>(["temperature", "topP"]);
+
 function numbers(): TemplateResult {
   const { options } = state.current;
   return html`${NUMBERS.map(([name, label, placeholder]) =>
@@ -147,7 +150,7 @@ function numbers(): TemplateResult {
       name,
       options[name] === undefined ? "" : String(options[name]),
       (value) => {
-        const given = Number(value);
+        const given = Number(DECIMALS.has(name) ? value.replace(",", ".") : value);
         setOption(name, value.trim() === "" || !Number.isFinite(given) ? undefined : given);
       },
       placeholder,

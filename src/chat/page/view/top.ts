@@ -29,8 +29,8 @@ export function top(): TemplateResult {
 }
 
 function statusText(): TemplateResult {
-  const { status, statusProblem, keyProblem } = state;
-  if (keyProblem !== undefined) return html`<span class="dot"></span>needs a key`;
+  const { status, statusProblem, isRefused } = state;
+  if (isRefused) return html`<span class="dot"></span>needs a key`;
   if (statusProblem !== "") return html`<span class="dot bad"></span>no connection`;
   if (status === undefined) return html`<span class="dot"></span>connecting`;
   const model = modelOf(state.current);
