@@ -33,13 +33,14 @@ afterAll(async () => {
   await browser?.close();
 });
 
-const open = (url: string, viewport?: OpenOptions["viewport"]) =>
-  openPage(browser, url, viewport && { viewport });
+const open = (url: string, viewport?: OpenOptions["viewport"], before?: string) =>
+  openPage(browser, url, { ...(viewport && { viewport }), ...(before && { before }) });
 
 async function openInspected(engine: Engine, viewport?: { width: number; height: number }) {
   const gateway = await startInspected(engine);
   onTestFinished(() => gateway.close());
-  const show = () => open(`${gateway.origin}/inspect#token=${TOKEN}`, viewport);
+  const show = (before?: string) =>
+    open(`${gateway.origin}/inspect#token=${TOKEN}`, viewport, before);
   return { gateway, show };
 }
 
@@ -104,11 +105,17 @@ describe.skipIf(MISSING !== undefined)(
       const { gateway } = await openInspected(scriptedEngine(() => FINAL));
       await post(gateway, HELLO);
       const { page } = await open(`${gateway.origin}/inspect`);
-      await page.getByLabel("Token").fill("a wrong one");
-      await page.getByRole("button", { name: "Open" }).click();
-      // The field that comes after the refusal is another one.
-      const entered = "document.querySelector('input[name=token]')?.value";
-      await expect.poll(async () => page.evaluate<string | undefined>(entered)).toBe("");
+      const enter = async (token: string, problem: string) => {
+        await page.getByLabel("Token").fill(token);
+        await page.getByRole("button", { name: "Open" }).click();
+        await page.getByRole("alert").getByText(problem).waitFor();
+      };
+      await enter("a wrong one", "The token is missing or wrong.");
+      // The field that comes after the refusal is another one, and has the focus.
+      await page.locator("input[name=token]:focus").waitFor();
+      await enter("“quoted”", "The token has a character that cannot be sent");
+      await page.reload();
+      await page.getByRole("alert").getByText("The token has a character").waitFor();
       await page.getByLabel("Token").fill(TOKEN);
       expect(await page.getByText("Good evening").count()).toBe(0);
       await page.getByRole("button", { name: "Open" }).click();
@@ -250,6 +257,87 @@ describe.skipIf(MISSING !== undefined)(
       await page.goto(link);
       await page.getByText("No turn matches.").waitFor();
       expect(page.url()).not.toContain(TOKEN);
+      expect(problems).toEqual([]);
+    });
+
+    test("a link to a turn that is not kept shows no other in its place", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO, { "x-request-id": "kept" });
+      const { page, problems } = await show();
+      await page.locator(".row.selected").waitFor();
+      await page.goto(`${gateway.origin}/inspect?turn=gone`);
+      await page.getByText("The turn gone is not kept.").waitFor();
+      await page.getByText("Select a turn.").waitFor();
+      expect(await page.locator(".row.selected").count()).toBe(0);
+      await page.locator(".row").click();
+      await page.getByRole("heading", { name: "Model output" }).waitFor();
+      expect(await page.getByText("is not kept").count()).toBe(0);
+      await page.goBack();
+      await page.getByText("The turn gone is not kept.").waitFor();
+      expect(await page.locator(".turn").count()).toBe(0);
+      expect(problems).toEqual([]);
+    });
+
+    test("the address follows the keys and the links between turns", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO, { "x-request-id": "first" });
+      await post(gateway, { ...HELLO, model: "gpt-4o" }, { "x-request-id": "rejected" });
+      await post(gateway, HELLO, { "x-request-id": "fork", "x-harmony-fork-of": "first" });
+      const { page, problems } = await show();
+      await page.locator(".row.selected").waitFor();
+      const named = () => new URL(page.url()).searchParams.get("turn");
+      await page.keyboard.press("j");
+      await expect.poll(named).toBe("rejected");
+      await page.keyboard.press("k");
+      await expect.poll(named).toBe("fork");
+      await page.locator(".relatives button").first().click();
+      await expect.poll(named).toBe("first");
+      await page.getByRole("button", { name: /^Fork by / }).click();
+      await expect.poll(named).toBe("fork");
+      await page.locator(".problems summary").click();
+      await page.locator(".problems li button").first().click();
+      await expect.poll(named).toBe("rejected");
+      // It has no prompt to run again.
+      await page.locator(".turn-title:has-text('rejected')").waitFor();
+      expect(await page.getByRole("button", { name: "Run again" }).count()).toBe(0);
+      await page.goBack();
+      await page.getByRole("button", { name: "Run again" }).waitFor();
+      expect(named()).toBe("fork");
+      expect(problems).toEqual([]);
+    });
+
+    test("new turns move neither the list that is read nor the focus", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      const ask = (content: string) => post(gateway, { messages: [{ role: "user", content }] });
+      for (let turn = 0; turn < 40; turn++) await ask(`turn ${turn}`);
+      const { page } = await show();
+      await page.locator(".row.selected").waitFor();
+      const words = "document.activeElement.querySelector('.row-words')?.textContent";
+      await page.locator(".row").nth(3).focus();
+      expect(await page.evaluate(words)).toBe("turn 36");
+      await ask("new");
+      await page.locator(".row:has-text('new')").waitFor();
+      expect(await page.evaluate(words)).toBe("turn 36");
+
+      const place = `document.querySelector(".row:focus").getBoundingClientRect().top`;
+      await page.evaluate("document.querySelector('.list-box').scrollTop = 990");
+      await page.locator(".row:has-text('turn 20')").focus();
+      const before = await page.evaluate<number>(place);
+      for (let turn = 0; turn < 3; turn++) await ask(`newer ${turn}`);
+      await expect.poll(() => page.locator(".list-foot span").innerText()).toBe("44 turns");
+      await expect.poll(() => page.evaluate(place)).toBe(before);
+      expect(await page.evaluate(words)).toBe("turn 20");
+    });
+
+    test("a browser that forbids storage shows the turns all the same", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO);
+      const before =
+        "Object.defineProperty(globalThis, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError') } })";
+      const { page, problems } = await show(before);
+      await page.getByRole("heading", { name: "Model output" }).waitFor();
+      await page.goto(`${gateway.origin}/inspect`);
+      await page.getByLabel("Token").waitFor();
       expect(problems).toEqual([]);
     });
 
@@ -652,6 +740,23 @@ describe.skipIf(MISSING !== undefined)(
       await page.keyboard.press("Escape");
       await page.setViewportSize({ width: 390, height: 800 });
       await checkAxe(page, "phone");
+    });
+
+    test("without turns a phone shows how to make some, and then the list", async () => {
+      const { gateway, show } = await openInspected(
+        scriptedEngine(() => FINAL),
+        {
+          width: 390,
+          height: 800,
+        },
+      );
+      const { page } = await show();
+      await page.getByText("No turns yet").waitFor();
+      expect(await page.getByRole("button", { name: "Turns" }).count()).toBe(0);
+      await post(gateway, HELLO);
+      await page.locator(".row").waitFor();
+      await page.getByRole("button", { name: "Turns" }).click();
+      await page.getByText("Select a turn.").waitFor();
     });
 
     test("a phone shows either the list or the turn, and nothing is wider than the screen", async () => {

@@ -1,5 +1,6 @@
 /** The address of the page has the filter and the selected turn, so that Back works and a link can be shared. */
 import { fromParameters, toParameters } from "./filter.ts";
+import { plain } from "./format.ts";
 import { select } from "./selection.ts";
 import { state, update } from "./store.ts";
 
@@ -27,12 +28,28 @@ export function writeAddress(isNew: boolean): void {
   else history.replaceState(null, "", address);
 }
 
+/** Shows a turn, in the address too. */
+export function openTurn(number: number): void {
+  select(number);
+  writeAddress(true);
+}
+
+/** Shows the turn with a request id, or says that there is none: another one in its place would pass for it. */
+export function openNamed(id: string): void {
+  const row = state.rows.find((each) => each.id === id);
+  if (row === undefined) {
+    const problem = `The turn ${plain(id)} is not kept.`;
+    update({ selected: undefined, turn: undefined, isListOpen: false, problem });
+  } else if (row.number !== state.selected) {
+    select(row.number);
+  }
+}
+
 /** Shows the turn that the address names, after Back and Forward. */
 export function followAddress(): void {
   addEventListener("popstate", () => {
     const { filter, isGrouped, turn } = readAddress();
     update({ filter, isGrouped });
-    const row = state.rows.find(({ id }) => id === turn);
-    if (row !== undefined && row.number !== state.selected) select(row.number);
+    if (turn !== undefined) openNamed(turn);
   });
 }

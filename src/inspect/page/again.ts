@@ -3,9 +3,10 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { OPERATOR } from "../again.ts";
 import { loadDifference, runTurn } from "./api.ts";
 import { attempt } from "./attempt.ts";
+import { openTurn } from "./address.ts";
 import { plain, toMs, toOutcome, toTime } from "./format.ts";
 import { whoOf } from "./list.ts";
-import { openComparison, select } from "./selection.ts";
+import { openComparison } from "./selection.ts";
 import { state, update } from "./store.ts";
 import type { Difference, Row } from "./types.ts";
 
@@ -21,7 +22,8 @@ export function runButtons(row: Row): TemplateResult | typeof nothing {
       Stop (run ${runs.at} of ${runs.times})
     </button>`;
   }
-  if (!row.isComplete || !row.hasContent) return nothing;
+  // Without a prompt the request was rejected before its turn began.
+  if (!row.isComplete || !row.hasContent || row.promptTokens === null) return nothing;
   return html`<span class="joined">
     ${TIMES.map(
       (times) =>
@@ -89,7 +91,7 @@ function originItem(row: Row, origin: Row | undefined): TemplateResult {
   }
   return html`<li>
     Made from
-    <button type="button" class="pill" @click=${() => select(origin.number)}>
+    <button type="button" class="pill" @click=${() => openTurn(origin.number)}>
       ${whoOf(origin)}, ${toTime(origin.at)}
     </button>
     ${outputOf(origin, row)} ${compareButton(origin)}
@@ -98,7 +100,7 @@ function originItem(row: Row, origin: Row | undefined): TemplateResult {
 
 function madeItem(row: Row, made: Row): TemplateResult {
   return html`<li>
-    <button type="button" class="pill" @click=${() => select(made.number)}>
+    <button type="button" class="pill" @click=${() => openTurn(made.number)}>
       ${isRun(made) ? "Run" : `Fork by ${whoOf(made)}`}, ${toTime(made.at)}
     </button>
     ${toOutcome(made).word}, ${toMs(made.ms)}. ${outputOf(row, made)} ${compareButton(made)}

@@ -4,6 +4,7 @@ import { guard } from "lit-html/directives/guard.js";
 import { placesOf } from "../../api/pages/places.ts";
 import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
 import { iconButton } from "../../pages/page/icon-button.ts";
+import { watchMenus } from "../../pages/page/menus.ts";
 import { drawNow, onChange } from "../../pages/page/redraw.ts";
 import { topBar } from "../../pages/page/top-bar.ts";
 import { attempt } from "./attempt.ts";
@@ -13,11 +14,11 @@ import { comparePane } from "./compare.ts";
 import { type FirstLoad, firstLoad, loadWith, sharedTurn } from "./first-load.ts";
 import { toCount } from "./format.ts";
 import { help, onKey } from "./keys.ts";
-import { followAddress, readAddress } from "./address.ts";
+import { followAddress, openNamed, readAddress } from "./address.ts";
 import { followEngines } from "./follow-engines.ts";
 import { listPane } from "./list.ts";
 import { overviewBar } from "./overview.ts";
-import { loadRows, merge, select, show } from "./selection.ts";
+import { loadRows, merge, show } from "./selection.ts";
 import { type Pane, state, update } from "./store.ts";
 import { turnView } from "./turn-view.ts";
 import type { LoadedTurn } from "./types.ts";
@@ -38,7 +39,7 @@ function top(): TemplateResult {
     current: "Inspector",
     places: isShared ? [] : placesOf({ hasChat, hasInspector: true }),
     menu:
-      isShared || isRefused
+      isShared || isRefused || !hasList()
         ? nothing
         : iconButton("menu", "Turns", () => update({ isListOpen: !isListOpen }), {
             isOpen: isListOpen,
@@ -49,6 +50,11 @@ function top(): TemplateResult {
     showHelp: () => update({ isHelpOpen: true }),
     redraw: () => update({}),
   });
+}
+
+/** Without turns a narrow screen shows how to make some in place of an empty list, unless the list has to be resumed. */
+function hasList(): boolean {
+  return state.rows.length > 0 || state.isPaused;
 }
 
 function statusText(): TemplateResult {
@@ -63,14 +69,13 @@ function statusText(): TemplateResult {
 }
 
 function columns(): TemplateResult {
-  const { turn, isShared } = state;
+  const { turn, isShared, isListOpen } = state;
   return html`<div
-    class="columns ${state.isListOpen ? "list-open" : ""} ${isShared ? "shared" : ""}"
+    class="columns ${isListOpen && hasList() ? "list-open" : ""} ${isShared ? "shared" : ""}"
   >
     ${isShared ? nothing : listPane()}
     <main tabindex="-1">
-      ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
-      ${isShared ? nothing : overviewBar()}
+      ${problemLine()} ${isShared ? nothing : overviewBar()}
       ${isShared || (turn === undefined && state.pane === "turn") ? nothing : tabs()}
       ${mainPane(turn)}
     </main>
@@ -80,6 +85,11 @@ function columns(): TemplateResult {
         : nothing
     }
   </div>`;
+}
+
+function problemLine(): TemplateResult | typeof nothing {
+  const { problem } = state;
+  return problem === "" ? nothing : html`<p class="problem" role="alert">${problem}</p>`;
 }
 
 function tabs(): TemplateResult {
@@ -123,7 +133,7 @@ function noTurn(): TemplateResult {
   const { overview, rows, selected } = state;
   if (overview !== undefined && rows.length === 0) return empty();
   const isComing = overview === undefined || selected !== undefined;
-  return html`${isComing ? html`<p class="quiet pad" role="status">Loading …</p>` : nothing}`;
+  return html`<p class="quiet pad" role="status">${isComing ? "Loading …" : "Select a turn."}</p>`;
 }
 
 function empty(): TemplateResult {
@@ -141,6 +151,7 @@ function askForToken(): TemplateResult {
   return html`<main class="token">
     <h2>Inspector</h2>
     <p>Open the address that the gateway printed when it started, or enter its token.</p>
+    ${problemLine()}
     <form
       @submit=${(event: Event) => {
         event.preventDefault();
@@ -148,7 +159,7 @@ function askForToken(): TemplateResult {
         const token = new FormData(event.target).get("token");
         const first = typeof token === "string" ? loadWith(token) : undefined;
         if (first === undefined) return;
-        update({ isRefused: false });
+        update({ isRefused: false, problem: "" });
         void start(first);
       }}
     >
@@ -169,9 +180,8 @@ async function start(first: FirstLoad): Promise<void> {
     await Promise.race([first.newest.catch(() => undefined), moment]);
     const { filter, isGrouped, turn } = readAddress();
     update({ overview, rows: overview.turns.toReversed(), filter, isGrouped });
-    const named = overview.turns.findLast(({ id }) => id === turn);
-    if (named === undefined) void attempt(() => showNewest(first));
-    else select(named.number);
+    if (turn === undefined) void attempt(() => showNewest(first));
+    else openNamed(turn);
     void attempt(followEngines);
     await moment;
     await followChanges(merge, (isConnected) => {
@@ -189,6 +199,12 @@ async function showNewest({ newest }: FirstLoad): Promise<void> {
   drawNow();
 }
 
+/** The field for the token, where there is one. */
+function focusMain(): void {
+  const target = root.querySelector(".token input") ?? root.querySelector("main");
+  if (target instanceof HTMLElement) target.focus();
+}
+
 const frame = document.querySelector("#app");
 const root = frame instanceof HTMLElement ? frame : document.createElement("div");
 root.id = "app";
@@ -198,10 +214,14 @@ onChange(() => {
   // Replaces the frame that the HTML came with.
   if (!isDrawn) root.replaceChildren();
   isDrawn = true;
+  const hadFocus = document.activeElement !== document.body;
   render(page(), root);
   const dialog = root.querySelector("dialog");
   if (dialog !== null && !dialog.open) dialog.showModal();
+  // The focused element has gone, such as the button of a run that has ended.
+  if (hadFocus && document.activeElement === document.body) focusMain();
 });
+watchMenus();
 linkParts(root);
 document.addEventListener("keydown", onKey);
 followAddress();

@@ -7,7 +7,7 @@ export async function attempt(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (error instanceof TokenRefused) update({ isRefused: true });
-    else update({ problem: error instanceof Error ? error.message : String(error) });
+    const problem = error instanceof Error ? error.message : String(error);
+    update({ problem, ...(error instanceof TokenRefused && { isRefused: true }) });
   }
 }

@@ -5,6 +5,7 @@
  * The token comes from the printed address, and is kept in this tab only.
  */
 import { toGatewayUrl } from "../../pages/page/gateway-url.ts";
+import { isHeaderValue } from "../../pages/page/header-value.ts";
 import type { LoadedTurn, Overview } from "./types.ts";
 
 const TOKEN_HEADER = "x-inspect-token";
@@ -19,6 +20,9 @@ export interface FirstLoad {
 }
 
 export class TokenRefused extends Error {}
+
+const UNSENDABLE =
+  "The token has a character that cannot be sent, such as a typographic quote. Enter it again.";
 
 let token = "";
 
@@ -43,8 +47,13 @@ export function loadWith(given: string): FirstLoad | undefined {
   return first;
 }
 
+/** The browser may forbid storage: the token then lives as long as the page. */
 function store(): void {
-  sessionStorage.setItem(STORED, token);
+  try {
+    sessionStorage.setItem(STORED, token);
+  } catch {
+    // The page has the token.
+  }
 }
 
 export async function loadOverview(): Promise<Overview> {
@@ -53,6 +62,7 @@ export async function loadOverview(): Promise<Overview> {
 }
 
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  if (!isHeaderValue(token)) throw new TokenRefused(UNSENDABLE);
   const headers = { [TOKEN_HEADER]: token };
   const response = await fetch(`${toGatewayUrl()}/inspect/api/${path}`, { ...init, headers });
   if (response.ok) return response;
@@ -72,5 +82,10 @@ async function loadNewest(): Promise<LoadedTurn | undefined> {
 function findToken(): string {
   const { hash } = location;
   const given = hash.startsWith("#token=") ? hash.slice("#token=".length) : "";
-  return given || (sessionStorage.getItem(STORED) ?? "");
+  if (given !== "") return given;
+  try {
+    return sessionStorage.getItem(STORED) ?? "";
+  } catch {
+    return "";
+  }
 }

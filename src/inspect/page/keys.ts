@@ -2,6 +2,8 @@
 import type { TemplateResult } from "lit-html";
 import { isTyping } from "../../pages/page/is-typing.ts";
 import { keysDialog } from "../../pages/page/keys-dialog.ts";
+import { closeMenus } from "../../pages/page/menus.ts";
+import { writeAddress } from "./address.ts";
 import { move } from "./selection.ts";
 import { state, type TokenView, update } from "./store.ts";
 
@@ -32,6 +34,7 @@ const NEXT_VIEW: Record<TokenView, TokenView> = {
 export function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") {
+    if (closeMenus()) return;
     closeHelp();
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     return;
@@ -39,9 +42,9 @@ export function onKey(event: KeyboardEvent): void {
   if (isTyping(event)) return;
   switch (event.key) {
     case "j":
-      return move(1);
     case "k":
-      return move(-1);
+      move(event.key === "j" ? 1 : -1);
+      return writeAddress(false);
     case "t":
       return update({ view: NEXT_VIEW[state.view] });
     case "c":

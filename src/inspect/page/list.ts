@@ -1,11 +1,10 @@
 /** The list of recent turns, alone or by conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { writeAddress } from "./address.ts";
+import { openTurn, writeAddress } from "./address.ts";
 import { clearTurns } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { type Field, toggleField, togglePart } from "./filter.ts";
 import { chipsOf, plain, toCount, toMs, toOutcome, toTime } from "./format.ts";
-import { select } from "./selection.ts";
 import { state, update, visibleRows } from "./store.ts";
 import { toConversations } from "./totals.ts";
 import type { Row } from "./types.ts";
@@ -65,7 +64,11 @@ export function listPane(): TemplateResult {
       @scroll=${onListScroll}
     >
       <div role="list">
-        ${fixedRows(state.isGrouped ? grouped(rows) : rows.map(alone), rowItem)}
+        ${fixedRows(
+          state.isGrouped ? grouped(rows) : rows.map(alone),
+          ({ row }) => row.number,
+          rowItem,
+        )}
       </div>
       ${
         rows.length === 0 && state.rows.length > 0
@@ -146,10 +149,7 @@ function rowItem({ row, at, size }: Item): TemplateResult {
       type="button"
       class="row ${isSelected ? "selected" : ""}"
       aria-current=${isSelected ? "true" : "false"}
-      @click=${() => {
-        select(row.number);
-        writeAddress(true);
-      }}
+      @click=${() => openTurn(row.number)}
     >
       <span class="row-top">
         <span class="dot ${tone}" aria-hidden="true"></span>

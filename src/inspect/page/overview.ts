@@ -1,9 +1,9 @@
 /** Above the turns: the engines' state, totals of what the filter shows, and what went wrong. */
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
+import { openTurn } from "./address.ts";
 import { plain, toCount, toMs, toTime } from "./format.ts";
 import { toggle } from "./list.ts";
-import { select } from "./selection.ts";
 import { state, visibleRows } from "./store.ts";
 import { speedOf } from "./engine-speed.ts";
 import { toKeys, toProblems, toTotals, type Totals } from "./totals.ts";
@@ -140,7 +140,7 @@ function problemsList(rows: readonly Row[]): TemplateResult | typeof nothing {
       ${problems.slice(0, MAX_PROBLEMS).map(
         ({ text, count, keys, newest }) =>
           html`<li>
-            <button type="button" class="pill" @click=${() => select(newest.number)}>
+            <button type="button" class="pill" @click=${() => openTurn(newest.number)}>
               ${count > 1 ? `${toCount(count)} × ` : ""}${plain(text)}
             </button>
             ${keys.map(

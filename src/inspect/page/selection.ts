@@ -4,7 +4,7 @@ import { loadOverview } from "./first-load.ts";
 import { attempt } from "./attempt.ts";
 import { listedRows, state, update } from "./store.ts";
 import type { LoadedTurn, News, Row } from "./types.ts";
-import { revealRow } from "./windowed.ts";
+import { keepInPlace, revealRow, rowAtTop } from "./windowed.ts";
 
 export function select(number: number): void {
   update({
@@ -69,7 +69,13 @@ export async function loadRows(): Promise<void> {
 }
 
 function put(rows: readonly Row[]): void {
-  update(state.isPaused ? { waiting: rows } : { rows });
+  if (state.isPaused) return update({ waiting: rows });
+  const top = rowAtTop();
+  if (top === 0) return update({ rows });
+  const seen = listedRows()[top]?.number;
+  update({ rows });
+  const now = listedRows().findIndex(({ number }) => number === seen);
+  if (now >= 0) keepInPlace(now - top);
 }
 
 function seeOwn(changed: readonly Row[]): void {

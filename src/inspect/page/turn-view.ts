@@ -102,16 +102,7 @@ function exportMenu(turn: LoadedTurn): TemplateResult {
     <div class="menu-items">
       ${deeds.map(
         ([label, deed]) =>
-          html`<button
-            type="button"
-            @click=${(event: Event) => {
-              const menu = event.target instanceof Element ? event.target.closest("details") : null;
-              if (menu !== null) menu.open = false;
-              void attempt(deed);
-            }}
-          >
-            ${label}
-          </button>`,
+          html`<button type="button" @click=${() => attempt(deed)}>${label}</button>`,
       )}
     </div>
   </details>`;

@@ -1,5 +1,7 @@
 /** Long content, of which only the visible part is in the document. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import { drawNow } from "../../pages/page/redraw.ts";
 import { update } from "./store.ts";
 
 /** Renders its content when it comes near the screen, and keeps its height afterwards. */
@@ -66,13 +68,14 @@ const ROW_HEIGHT = 68;
 /** Rows in a box that scrolls, at most as high as the window: only those that can be seen are in the document. */
 export function fixedRows<T>(
   items: readonly T[],
+  keyOf: (item: T) => number,
   row: (item: T) => TemplateResult,
 ): TemplateResult {
   const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 5);
   const last = Math.min(items.length, Math.ceil((scrollTop + innerHeight) / ROW_HEIGHT) + 5);
   return html`<div class="spacer" .style=${`height:${items.length * ROW_HEIGHT}px`}>
     <div class="rows" .style=${`transform:translateY(${first * ROW_HEIGHT}px)`}>
-      ${items.slice(first, last).map((item) => row(item))}
+      ${repeat(items.slice(first, last), keyOf, row)}
     </div>
   </div>`;
 }
@@ -84,6 +87,20 @@ export function onListScroll(event: Event): void {
   if (!(event.currentTarget instanceof HTMLElement)) return;
   ({ scrollTop } = event.currentTarget);
   update({});
+}
+
+/** Index of the row at the top of the box. */
+export function rowAtTop(): number {
+  return Math.floor(scrollTop / ROW_HEIGHT);
+}
+
+/** Scrolls the box with its rows, which have moved down by a number of rows. */
+export function keepInPlace(by: number): void {
+  if (by === 0) return;
+  // The box is as high as its rows before it scrolls.
+  drawNow();
+  const box = document.querySelector(".list-box");
+  if (box !== null) box.scrollTop += by * ROW_HEIGHT;
 }
 
 /** Scrolls the box so that a row can be seen. */
