@@ -117,6 +117,7 @@ describe.skipIf(MISSING !== undefined)(
 
     test("Ctrl + K leads to the search, and covers nothing where the list is in view", async () => {
       const { page, problems } = await openChat(browser, scriptedEngine([REASONED]));
+      await page.locator("#message:focus").waitFor();
       await page.keyboard.press("Control+k");
       await page.locator("#search:focus").waitFor();
       await send(page, "Six times seven?");
@@ -173,6 +174,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.setViewportSize({ width: 390, height: 800 });
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Chats" }).click();
+      await page.getByRole("button", { name: "Close the list" }).waitFor();
       await page.locator("#search").focus();
       await page.keyboard.press("Escape");
       await page.locator(".scroll:focus").waitFor();

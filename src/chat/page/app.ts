@@ -135,5 +135,6 @@ async function start(): Promise<void> {
   const { all, problem } = await loadAll();
   update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
   await openAddressed();
-  focusOn("#message");
+  // Not where the reader has gone meanwhile, such as to the search.
+  if (!hasFocus()) focusOn("#message");
 }
