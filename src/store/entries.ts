@@ -9,6 +9,7 @@
  * gateways ignore it.
  */
 import type * as z from "zod";
+import { endOfString } from "../json-text.ts";
 import { createPause, createTextPause } from "../streams/slices.ts";
 import { readMany, type Store, storeKey } from "./store.ts";
 
@@ -95,7 +96,7 @@ export function readStored<S extends z.ZodType>(schema: S, text: string): z.outp
 
 /** Twice what requests may nest: deeper values were not stored by a gateway, and overflow the stack of whoever walks them. */
 const MAX_DEPTH = 256;
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const QUOTE = 0x22;
 
 function isTooDeep(text: string): boolean {
   let depth = 0;
@@ -107,16 +108,4 @@ function isTooDeep(text: string): boolean {
     else if ((unit | 0x20) === 0x7d) depth -= 1;
   }
   return false;
-}
-
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end === -1 ? text.length : end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let slashes = 0;
-  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
-  return slashes % 2 === 1;
 }

@@ -6,7 +6,7 @@ import { Socket } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
 import * as z from "zod";
 import { readMessage } from "../../src/api/responses/socket-message.ts";
-import { hasMoreValues } from "../../src/engines/untyped-json.ts";
+import { hasMoreValues } from "../../src/json-text.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import { convertStream } from "../../src/node/cli/convert/convert-stream.ts";
 import type { Format } from "../../src/node/cli/convert/transcript.ts";

@@ -1,6 +1,5 @@
 /** Limits on the size and shape of a request, checked before it is validated. */
-import { hasMoreValues, MAX_VALUES } from "../../engines/untyped-json.ts";
-import { MAX_REQUEST_DEPTH } from "../../tools/mcp/connection.ts";
+import { hasMoreValues, MAX_DEPTH, MAX_VALUES } from "../../json-text.ts";
 import { RequestError } from "../errors.ts";
 
 export interface RequestLimits {
@@ -8,9 +7,6 @@ export interface RequestLimits {
   readonly maxMessages: number;
   readonly maxTools: number;
 }
-
-/** Deepest nesting of objects and arrays, schemas included. The body is level 1. */
-export const MAX_DEPTH = MAX_REQUEST_DEPTH;
 
 /** The top-level members of a request whose lists are counted. */
 export interface CountedLists {

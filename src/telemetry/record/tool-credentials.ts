@@ -2,7 +2,8 @@
  * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in `headers`,
  * or in the server's address. Every other byte stays as it was sent.
  */
-import { hasMembers, isEscaped, parseBoundedJson } from "../../engines/untyped-json.ts";
+import { hasMembers, parseBoundedJson } from "../../engines/untyped-json.ts";
+import { endOfString } from "../../json-text.ts";
 import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const LEFT_OUT = "[left out of the record]";
@@ -58,7 +59,7 @@ function replaceStrings(json: string, replacements: ReadonlyMap<string, string>)
   let replaced = "";
   let copied = 0;
   for (let start = json.indexOf('"'); start >= 0;) {
-    const end = endOfString(json, start);
+    const end = endOfString(json, start) + 1;
     if (end - start <= longest * MAX_ESCAPE + 2) {
       const replacement = replacements.get(toText(json.slice(start, end)));
       if (replacement !== undefined) {
@@ -73,13 +74,6 @@ function replaceStrings(json: string, replacements: ReadonlyMap<string, string>)
 
 function toText(string: string): string {
   return string.includes("\\") ? String(JSON.parse(string)) : string.slice(1, -1);
-}
-
-/** The position behind the closing quote. */
-function endOfString(json: string, start: number): number {
-  let at = json.indexOf('"', start + 1);
-  while (isEscaped(json, at)) at = json.indexOf('"', at + 1);
-  return at + 1;
 }
 
 function listIn(value: unknown, name: string): readonly unknown[] {

@@ -1,5 +1,6 @@
 /** The interface to a server of the Model Context Protocol, limited to its tools. */
 import { fromPlainJson, toCompactJson } from "../../harmony/json.ts";
+import { MAX_DEPTH } from "../../json-text.ts";
 import type { McpError } from "../builtin-tool.ts";
 
 export interface McpServer {
@@ -89,10 +90,8 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
 /** The limit of the protocol. */
 const MAX_TOOL_NAME = 128;
 
-/** Deepest nesting of objects and arrays in a client's request. */
-export const MAX_REQUEST_DEPTH = 64;
 /** A client sends a schema back in the body, the input, an item, its list of tools and the tool. */
-const MAX_SCHEMA_DEPTH = MAX_REQUEST_DEPTH - 5;
+const MAX_SCHEMA_DEPTH = MAX_DEPTH - 5;
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RequestError } from "../../../src/api/errors.ts";
-import { checkLimits, MAX_DEPTH } from "../../../src/api/request/limits.ts";
-import { MAX_VALUES } from "../../../src/engines/untyped-json.ts";
+import { checkLimits } from "../../../src/api/request/limits.ts";
+import { MAX_DEPTH, MAX_VALUES } from "../../../src/json-text.ts";
 
 const LIMITS = {
   messageLists: ["messages", "input"],

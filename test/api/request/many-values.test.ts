@@ -2,7 +2,7 @@
 import { assert, jsonValue, nat, property } from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
-import { hasMoreValues, MAX_VALUES } from "../../../src/engines/untyped-json.ts";
+import { hasMoreValues, MAX_VALUES } from "../../../src/json-text.ts";
 import { checkLimits, refuseManyValues } from "../../../src/api/request/limits.ts";
 import { readArguments } from "../../../src/api/trained/arguments.ts";
 import { createStages } from "../../../src/api/request/stages.ts";
