@@ -7,16 +7,13 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { getDocumentProxy } from "unpdf";
+import { moduleBeside } from "../module-beside.ts";
 import { MAX_CHARACTERS, MAX_PAGES, type PdfText } from "../../api/media/read-pdf.ts";
 
 const received = once(process, "message");
-const guard = new Worker(
-  new URL(
-    import.meta.url.endsWith(".ts") ? "./guard-thread.ts" : "./guard-thread.js",
-    import.meta.url,
-  ),
-  { workerData: Number(process.argv[2]) },
-);
+const guard = new Worker(moduleBeside(import.meta.url, "guard-thread"), {
+  workerData: Number(process.argv[2]),
+});
 await once(guard, "online");
 const bytes: Uint8Array = (await received)[0];
 process.send?.(await read());

@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { PdfText, ReadPdf } from "../../api/media/read-pdf.ts";
+import { moduleBeside } from "../module-beside.ts";
 import { Places } from "../../streams/places.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -9,12 +10,7 @@ const MAX_HEAP_MB = 256;
 /** Processes of all tenants together. Others wait in turn: a tenant has one at a time. */
 const MAX_PROCESSES = 2;
 
-const MODULE = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith(".ts") ? "./pdf-process.ts" : "./pdf-process.js",
-    import.meta.url,
-  ),
-);
+const MODULE = fileURLToPath(moduleBeside(import.meta.url, "pdf-process"));
 
 /** Undefined: the package, which is optional, is not installed beside the gateway. */
 export function findReadPdf(): ReadPdf | undefined {

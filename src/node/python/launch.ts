@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { moduleBeside } from "../module-beside.ts";
 import type { HostOptions } from "./protocol.ts";
 
 /** A program and its arguments, before the host's options. */
@@ -51,10 +52,8 @@ export function launchUnsafeNode(memoryBytes: number): Launch {
   };
 }
 
-/** The program that runs in the process. It is next to this file, compiled or not. */
-const HOST = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "./host.ts" : "./host.js", import.meta.url),
-);
+/** The program that runs in the process. */
+const HOST = fileURLToPath(moduleBeside(import.meta.url, "host"));
 
 const NOWHERE = join(HOST, "nowhere");
 

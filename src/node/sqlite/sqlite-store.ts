@@ -10,6 +10,7 @@ import { limitsOf, type StoreLimits, type StoreQuota } from "../../store/fair-sh
 import { StoreRefusal } from "../../store/store-error.ts";
 import type { Store } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
+import { moduleBeside } from "../module-beside.ts";
 import { StoreBusyError } from "./store-busy-error.ts";
 import type {
   Deleted,
@@ -52,10 +53,7 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const BUSY_SHARE = 0.8;
 const CLOSE_MS = 5_000;
 
-const MODULE = new URL(
-  import.meta.url.endsWith(".ts") ? "./database-thread.ts" : "./database-thread.js",
-  import.meta.url,
-);
+const MODULE = moduleBeside(import.meta.url, "database-thread");
 
 /**
  * Creates the file if there is none.
