@@ -77,10 +77,10 @@ function withoutQuotes(message: string): string {
 
 /** Clients make up the names of some members, such as those of `metadata`. */
 function withoutMadeUpName(reason: string, param: string | null): string {
-  return param === null || FIELD.test(param) ? reason : reason.replace(param, "…");
+  return param === null || FIELD.test(param) ? reason : reason.replaceAll(param, "…");
 }
 
-const FIELD = /^[\w.[\]-]{1,256}$/;
+const FIELD = /^[\w.[\]-]{0,256}$/;
 
 export interface ErrorDescription {
   /** The HTTP status. */

@@ -36,17 +36,13 @@ export interface OfferedNames {
   resolve(spelling: string): string;
 }
 
-/**
- * @param shown the names of functions by other names for them
- * @param readsCalls calls are read even if there are no names
- */
+/** @param shown the names of functions by other names for them */
 export function createOfferedNames(
   names: readonly string[],
   builtins: readonly BuiltinName[] = [],
   shown: ReadonlyMap<string, string> = new Map(),
-  readsCalls = false,
 ): OfferedNames {
-  if (names.length === 0 && builtins.length === 0) return { ...NO_NAMES, readsCalls };
+  if (names.length === 0 && builtins.length === 0) return NO_NAMES;
   const known = new Set([...names.filter((name) => name !== ""), ...shown.keys()]);
   const system = systemNames(builtins, known);
   const own = new Set([...known, ...system.keys()]);
@@ -115,7 +111,8 @@ function offerPlainNames(
 
 const asWritten = (spelling: string): string => spelling;
 
-const NO_NAMES: Omit<OfferedNames, "readsCalls"> = {
+const NO_NAMES: OfferedNames = {
+  readsCalls: false,
   longestFirst: [],
   recipients: [],
   builtins: [],

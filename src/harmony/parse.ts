@@ -111,7 +111,7 @@ export interface Parser {
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
-    readsCalls,
+    readsCalls = false,
     shownNames,
     builtins = [],
     textTools = [],
@@ -119,8 +119,9 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
     maxHeldLength = 16_384,
     markers = "shown",
   } = options;
+  const offered = createOfferedNames(toolNames, builtins, shownNames);
   return new HarmonyParser(tokenizer, {
-    offered: createOfferedNames(toolNames, builtins, shownNames, readsCalls),
+    offered: readsCalls ? { ...offered, readsCalls } : offered,
     textTools: textTools.length === 0 ? NO_TOOLS : new Set(textTools),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),

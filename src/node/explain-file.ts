@@ -13,7 +13,7 @@ export function explainFile(error: unknown, path?: string): string | undefined {
         ? `${file}: there is no such file.`
         : `${file}: there is no folder ${dirname(file)}.`;
     case "EEXIST":
-      return `${file}: is a file, not a folder.`;
+      return `${file}: there is already a file with this name.`;
     case "EISDIR":
       return `${file}: is a folder, not a file.`;
     case "ENOTDIR":

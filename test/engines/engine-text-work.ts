@@ -9,7 +9,7 @@ import { createSseSplitter, type Splitter } from "../../src/engines/sse.ts";
 import { limitTokens } from "../../src/turn/sampling/token-limits.ts";
 import { complete, jsonAnswer, requestOf, scriptTransport, streamOf } from "./support.ts";
 
-export type EngineTextWork = Readonly<Record<"place" | "text", string>>;
+type EngineTextWork = Readonly<Record<"place" | "text", string>>;
 
 const PLACES: Readonly<Record<string, (text: string) => unknown>> = {
   "the text of an error": (text) => readServerError(text, 500),

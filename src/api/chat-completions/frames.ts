@@ -25,7 +25,11 @@ export function toFrames(
         if (event.type === "end") {
           ended.set(index, event.usage);
           hints.isLast = ended.size === turns.length;
-          if (hints.isLast) frames += endFrames(inOrder(ended), options);
+          if (hints.isLast) {
+            // By choice, whichever has ended first.
+            const usages = turns.flatMap((_, at) => ended.get(at) ?? []);
+            frames += endFrames(usages, options);
+          }
         }
         return frames === "" || consumer(frames);
       });
@@ -38,11 +42,6 @@ export function toFrames(
       await consumer(failureFrames(description, running, options));
     }
   });
-}
-
-/** By choice, whichever has ended first. */
-function inOrder(usages: ReadonlyMap<number, TurnUsage>): TurnUsage[] {
-  return [...usages].toSorted(([a], [b]) => a - b).map(([, usage]) => usage);
 }
 
 /** The only frames of a completion that cannot be run. */

@@ -19,7 +19,10 @@ interface ModelRequest {
   readonly preset?: string | null | undefined;
 }
 
-/** A request that names no model gets the first one served, or the first preset. `find`: by one name, default that of the models. */
+/**
+ * A request that names no model gets the first one served, or the first preset. `find`: by one name, default that of the
+ * models.
+ */
 export function requestedModel(
   request: ModelRequest,
   served: Models,

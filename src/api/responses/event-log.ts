@@ -34,9 +34,12 @@ export function createEventLog(deps: EntryDeps): EventLog {
     },
     read,
     async delete(tenant, id, pieces) {
-      let left = pieces ?? 0;
-      if (pieces === undefined) while ((await read(tenant, id, left)) !== undefined) left += 1;
-      while (left > 0) await entries.delete(tenant, id, String(--left));
+      let end = pieces ?? 0;
+      if (pieces === undefined) {
+        while ((await read(tenant, id, end)) !== undefined) end += 1;
+      }
+      for (let piece = end - 1; piece >= 0; piece--)
+        await entries.delete(tenant, id, String(piece));
     },
   };
 }

@@ -64,6 +64,10 @@ interface ReadResponse {
   readonly body: ReadBody;
   readonly stages: Stages;
   readonly request: ResponsesRequest;
+  /** The same, or the request for a summary. */
+  readonly asked: ResponsesRequest;
+  /** Of `asked`. */
+  readonly namedEffort: NamedEffort | undefined;
   readonly found: RequestedModel;
   readonly effort: NamedEffort;
   readonly media: RequestMedia;
@@ -81,12 +85,13 @@ export async function readResponse(
   const found = requireModel(client.models, received);
   const request = withPreset(received, found.preset);
   const purpose = toPurpose(request);
-  const effort = usedEffort(
-    purpose === "compaction"
-      ? requestedReasoning(toCompactionRequest(request), undefined)
-      : requestedReasoning(request, found.effort),
-  );
-  return { purpose, body, stages, request, found, effort, media: deps.openMedia(client.tenant) };
+  const isCompaction = purpose === "compaction";
+  const asked = isCompaction ? toCompactionRequest(request) : request;
+  // A summary takes little thought.
+  const namedEffort = isCompaction ? undefined : found.effort;
+  const effort = usedEffort(requestedReasoning(asked, namedEffort));
+  const media = deps.openMedia(client.tenant);
+  return { purpose, body, stages, request, asked, namedEffort, found, effort, media };
 }
 
 /** Everything else before the engine call. Rejects with a `RequestError`. */
@@ -95,7 +100,7 @@ export async function prepareResponse(
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PreparedResponse> {
-  const { purpose, body, stages, request, found, effort, media } = read;
+  const { purpose, body, stages, request, asked, namedEffort, found, effort, media } = read;
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
@@ -104,8 +109,8 @@ export async function prepareResponse(
   const reading = { media, rules: deps.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
-  const sent = { request, requested, purpose, context, media, body, caller };
-  const { turn, compaction, targets, listings, omissions } = await prepareTurn(sent, stages, deps);
+  const parts = { request: asked, namedEffort, requested, purpose, context, media, body, caller };
+  const { turn, compaction, targets, listings, omissions } = await prepareTurn(parts, stages, deps);
   deps.onOmissions(caller.requestId, omissions);
   const builder = new ResponseBuilder({
     ...requestedReply(request),
@@ -208,8 +213,9 @@ function toPurpose(request: ResponsesRequest): Purpose {
   return request.generate === false ? "prewarm" : "answer";
 }
 
-interface SentParts {
+interface TurnParts {
   readonly request: ResponsesRequest;
+  readonly namedEffort: NamedEffort | undefined;
   readonly requested: RequestedModel;
   readonly purpose: Purpose;
   readonly context: RequestContext;
@@ -219,16 +225,15 @@ interface SentParts {
 }
 
 async function prepareTurn(
-  { request: sent, requested, purpose, context, media, body, caller }: SentParts,
+  { request, namedEffort, requested, purpose, context, media, body, caller }: TurnParts,
   stages: Stages,
   deps: ResponsesContext,
 ) {
   const { model } = requested;
-  const isCompaction = purpose === "compaction";
-  const request = isCompaction ? toCompactionRequest(sent) : sent;
-  const history = isCompaction
-    ? toCompactionHistory(context.history)
-    : withoutTriggers(context.history);
+  const history =
+    purpose === "compaction"
+      ? toCompactionHistory(context.history)
+      : withoutTriggers(context.history);
   const prompt = toPromptContext(body.outline, caller.client.tenant, requested.preset, deps);
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const maker = turnMaker(request, {
@@ -238,8 +243,7 @@ async function prepareTurn(
     sampled: context.sampled,
     servers,
     turnId: caller.requestId,
-    // A summary takes little thought.
-    namedEffort: isCompaction ? undefined : requested.effort,
+    namedEffort,
   });
   const { turnOf, targets, skipped } = await stages.run(maker);
   const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, deps.pause);

@@ -53,7 +53,10 @@ const pageQuery = z.lazy(() =>
   }),
 );
 
-/** One page of a list, the newest first unless the query says otherwise. Throws a {@link RequestError} if `after` is none of it. */
+/**
+ * One page of a list, the newest first unless the query says otherwise. Throws a {@link RequestError} if the list has no item
+ * `after`.
+ */
 export function toPage(
   items: readonly WireItem[],
   query: Readonly<Record<string, string>>,

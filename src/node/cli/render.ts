@@ -59,6 +59,7 @@ export async function runRender(
   }
 
   const bodyText = await readInput(file);
+  // The reader of requests would not name the file.
   parseJsonInput(bodyText, file);
   const { prompt, kept, dropped } = toPrompt(bodyText, values.date, environment);
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { explainFile } from "../explain-file.ts";
+import { parseJsonInput } from "./command-io.ts";
 import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { portWarnings } from "../../config/port-sharing.ts";
@@ -203,10 +204,9 @@ function parseFile(path: string, named: string): object {
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonInput(text, path);
   } catch (error) {
-    const reason = toReason(error).replaceAll(/\s+/g, " ");
-    throw new SettingsError([`${named} ${path}: is not valid JSON: ${reason}.`]);
+    throw new SettingsError([`${named} ${toReason(error)}`]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new SettingsError([`${named} ${path}: must contain a JSON object.`]);

@@ -12,6 +12,7 @@ import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../../harmony/tokens.ts
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { Steering } from "./settings.ts";
 import { recipientOf, type Turn } from "../turn.ts";
+import { allowedTools } from "../allowed-tools.ts";
 import { hasMappedTools } from "../find-mapped-tool.ts";
 
 /** What may follow the reasoning. */
@@ -44,11 +45,7 @@ export function toSingleCallConstraint(
 
 function toEndings(turn: Turn): Endings | undefined {
   const { toolChoice, answer } = turn;
-  const names =
-    toolChoice.type === "auto" || toolChoice.type === "none"
-      ? turn.tools.map((tool) => tool.name)
-      : toolChoice.names;
-  const callable = turn.tools.filter((tool) => names.includes(tool.name));
+  const callable = allowedTools(turn);
   // A text without JSON around it has no end that a grammar of the whole turn could name.
   if (callable.some(({ text }) => text !== undefined)) return undefined;
   const calls = callable.map(({ name, parameters, checker }) => {

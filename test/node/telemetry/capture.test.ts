@@ -216,7 +216,9 @@ test("S27: the folder stays within its bound while a turn is written", async () 
 test("a folder that cannot be used prevents the start, with an explanation", async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
-  await expect(capture(file, 0)).rejects.toThrow(`capture ${file}: is a file, not a folder.`);
+  await expect(capture(file, 0)).rejects.toThrow(
+    `capture ${file}: there is already a file with this name.`,
+  );
   const below = join(file, "folder");
   await expect(capture(below, 0)).rejects.toThrow(
     `capture ${below}: a part of the path is not a folder.`,
