@@ -9,6 +9,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/bundle.ts scripts/bundle-pages.ts scripts/command-bundle.ts scripts/static-assets.ts scripts/
 COPY src src
+COPY web web
 RUN npm run build
 
 FROM --platform=$BUILDPLATFORM node:24-trixie-slim AS modules

@@ -8,20 +8,19 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, type BuildOptions, type Plugin, transform } from "esbuild";
 import { SHARED_STYLE } from "../src/api/pages/shared-style.ts";
-import { CHAT_PAGE } from "../src/chat/page-description.ts";
+import { CHAT_PAGE } from "../src/pages/chat-page.ts";
 import { INSPECT_PAGE } from "../src/inspect/page-description.ts";
 import type { PageDescription } from "../src/pages/assets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const SOURCES = join(ROOT, "src");
 const PAGES: readonly PageDescription[] = [CHAT_PAGE, INSPECT_PAGE];
 
 /** @returns the paths of all modules that were bundled */
 export async function bundlePages(folder: string): Promise<readonly string[]> {
   const bundled = await Promise.all(PAGES.map((page) => bundlePage(page, folder)));
   for (const page of PAGES) await writeStyle(page, folder);
-  await mkdir(join(folder, "pages/style"), { recursive: true });
-  await cp(join(SOURCES, "pages/style/icon.svg"), join(folder, "pages/style/icon.svg"));
+  await mkdir(join(folder, "web/shared/style"), { recursive: true });
+  await cp(join(ROOT, "web/shared/style/icon.svg"), join(folder, "web/shared/style/icon.svg"));
   await Promise.all(PAGES.map(({ entry }) => compressAll(join(folder, dirname(entry)))));
   return bundled.flat();
 }
@@ -54,7 +53,7 @@ async function bundlePage({ entry, early }: PageDescription, folder: string): Pr
 }
 
 function toPath(module: string): string {
-  return join(SOURCES, `${module}.ts`);
+  return join(ROOT, `${module}.ts`);
 }
 
 /** The module that asks for the first data runs without waiting for the others. It has its state once: it is imported, not bundled again. */
@@ -71,7 +70,7 @@ function importedEarly(early: string): Plugin {
 
 async function writeStyle({ entry, styles }: PageDescription, folder: string): Promise<void> {
   const texts = await Promise.all(
-    styles.map((style) => readFile(join(SOURCES, `${style}.css`), "utf8")),
+    styles.map((style) => readFile(join(ROOT, `${style}.css`), "utf8")),
   );
   const { code } = await transform([SHARED_STYLE, ...texts].join("\n"), {
     loader: "css",

@@ -93,7 +93,7 @@ const packages = new Set(
 const notices = Array.from(packages, toNotice).toSorted();
 writeFileSync(
   join(ROOT, "dist/THIRD-PARTY-NOTICES"),
-  `The command of harmony-gateway, in ${FOLDER}/, and its pages, in chat/page/, inspect/page/ and static/, contain these packages.\n\n${notices.join("\n")}`,
+  `The command of harmony-gateway, in ${FOLDER}/, and its pages, in web/ and static/, contain these packages.\n\n${notices.join("\n")}`,
 );
 
 const command = join(ROOT, "dist/node.js");

@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   { pattern: /(?:^|[.:;] )None (?:is|are|was|were)\b/, advice: "name the value and its effect" },
 ];
 
-const FOLDERS = ["src", "test", "proof", "scripts", "examples"];
+const FOLDERS = ["src", "web", "test", "proof", "scripts", "examples"];
 const COMMENT = /^\s*(?:\/\*\*?|\*|\/\/)\s?(.*?)(?:\*\/)?$|\s\/\/ (.*)$/;
 const TEST_NAME = /^\s*(?:test|describe|it)(?:\.\w+)*\(\s*"([^"]+)"/;
 

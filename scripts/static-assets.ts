@@ -5,7 +5,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CHAT_PAGE } from "../src/chat/page-description.ts";
+import { CHAT_PAGE } from "../src/pages/chat-page.ts";
 import { readPage } from "../src/node/pages/assets.ts";
 import { FILE_HEADERS } from "../src/pages/headers.ts";
 import { NAMES_PATH } from "../src/pages/static-assets.ts";

@@ -25,7 +25,7 @@ import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
-import { chatRoutes, type FoundEngine } from "./chat/routes.ts";
+import { chatRoutes, type FoundEngine } from "./pages/chat-routes.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {

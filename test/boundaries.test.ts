@@ -56,31 +56,31 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   snippets: [],
   pages: ["api"],
-  chat: ["api", "harmony", "openchatml", "pages", "snippets"],
-  inspect: [
-    "api",
-    "common-length",
-    "config",
-    "models",
-    "pages",
-    "snippets",
-    "telemetry",
-    "tokenizer",
-  ],
+  inspect: ["api", "common-length", "config", "models", "pages", "telemetry", "tokenizer"],
+};
+
+/** The folders of `web/`, and those that each may import. */
+const WEB_ALLOWED: Record<string, readonly string[]> = {
+  shared: ["../src/api"],
+  chat: ["shared", "../src/api", "../src/harmony", "../src/openchatml", "../src/snippets"],
+  inspect: ["shared", "../src/api", "../src/inspect", "../src/snippets", "../src/telemetry"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */
-const IMPORTS = new Map(
-  readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts"))
-    .map((path) => [path, importsOf(path)]),
-);
+const IMPORTS = importsIn(SOURCES);
 
-function importsOf(path: string): string[] {
-  const text = readFileSync(join(SOURCES, path), "utf8");
+function importsIn(root: string): ReadonlyMap<string, readonly string[]> {
+  const paths = readdirSync(root, { recursive: true, encoding: "utf8" });
+  return new Map(
+    paths.filter((path) => path.endsWith(".ts")).map((path) => [path, importsOf(root, path)]),
+  );
+}
+
+function importsOf(root: string, path: string): string[] {
+  const text = readFileSync(join(root, path), "utf8");
   const specifiers = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"(\.[^"]+)"/g);
   return [...specifiers].map(([, specifier = ""]) => {
-    return relative(SOURCES, join(SOURCES, dirname(path), specifier));
+    return relative(root, join(root, dirname(path), specifier));
   });
 }
 
@@ -111,6 +111,20 @@ test.each(Object.entries(ALLOWED))("%s imports only folders below it", (folder, 
   expect(wrong).toEqual([]);
 });
 
+test.each(Object.entries(WEB_ALLOWED))(
+  "web/%s imports only folders below it",
+  (folder, allowed) => {
+    const wrong = [...importsIn(join(SOURCES, "../web"))]
+      .filter(([path]) => path.startsWith(`${folder}/`))
+      .flatMap(([path, imports]) => imports.map((imported) => [path, imported] as const))
+      .filter(
+        ([, imported]) => ![folder, ...allowed].some((name) => imported.startsWith(`${name}/`)),
+      )
+      .map(([path, imported]) => `${path} imports ${imported}`);
+    expect(wrong).toEqual([]);
+  },
+);
+
 test("only the Node entry imports Node modules", () => {
   const wrong = [...IMPORTS]
     .filter(([path]) => folderOf(path) !== "node")
@@ -123,7 +137,7 @@ const NOT_EVERYWHERE = /\b(?:AbortSignal\.any|setImmediate|(?:Dec|C)ompressionSt
 
 test("portable code uses nothing that a documented runtime lacks", () => {
   const users = [...IMPORTS.keys()]
-    .filter((path) => folderOf(path) !== "node" && !path.startsWith("inspect/page/"))
+    .filter((path) => folderOf(path) !== "node")
     .filter((path) => NOT_EVERYWHERE.test(readFileSync(join(SOURCES, path), "utf8")));
   expect(users).toEqual([]);
 });

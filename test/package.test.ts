@@ -17,7 +17,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { CHAT_PAGE } from "../src/chat/page-description.ts";
+import { CHAT_PAGE } from "../src/pages/chat-page.ts";
 
 // What npm would publish, unpacked where nothing can be found but what it declares.
 
@@ -99,14 +99,14 @@ test("it holds what runs and its types, and nothing they were made with", async 
     "NOTICE",
     "README.md",
     "dist/THIRD-PARTY-NOTICES",
-    "dist/pages/style/icon.svg",
+    "dist/web/shared/style/icon.svg",
     "dist/tokenizer/vocabulary.json",
     "package.json",
   ]);
-  expect(files).toContain("dist/inspect/page/app.js");
-  expect(files).toContain("dist/chat/page/app.js");
+  expect(files).toContain("dist/web/inspect/app.js");
+  expect(files).toContain("dist/web/chat/app.js");
   const styles = files.filter((path) => /^dist\/(?!static\/).*\.css$/.test(path));
-  expect(styles.toSorted()).toEqual(["dist/chat/page/style.css", "dist/inspect/page/style.css"]);
+  expect(styles.toSorted()).toEqual(["dist/web/chat/style.css", "dist/web/inspect/style.css"]);
   const targets = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { bundlePages } from "../../scripts/bundle-pages.ts";
-import { CHAT_PAGE } from "../../src/chat/page-description.ts";
+import { CHAT_PAGE } from "../../src/pages/chat-page.ts";
 import { INSPECT_PAGE } from "../../src/inspect/page-description.ts";
 import type { PageDescription } from "../../src/pages/assets.ts";
 import { toPageHtml } from "../../src/pages/page-html.ts";

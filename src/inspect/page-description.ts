@@ -4,11 +4,11 @@ import type { PageDescription } from "../pages/assets.ts";
 export const INSPECT_PAGE: PageDescription = {
   name: "inspect",
   title: "Inspector · harmony-gateway",
-  entry: "inspect/page/app",
-  early: "inspect/page/first-load",
+  entry: "web/inspect/app",
+  early: "web/inspect/first-load",
   styles: [
-    "pages/style/base",
-    "pages/style/controls",
+    "web/shared/style/base",
+    "web/shared/style/controls",
     ...[
       "frame",
       "list",
@@ -20,7 +20,7 @@ export const INSPECT_PAGE: PageDescription = {
       "parts",
       "panes",
       "narrow",
-    ].map((name) => `inspect/page/style/${name}`),
+    ].map((name) => `web/inspect/style/${name}`),
   ],
   frame: `<div id="app">
 <header class="top"><h1 class="brand"><span class="logo" aria-hidden="true"></span><span class="name">harmony-gateway</span></h1></header>

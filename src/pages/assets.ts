@@ -4,7 +4,7 @@ export interface PageDescription {
   /** A part of the address of its files. */
   readonly name: string;
   readonly title: string;
-  /** The module that runs the page, without extension: `chat/page/app`. */
+  /** The module that runs the page, without extension: `web/chat/app`. */
   readonly entry: string;
   /** A module that imports little and runs before all others, to ask for the first data. */
   readonly early?: string;

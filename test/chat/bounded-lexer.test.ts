@@ -1,7 +1,7 @@
 /** Hostile Markdown costs the lexer a bounded amount of work, and ordinary Markdown is read whole. */
 import { Lexer, type Token } from "marked";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { MAX_WORK, toTokens, workOf } from "../../src/chat/page/bounded-lexer.ts";
+import { MAX_WORK, toTokens, workOf } from "../../web/chat/bounded-lexer.ts";
 
 /** The work of all texts that marked itself was given. */
 function countWork(): () => number {

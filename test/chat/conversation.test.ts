@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Message, mergeMessages } from "../../src/chat/page/conversation.ts";
+import { type Message, mergeMessages } from "../../web/chat/conversation.ts";
 
 function messageOf(id: string, text: string): Message {
   return { id, parent: null, role: "user", text };

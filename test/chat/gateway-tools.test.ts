@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toHosted, toLabel, toNames } from "../../src/chat/page/gateway-tools.ts";
+import { toHosted, toLabel, toNames } from "../../web/chat/gateway-tools.ts";
 
 const NAMES = toNames(["browser", "python"], ["wiki"]);
 

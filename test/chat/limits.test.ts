@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Attachment } from "../../src/snippets/composed.ts";
-import { add, newConversation } from "../../src/chat/page/conversation.ts";
-import { beyondLimits } from "../../src/chat/page/limits.ts";
+import { add, newConversation } from "../../web/chat/conversation.ts";
+import { beyondLimits } from "../../web/chat/limits.ts";
 
 function chats(count: number, files: readonly Attachment[] = []) {
   return Array.from({ length: count }, (_, index) =>

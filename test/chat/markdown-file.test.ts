@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Answer, AnswerPart, Conversation } from "../../src/chat/page/conversation.ts";
-import { fromMarkdown, toMarkdown } from "../../src/chat/page/markdown-file.ts";
+import type { Answer, AnswerPart, Conversation } from "../../web/chat/conversation.ts";
+import { fromMarkdown, toMarkdown } from "../../web/chat/markdown-file.ts";
 
 function conversationOf(parts: readonly AnswerPart[]): Conversation {
   const question = { id: "q", parent: null, role: "user", text: "Why?\n\nSay." } as const;

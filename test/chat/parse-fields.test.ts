@@ -1,6 +1,6 @@
 /** What people paste into the chat's fields for tools and schemas. */
 import { describe, expect, test } from "vitest";
-import { parseSchema, parseTools } from "../../src/chat/page/parse-fields.ts";
+import { parseSchema, parseTools } from "../../web/chat/parse-fields.ts";
 
 test("tools in the shape of any API become functions, others are hosted by the gateway", () => {
   const parameters = { type: "object", properties: {} };

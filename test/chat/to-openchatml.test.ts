@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toOpenChatML } from "../../src/chat/page/to-openchatml.ts";
+import { toOpenChatML } from "../../web/chat/to-openchatml.ts";
 import { parseOpenChatML } from "../../src/openchatml/index.ts";
 import { REQUESTS, withSealed } from "../snippets/requests.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { noteWritten, speedOf } from "../../src/inspect/page/engine-speed.ts";
-import type { EngineRow } from "../../src/inspect/page/types.ts";
+import { noteWritten, speedOf } from "../../web/inspect/engine-speed.ts";
+import type { EngineRow } from "../../web/inspect/types.ts";
 
 const engine = (id: string, written: number): EngineRow => ({
   id,

@@ -7,9 +7,9 @@ import {
   toggleField,
   togglePart,
   toParameters,
-} from "../../src/inspect/page/filter.ts";
-import { toConversations, toKeys, toProblems, toTotals } from "../../src/inspect/page/totals.ts";
-import type { Row } from "../../src/inspect/page/types.ts";
+} from "../../web/inspect/filter.ts";
+import { toConversations, toKeys, toProblems, toTotals } from "../../web/inspect/totals.ts";
+import type { Row } from "../../web/inspect/types.ts";
 
 const NOW = Date.parse("2026-11-25T12:00:00Z");
 

@@ -1,6 +1,6 @@
 import { assert, date, maxSafeNat, property } from "fast-check";
 import { expect, test } from "vitest";
-import { plain, shown, toCount, toMs, toTime } from "../../src/inspect/page/format.ts";
+import { plain, shown, toCount, toMs, toTime } from "../../web/inspect/format.ts";
 
 test("counts and times are written as the browser's own formats write them", () => {
   expect(toCount(0)).toBe("0");

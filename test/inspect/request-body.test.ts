@@ -1,6 +1,6 @@
 import { assert, jsonValue, property } from "fast-check";
 import { expect, test } from "vitest";
-import { toMarkedBody } from "../../src/inspect/page/request-body.ts";
+import { toMarkedBody } from "../../web/inspect/request-body.ts";
 
 const NONE = { thoughts: [], kinds: [] };
 

@@ -231,7 +231,7 @@ test("only the page's own files are served, and may be kept: their address has a
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   }
-  const base = /^\/app\/[^/]+\/inspect\/page\//.exec(named[1] ?? "")?.[0];
+  const base = /^\/app\/[^/]+\/web\/inspect\//.exec(named[1] ?? "")?.[0];
   for (const name of ["tsconfig.json", "..%2Froutes.ts", "..%2f..%2fapp.ts", "none.js", "."]) {
     expect((await get(`${base}${name}`)).status).toBe(404);
   }
@@ -252,7 +252,7 @@ test("the newest turn can be requested before its number is known", async () => 
 
 test("the scripts are JavaScript without types, below 60 KB after gzip", async () => {
   const { scripts } = await createAssets().sources(INSPECT_PAGE);
-  expect([...scripts.keys()][0]).toBe("inspect/page/app.ts");
+  expect([...scripts.keys()][0]).toBe("web/inspect/app.ts");
   const all = [...scripts.values()].join("\n");
   expect(all).not.toMatch(/\binterface \w+|: TemplateResult|from "lit-html"/);
   expect(gzipSync(all).length).toBeLessThan(60_000);

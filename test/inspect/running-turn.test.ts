@@ -1,8 +1,8 @@
 /** A page that looks at a running turn is sent what is new, once. */
 import { expect, test } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
-import { addNews } from "../../src/inspect/page/merge-news.ts";
-import type { LoadedTurn, Row } from "../../src/inspect/page/types.ts";
+import { addNews } from "../../web/inspect/merge-news.ts";
+import type { LoadedTurn, Row } from "../../web/inspect/types.ts";
 import { NOTHING_SEEN } from "../../src/telemetry/record/seen-record.ts";
 import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";

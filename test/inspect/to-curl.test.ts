@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { toCurl } from "../../src/inspect/page/to-curl.ts";
+import { toCurl } from "../../web/inspect/to-curl.ts";
 
 const requestOf = (body: string, headers = {}) => ({
   request: { method: "POST", path: "/v1/chat/completions", headers, body },

@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 const SERVE = `
   const { createAssets } = await import("./src/node/pages/assets.ts");
-  const { CHAT_PAGE } = await import("./src/chat/page-description.ts");
-  console.log((await createAssets().html(CHAT_PAGE)).includes("chat/page/app.ts"));
+  const { CHAT_PAGE } = await import("./src/pages/chat-page.ts");
+  console.log((await createAssets().html(CHAT_PAGE)).includes("web/chat/app.ts"));
   process.emitWarning("of something else", "ExperimentalWarning");
 `;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isHeaderValue } from "../../src/pages/page/header-value.ts";
+import { isHeaderValue } from "../../web/shared/header-value.ts";
 
 test.each([
   ["", true],

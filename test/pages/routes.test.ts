@@ -11,7 +11,7 @@ const ASSETS: PageAssets = {
   sources: () => Promise.resolve({ style: "", scripts: new Map() }),
   file: (version, path) =>
     Promise.resolve(
-      `${version}/${path}` === "chat-1/chat/page/app.js"
+      `${version}/${path}` === "chat-1/web/chat/app.js"
         ? {
             type: "text/javascript",
             plain: bytes("plain"),
@@ -32,7 +32,7 @@ test.each([
   ["", "plain", null],
 ])("a browser that accepts %j gets the smallest of them", async (accepted, text, encoding) => {
   const headers = { "accept-encoding": accepted };
-  const response = await assetRoutes(ASSETS.file).request("/app/chat-1/chat/page/app.js", {
+  const response = await assetRoutes(ASSETS.file).request("/app/chat-1/web/chat/app.js", {
     headers,
   });
   expect(await response.text()).toBe(text);
@@ -41,7 +41,7 @@ test.each([
 });
 
 test("another version or path is a 404", async () => {
-  for (const path of ["chat-2/chat/page/app.js", "chat-1/app.js", "chat-1/..%2fchat/page/app.js"]) {
+  for (const path of ["chat-2/web/chat/app.js", "chat-1/app.js", "chat-1/..%2fweb/chat/app.js"]) {
     expect((await assetRoutes(ASSETS.file).request(`/app/${path}`)).status).toBe(404);
   }
 });

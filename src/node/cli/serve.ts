@@ -1,5 +1,5 @@
 /** `harmony-gateway serve`: the gateway, until a signal or a key ends it. */
-import type { FoundEngine } from "../../chat/routes.ts";
+import type { FoundEngine } from "../../pages/chat-routes.ts";
 import { toBackends } from "../../config/backends.ts";
 import { SettingsError } from "../../config/resolve.ts";
 import type { Settings } from "../../config/settings.ts";

@@ -11,15 +11,16 @@ import { type PageFiles, toPageHtml } from "../../pages/page-html.ts";
 
 /** Where modules and style sheets are read. */
 interface Source {
-  /** `src/` in a clone, `dist/` in the package. */
+  /** The repository in a clone, `dist/` in the package. */
   readonly root: URL;
   /** Each page has been bundled, and has compressed copies. Otherwise its modules are TypeScript. */
   readonly isBundled: boolean;
 }
 
+const IS_PACKAGE = import.meta.url.endsWith(".js");
 const OWN: Source = {
-  root: new URL("../../", import.meta.url),
-  isBundled: import.meta.url.endsWith(".js"),
+  root: new URL(IS_PACKAGE ? "../../" : "../../../", import.meta.url),
+  isBundled: IS_PACKAGE,
 };
 /** Packages that pages import, served below `lib/`: the folder of the build for browsers, and the file of the package's own name. */
 const LIBRARIES: Readonly<Record<string, { readonly folder: () => URL; readonly main: string }>> = {
@@ -84,7 +85,7 @@ export async function readPage(page: PageDescription, source: Source): Promise<P
   const early = page.early && page.early + ending;
   const [style, icon, scripts] = await Promise.all([
     readStyle(page, source),
-    readFile(new URL("pages/style/icon.svg", source.root)),
+    readFile(new URL("web/shared/style/icon.svg", source.root)),
     readScripts(early === undefined ? [entry] : [early, entry], source),
   ]);
   const all = new Map<string, Asset>([

@@ -21,7 +21,7 @@ import type { RequestPage } from "../../tools/browser/fetch-page.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
-import type { FoundEngine } from "../../chat/routes.ts";
+import type { FoundEngine } from "../../pages/chat-routes.ts";
 import type { PageAssets } from "../../pages/assets.ts";
 import { openMcp } from "../mcp/open-mcp.ts";
 import type { Inspector } from "../inspect/open-inspector.ts";

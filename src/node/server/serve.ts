@@ -1,5 +1,5 @@
 /** Starts the gateway (store, port, engines, application) and shuts it down in reverse order. */
-import type { FoundEngine } from "../../chat/routes.ts";
+import type { FoundEngine } from "../../pages/chat-routes.ts";
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";

@@ -173,7 +173,7 @@ describe("pages", () => {
       const file = await appWith({}, assets).request(`/${address}`);
       expect([address, file.status]).toEqual([address, 200]);
     }
-    expect(chat).toContain("chat/page/app.ts");
+    expect(chat).toContain("web/chat/app.ts");
     expect(chat).not.toContain("model&#60;");
     expect(await htmlOf("links")).toContain("Base URL for OpenAI's clients");
     expect(await htmlOf("off")).toBeUndefined();

@@ -1,0 +1,53 @@
+/** The APIs that a conversation can be sent through. */
+import type { ApiName, Composed } from "../../src/snippets/composed.ts";
+import { readChat } from "./readers/chat.ts";
+import type { Draft, ReadEvent } from "./readers/draft.ts";
+import { readMessages } from "./readers/messages.ts";
+import { readResponses } from "./readers/responses.ts";
+
+export interface PageApi {
+  readonly label: string;
+  readonly read: (draft: Draft) => ReadEvent;
+  /** Options that this API does not have, and what becomes of them. */
+  readonly lacks: Readonly<Partial<Record<keyof Composed["options"], string>>>;
+}
+
+export const APIS: Readonly<Record<ApiName, PageApi>> = {
+  chat: { label: "Chat Completions", read: readChat, lacks: {} },
+  responses: {
+    label: "Responses",
+    read: readResponses,
+    lacks: {
+      stop: "Responses has no stop strings: they are not sent.",
+      seed: "Responses has no seed: it is not sent.",
+      budget: "Responses has no reasoning budget: it is not sent.",
+    },
+  },
+  messages: {
+    label: "Messages",
+    read: readMessages,
+    lacks: { seed: "Messages has no seed: it is not sent." },
+  },
+};
+
+export function isApiName(value: string): value is ApiName {
+  return Object.hasOwn(APIS, value);
+}
+
+/** What the API does not say of this conversation, in sentences. */
+export function lackingSentences(
+  api: ApiName,
+  { options }: Composed,
+  gatewayTools: readonly string[] = [],
+): string[] {
+  const sentences = Object.entries(APIS[api].lacks).flatMap(([name, sentence]) =>
+    Object.hasOwn(options, name) ? [sentence] : [],
+  );
+  if (api === "messages" && options.format?.type === "object") {
+    sentences.push("Messages has no JSON format without a schema: it is not sent.");
+  }
+  if (api === "messages" && gatewayTools.some((name) => name.startsWith("mcp:"))) {
+    sentences.push("Messages has no MCP servers: they are not sent.");
+  }
+  return sentences;
+}

@@ -1,0 +1,140 @@
+/** The chat's page. */
+import { html, nothing, render, type TemplateResult } from "lit-html";
+import { watchMenus } from "../shared/menus.ts";
+import { onChange } from "../shared/redraw.ts";
+import { focusOn, loadSending } from "./actions.ts";
+import { onKey } from "./keys.ts";
+import { later, loadLater } from "./later-loader.ts";
+import { loadMarkdown } from "./markdown-loader.ts";
+import { openAddressed } from "./opened-request.ts";
+import { state, update } from "./state.ts";
+import { watchStatus } from "./status.ts";
+import { loadAll } from "./storage.ts";
+import { composer } from "./view/composer.ts";
+import { log } from "./view/log.ts";
+import { pane } from "./view/pane.ts";
+import { sidebar } from "./view/sidebar.ts";
+import { top } from "./view/top.ts";
+
+function page(): TemplateResult {
+  const { keyProblem, isHelpOpen, isListOpen, isPaneOpen, statusProblem, status } = state;
+  const isDown = status !== undefined && !status.isReady;
+  return html`${top()}
+    <div class="columns ${isListOpen ? "list-open" : ""} ${isPaneOpen ? "pane-open" : ""}">
+      ${sidebar()}
+      <main class="stage">
+        ${
+          statusProblem !== "" || isDown
+            ? html`<p class="banner" role="alert">
+                ${statusProblem === "" ? downSentence(status?.failure) : statusProblem}
+              </p>`
+            : nothing
+        }
+        ${log()} ${composer()}
+      </main>
+      ${isPaneOpen ? pane() : nothing}
+    </div>
+    ${
+      isListOpen
+        ? html`<button
+            type="button"
+            class="backdrop"
+            aria-label="Close the list"
+            @click=${() => update({ isListOpen: false })}
+          ></button>`
+        : isPaneOpen
+          ? html`<div
+              class="backdrop below-pane"
+              @click=${() => update({ isPaneOpen: false })}
+            ></div>`
+          : nothing
+    }
+    ${keyProblem === undefined ? nothing : later?.keyDialog(keyProblem)}
+    ${isHelpOpen && keyProblem === undefined ? later?.helpDialog() : nothing}`;
+}
+
+function downSentence(failure: string | undefined): string {
+  const reason = failure === undefined ? "" : ` (${failure})`;
+  return `The inference server does not answer yet${reason}. Messages get the gateway's error until it does.`;
+}
+
+const frame = document.querySelector("#app");
+const root = frame instanceof HTMLElement ? frame : document.body;
+let isDrawn = false;
+let hadDialog = false;
+/** The end of the conversation stays in view unless the reader has scrolled up. */
+let isAtEnd = true;
+let shown = "";
+
+function draw(): void {
+  // Replaces the frame that the HTML came with.
+  if (!isDrawn) root.replaceChildren();
+  const scroller = root.querySelector(".scroll");
+  if (scroller !== null && isDrawn) {
+    isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
+  }
+  const hadFocus = hasFocus();
+  render(page(), root);
+  const path = `${state.current.id} ${state.current.messages.length}`;
+  const after = root.querySelector(".scroll");
+  if (after !== null && (isAtEnd || path !== shown)) after.scrollTop = after.scrollHeight;
+  shown = path;
+  fitMessage();
+  showDialog();
+  // The focused element has gone, such as the button of an answer that another one replaces.
+  if (hadFocus && !hasFocus()) focusOn(".scroll");
+  isDrawn = true;
+}
+
+/** Whether an element that can be seen has the focus. */
+function hasFocus(): boolean {
+  const { activeElement, body } = document;
+  return (
+    activeElement !== body && activeElement?.checkVisibility({ visibilityProperty: true }) === true
+  );
+}
+
+/** Width of a usual character. */
+const CHARACTER_PX = 8;
+
+/** Gives the field about as many lines as its text has, for browsers that do not know `field-sizing`. */
+function fitMessage(): void {
+  const field = root.querySelector("#message");
+  if (!(field instanceof HTMLTextAreaElement)) return;
+  const lines = Math.min(
+    12,
+    Math.max(
+      1,
+      field.value.split("\n").length,
+      Math.ceil((field.value.length * CHARACTER_PX) / field.clientWidth),
+    ),
+  );
+  if (field.rows !== lines) field.rows = lines;
+}
+
+/** The browser keeps the focus in it, and closes it with Escape. */
+function showDialog(): void {
+  const dialog = root.querySelector("dialog");
+  if (dialog !== null && !dialog.open) dialog.showModal();
+  if (dialog === null && hadDialog) focusOn("#message");
+  hadDialog = dialog !== null;
+}
+
+onChange(draw);
+document.addEventListener("keydown", onKey);
+watchMenus();
+update({});
+watchStatus();
+void loadMarkdown();
+void loadLater();
+void loadSending();
+void start();
+addEventListener("hashchange", () => void openAddressed());
+
+async function start(): Promise<void> {
+  const { all, problem } = await loadAll();
+  update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
+  await openAddressed();
+  // Not where the reader has gone meanwhile, such as to the search.
+  if (!hasFocus()) focusOn("#message");
+}

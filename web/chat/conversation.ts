@@ -1,0 +1,185 @@
+/** A conversation as a tree: an edited question or a regenerated answer becomes a sibling of the former. */
+import type {
+  ApiName,
+  AssistantPart,
+  Attachment,
+  ComposedMessage,
+  ComposedOptions,
+} from "../../src/snippets/composed.ts";
+
+export interface Question {
+  readonly id: string;
+  /** The message before it. Null: the first. */
+  readonly parent: string | null;
+  readonly role: "user";
+  readonly text: string;
+  /** Pictures and PDFs. */
+  readonly files?: readonly Attachment[];
+}
+
+/** A call that the gateway has run. The model's own reasoning goes on after it, and nothing of it is sent back. */
+export interface GatewayCall {
+  readonly type: "ran";
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** Undefined: it still runs. */
+  readonly result?: string;
+}
+
+/** A part of an answer, and when it was written. */
+export type AnswerPart = (AssistantPart | GatewayCall) & {
+  /** Milliseconds since 1970, of its first and last piece. */
+  readonly began?: number;
+  readonly ended?: number;
+};
+
+export interface Usage {
+  readonly input?: number;
+  readonly output?: number;
+  readonly reasoning?: number;
+  readonly cached?: number;
+}
+
+export interface Answer {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly role: "assistant";
+  readonly parts: readonly AnswerPart[];
+  readonly api: ApiName;
+  readonly model: string;
+  readonly status: "running" | "done" | "stopped" | "failed";
+  /** Why it failed, in the gateway's words. */
+  readonly problem?: string;
+  readonly usage?: Usage;
+  /** As the API says it: `stop`, `completed`, `end_turn`. */
+  readonly finish?: string;
+  readonly firstMs?: number;
+  readonly totalMs?: number;
+  readonly requestId?: string;
+}
+
+export type Message = Question | Answer;
+
+export interface Conversation {
+  readonly id: string;
+  readonly title: string;
+  readonly updated: number;
+  readonly messages: readonly Message[];
+  /** By the id of a message (or "" for the beginning), the one of its followers that is shown. */
+  readonly chosen: Readonly<Record<string, string>>;
+  readonly api: ApiName;
+  /** Absent: the first model that the gateway serves. */
+  readonly model?: string;
+  readonly system: string;
+  /** Functions and other tools, as JSON. */
+  readonly tools: string;
+  /** What the gateway runs: `browser`, `python`, and `mcp:LABEL` for a server. */
+  readonly gatewayTools?: readonly string[];
+  readonly options: Omit<ComposedOptions, "format">;
+  readonly format: "" | "object" | "schema";
+  /** For the format, as JSON. */
+  readonly schema: string;
+  /** The result that each function always gets, by its name. */
+  readonly results: Readonly<Record<string, string>>;
+  /** The recorded turn that it was opened from. Its next request names it, for the inspector. */
+  readonly forkOf?: string;
+}
+
+export function newConversation(like?: Conversation): Conversation {
+  return {
+    id: crypto.randomUUID(),
+    title: "New chat",
+    updated: Date.now(),
+    messages: [],
+    chosen: {},
+    api: like?.api ?? "chat",
+    ...(like?.model !== undefined && { model: like.model }),
+    system: "",
+    tools: "",
+    options: like?.options.effort === undefined ? {} : { effort: like.options.effort },
+    format: "",
+    schema: "",
+    results: {},
+  };
+}
+
+/** The messages that are shown, from the first to the last. */
+export function toPath({ messages, chosen }: Conversation): readonly Message[] {
+  const followers = Map.groupBy(messages, ({ parent }) => parent ?? "");
+  const path: Message[] = [];
+  let at = "";
+  for (;;) {
+    const group = followers.get(at) ?? [];
+    const next = group.find(({ id }) => id === chosen[at]) ?? group.at(-1);
+    if (next === undefined || path.length > messages.length) return path;
+    path.push(next);
+    at = next.id;
+  }
+}
+
+export function siblingsOf({ messages }: Conversation, message: Message): readonly Message[] {
+  return messages.filter(({ parent }) => parent === message.parent);
+}
+
+/** Adds a message and shows it. */
+export function add(conversation: Conversation, message: Message): Conversation {
+  return choose({ ...conversation, messages: [...conversation.messages, message] }, message);
+}
+
+export function choose(conversation: Conversation, { id, parent }: Message): Conversation {
+  return { ...conversation, chosen: { ...conversation.chosen, [parent ?? ""]: id } };
+}
+
+export function replace(conversation: Conversation, message: Message): Conversation {
+  const messages = conversation.messages.map((each) => (each.id === message.id ? message : each));
+  return { ...conversation, messages, updated: Date.now() };
+}
+
+/**
+ * The messages of a conversation that two tabs write: what one of them has added becomes a sibling.
+ *
+ * @param isChanged whether this tab has changed a message. The stored version of any other is as new, or newer.
+ */
+export function mergeMessages(
+  stored: readonly Message[],
+  own: readonly Message[],
+  isChanged: (message: Message) => boolean,
+): readonly Message[] {
+  const merged = new Map(stored.map((message) => [message.id, message]));
+  for (const message of own) {
+    if (!merged.has(message.id) || isChanged(message)) merged.set(message.id, message);
+  }
+  return [...merged.values()];
+}
+
+/** What was said on the path. Answers without anything are left out: they failed at once. */
+export function toMessages(path: readonly Message[]): readonly ComposedMessage[] {
+  return path.flatMap((message): readonly ComposedMessage[] => {
+    if (message.role === "user") {
+      const { text, files } = message;
+      return [{ role: "user", text, ...(files && { files }) }];
+    }
+    const parts = message.parts.filter((part) => part.type !== "ran");
+    return parts.length === 0 ? [] : [{ role: "assistant", parts }];
+  });
+}
+
+const TITLE_LENGTH = 60;
+
+export function toTitle(question: string): string {
+  const line = question.trim().split("\n")[0] ?? "";
+  return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line || "New chat";
+}
+
+/** Calls that wait for a result. */
+export function openCalls(answer: Answer) {
+  return answer.parts
+    .filter((part) => part.type === "call")
+    .filter((part) => part.result === undefined);
+}
+
+/** All its calls have results which the model has not seen. */
+export function canContinue(answer: Answer): boolean {
+  return answer.parts.at(-1)?.type === "call" && openCalls(answer).length === 0;
+}

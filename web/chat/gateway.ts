@@ -1,0 +1,145 @@
+/** The gateway that serves the page: its public address, the reader's key, and requests to it. */
+import { toGatewayUrl } from "../shared/gateway-url.ts";
+import { isHeaderValue } from "../shared/header-value.ts";
+import { toNames } from "./gateway-tools.ts";
+
+/** Where clients reach it, for code. */
+export function toPublicUrl(): string {
+  return document.body.dataset["origin"] ?? toGatewayUrl();
+}
+
+export const HAS_INSPECTOR = document.body.dataset["inspector"] === "on";
+
+/** Inference servers on this machine, where the reader runs the gateway. */
+export function foundEngines(): readonly { readonly name: string; readonly command: string }[] {
+  return JSON.parse(document.body.dataset["found"] ?? "[]");
+}
+
+const KEY = "harmony-gateway-key";
+
+/** Storage may be forbidden: the key then lives as long as the page. */
+let key = read(() => sessionStorage.getItem(KEY)) ?? read(() => localStorage.getItem(KEY)) ?? "";
+
+export function getKey(): string {
+  return key;
+}
+
+/** @param isRemembered on this device; otherwise in this tab only */
+export function setKey(next: string, isRemembered: boolean): void {
+  key = next;
+  read(() => {
+    const [kept, other] = isRemembered
+      ? [localStorage, sessionStorage]
+      : [sessionStorage, localStorage];
+    kept.setItem(KEY, next);
+    // A key that was refused must not come back with the next load.
+    other.removeItem(KEY);
+    return null;
+  });
+}
+
+function read(from: () => string | null): string | undefined {
+  try {
+    return from() ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The gateway requires a key, or refuses this one. */
+export class KeyNeeded extends Error {}
+
+const UNSENDABLE =
+  "The key has a character that cannot be sent, such as a typographic quote. Enter it again.";
+
+/** Rejects with {@link KeyNeeded} where the key cannot be sent. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  if (!isHeaderValue(key)) throw new KeyNeeded(UNSENDABLE);
+  const headers = new Headers(init.headers);
+  if (key !== "") headers.set("authorization", `Bearer ${key}`);
+  return fetch(`${toGatewayUrl()}${path}`, { ...init, headers });
+}
+
+/** The gateway's own words, if it has some. */
+export async function toError(response: Response): Promise<Error> {
+  const body: unknown = await response.json().catch(() => ({}));
+  const error: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
+  const said: unknown = typeof error === "object" && error ? Reflect.get(error, "message") : error;
+  const message = typeof said === "string" ? said : `The gateway answered ${response.status}.`;
+  return response.status === 401 ? new KeyNeeded(message) : new Error(message);
+}
+
+/** In place of the browser's words where a connection breaks: `fetch`, or reading a response, then rejects with a `TypeError`. */
+export function problemOf(error: unknown): string {
+  if (error instanceof TypeError)
+    return "The connection to the gateway broke. Is it still running?";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface ServedModel {
+  readonly id: string;
+  readonly contextLength?: number;
+  /** `image`, `file` (PDFs) and the like. */
+  readonly inputs: readonly string[];
+}
+
+export interface GatewayStatus {
+  readonly models: readonly ServedModel[];
+  /** Names of tools that it runs. */
+  readonly gatewayTools: readonly string[];
+  /** The kind of server, such as `vllm`; undefined: not known. */
+  readonly engine?: string;
+  readonly isReady: boolean;
+  /** The kind of the last failure of its server, such as `unreachable`. */
+  readonly failure?: string;
+  readonly running: number;
+  readonly queued: number;
+}
+
+/** Rejects with {@link KeyNeeded} where a key is missing. */
+export async function loadStatus(): Promise<GatewayStatus> {
+  const [models, ready] = await Promise.all([request("/v1/models"), request("/ready")]);
+  if (!models.ok) throw await toError(models);
+  const list: ModelList = await models.json();
+  const state: ReadyState = await ready.json().catch(() => ({}));
+  const first = state.models?.[0];
+  const { engine, last_failure: { kind: failure } = {} } = first?.backends?.[0] ?? {};
+  return {
+    models: list.data.map(({ id, context_length: length, architecture }) => ({
+      id,
+      inputs: architecture?.input_modalities ?? [],
+      ...(length !== undefined && { contextLength: length }),
+    })),
+    gatewayTools: toNames(list.gateway_tools.builtin, list.gateway_tools.mcp_servers),
+    ...(engine !== undefined && { engine }),
+    isReady: ready.ok,
+    ...(failure !== undefined && { failure }),
+    running: first?.backends?.reduce((sum, { in_flight: own }) => sum + own, 0) ?? 0,
+    queued: first?.queued ?? 0,
+  };
+}
+
+interface ModelList {
+  readonly data: readonly ListedModel[];
+  readonly gateway_tools: {
+    readonly builtin: readonly string[];
+    readonly mcp_servers: readonly string[];
+  };
+}
+
+interface ListedModel {
+  readonly id: string;
+  readonly context_length?: number;
+  readonly architecture?: { readonly input_modalities: readonly string[] };
+}
+
+interface ReadyState {
+  readonly models?: readonly {
+    readonly queued?: number;
+    readonly backends?: readonly {
+      readonly engine: string;
+      readonly in_flight: number;
+      readonly last_failure?: { readonly kind?: string };
+    }[];
+  }[];
+}

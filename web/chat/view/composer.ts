@@ -1,0 +1,178 @@
+/** Where a message is written, with what is sent along. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { live } from "lit-html/directives/live.js";
+import { ALL_APIS } from "../../../src/snippets/snippet.ts";
+import { cancelEdit, editLast, focusOn, restore, send } from "../actions.ts";
+import { APIS, isApiName } from "../apis.ts";
+import { modelOf } from "../compose.ts";
+import type { Conversation } from "../conversation.ts";
+import { parseTools } from "../parse-fields.ts";
+import { attach, detach } from "../files.ts";
+import { icon } from "../../shared/icons.ts";
+import { isSendKey } from "../keys.ts";
+import { change, state, update } from "../state.ts";
+import { attachments } from "./attachments.ts";
+import { iconButton } from "../../shared/icon-button.ts";
+import { select } from "./fields.ts";
+
+export function composer(): TemplateResult {
+  const { running, draft, editing, notice, erased } = state;
+  return html`<div class="composer-frame">
+    ${notice === "" ? nothing : noticeView(notice)}
+    ${erased === undefined ? nothing : erasedView(erased)}
+    <form
+      class="composer"
+      @submit=${(event: Event) => {
+        event.preventDefault();
+        send();
+      }}
+      @dragover=${(event: DragEvent) => event.preventDefault()}
+      @drop=${(event: DragEvent) => {
+        event.preventDefault();
+        void attach(event.dataTransfer?.files);
+      }}
+    >
+      ${
+        editing === undefined
+          ? nothing
+          : html`<p class="editing-note">
+              Editing an earlier message
+              <button type="button" class="ghost small text-deed" @click=${cancelEdit}>
+                Cancel
+              </button>
+            </p>`
+      }
+      ${state.files.length === 0 ? nothing : attachments(state.files, detach)}
+      <label class="unseen" for="message">Message</label>
+      <textarea
+        id="message"
+        dir="auto"
+        rows="1"
+        placeholder="Message"
+        .value=${live(draft)}
+        @input=${(event: InputEvent) => {
+          if (event.target instanceof HTMLTextAreaElement) update({ draft: event.target.value });
+        }}
+        @keydown=${onKey}
+        @paste=${(event: ClipboardEvent) => {
+          const files = event.clipboardData?.files;
+          if (files === undefined || files.length === 0) return;
+          event.preventDefault();
+          void attach(files);
+        }}
+      ></textarea>
+      <div class="bar">
+        <div class="options">${optionButtons()}</div>
+        <button
+          type="submit"
+          class="send ${running === undefined ? "" : "stop"}"
+          aria-label=${running === undefined ? "Send" : "Stop"}
+        >
+          ${icon(running === undefined ? "send" : "stop")}
+        </button>
+      </div>
+    </form>
+  </div>`;
+}
+
+function noticeView(notice: string): TemplateResult {
+  return html`<p class="notice" role="alert">
+    <span>${notice}</span> ${iconButton("close", "Dismiss", () => update({ notice: "" }))}
+  </p>`;
+}
+
+function erasedView(erased: Conversation): TemplateResult {
+  return html`<p class="notice" role="status">
+    <span>“${erased.title}” was deleted.</span>
+    <button type="button" class="ghost small text-deed" @click=${() => void restore(erased)}>
+      Undo
+    </button>
+  </p>`;
+}
+
+function optionButtons(): TemplateResult {
+  const { current, status } = state;
+  const models = status?.models ?? [];
+  return html`
+    ${select(
+      "API",
+      ALL_APIS.map((name) => [name, APIS[name].label]),
+      current.api,
+      (api) => isApiName(api) && change({ api }),
+    )}
+    ${
+      models.length > 1
+        ? select(
+            "Model",
+            models.map(({ id }) => [id, id.replace(/^openai\//, "")]),
+            modelOf(current),
+            (model) => change({ model }),
+          )
+        : nothing
+    }
+    ${select(
+      "Reasoning effort",
+      [
+        ["", "effort: default"],
+        ["low", "effort: low"],
+        ["medium", "effort: medium"],
+        ["high", "effort: high"],
+      ],
+      current.options.effort ?? "",
+      (effort) => {
+        const { effort: _, ...options } = current.options;
+        change({ options: effort === "" ? options : { ...options, effort } });
+      },
+    )}
+    ${optionButton("System", "#system", current.system.trim() === "" ? 0 : 1)}
+    ${optionButton("Tools", "#tools", countTools(current.tools) + (current.gatewayTools ?? []).length)}
+    ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
+    ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
+    <label class="pill attach">
+      ${icon("clip")}<span class="unseen">Attach files</span>
+      <input
+        type="file"
+        multiple
+        @change=${(event: Event) => {
+          if (!(event.target instanceof HTMLInputElement)) return;
+          void attach(event.target.files ?? undefined);
+          event.target.value = "";
+        }}
+      />
+    </label>
+  `;
+}
+
+function optionButton(label: string, field: string, count: number): TemplateResult {
+  return html`<button
+    type="button"
+    class="pill ${count > 0 ? "set" : ""}"
+    @click=${() => {
+      update({ pane: "options", isPaneOpen: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => focusOn(field)));
+    }}
+  >
+    ${label}${count > 0 ? html` <b>${count}</b>` : nothing}
+  </button>`;
+}
+
+function countTools(given: string): number {
+  try {
+    const { tools, hosted = [] } = parseTools(given);
+    return tools.length + hosted.length;
+  } catch {
+    return 0;
+  }
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.isComposing) return;
+  if (isSendKey(event)) {
+    event.preventDefault();
+    if (state.running === undefined) send();
+  }
+  if (event.key === "ArrowUp" && state.draft === "") {
+    event.preventDefault();
+    editLast();
+  }
+}

@@ -1,0 +1,30 @@
+/** The right side: code, settings and events of the conversation. */
+import { html, type TemplateResult } from "lit-html";
+import { later } from "../later-loader.ts";
+import { type Pane, state, update } from "../state.ts";
+import { iconButton } from "../../shared/icon-button.ts";
+
+const TABS: readonly (readonly [Pane, string])[] = [
+  ["code", "Code"],
+  ["options", "Settings"],
+  ["events", "Events"],
+];
+
+export function pane(): TemplateResult {
+  return html`<aside class="pane" aria-label="Code, settings and events">
+    <div class="tabs">
+      ${TABS.map(
+        ([name, label]) =>
+          html`<button
+            type="button"
+            aria-pressed=${state.pane === name}
+            @click=${() => update({ pane: name })}
+          >
+            ${label}
+          </button>`,
+      )}
+      ${iconButton("close", "Close", () => update({ isPaneOpen: false }), { style: "small close" })}
+    </div>
+    <div class="pane-body">${later?.PANES[state.pane]()}</div>
+  </aside>`;
+}
