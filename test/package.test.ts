@@ -89,7 +89,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
   const others = files.filter(
     (path) =>
-      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/(chat|inspect)\/page\/[\w-]+\.(js|css)\.(br|gz)$|^dist\/static\//.test(
+      !/^dist\/.+\.(js|d\.ts|css)$|^dist\/web\/(chat|inspect)\/[\w-]+\.(js|css)\.(br|gz)$|^dist\/static\//.test(
         path,
       ),
   );
@@ -99,8 +99,8 @@ test("it holds what runs and its types, and nothing they were made with", async 
     "NOTICE",
     "README.md",
     "dist/THIRD-PARTY-NOTICES",
-    "dist/web/shared/style/icon.svg",
     "dist/tokenizer/vocabulary.json",
+    "dist/web/shared/style/icon.svg",
     "package.json",
   ]);
   expect(files).toContain("dist/web/inspect/app.js");
