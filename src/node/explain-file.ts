@@ -1,8 +1,34 @@
-/** Failures of reading or writing a file or a folder, in a sentence. Undefined for others. */
-import { existsSync } from "node:fs";
+/** Reading a file that a user or an operator names, and failures of files and folders in a sentence. */
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 
+/**
+ * The bytes of an ordinary file, to which links may lead. A FIFO would hold up the process until somebody writes to it, and a
+ * device may never end, so they are not read. Throws an error that {@link explainFile} explains.
+ */
+export function readOrdinaryFile(path: string, maxBytes: number): Buffer {
+  // Opening a FIFO does not wait then.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile("is not an ordinary file");
+    if (stat.size > maxBytes) {
+      throw new UnfitFile(`is larger than ${maxBytes / 1_000_000} MB`);
+    }
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A file that is not read. The message continues its name. */
+class UnfitFile extends Error {
+  override readonly name = "UnfitFile";
+}
+
+/** Undefined for other failures. */
 export function explainFile(error: unknown, path?: string): string | undefined {
+  if (error instanceof UnfitFile) return `${path ?? "The input"}: ${error.message}.`;
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   // Reading a folder fails without naming it.
   const own = "path" in error && typeof error.path === "string" ? error.path : "The input";
@@ -16,6 +42,8 @@ export function explainFile(error: unknown, path?: string): string | undefined {
       return `${file}: there is already a file with this name.`;
     case "EISDIR":
       return `${file}: is a folder, not a file.`;
+    case "ENXIO":
+      return `${file}: is not an ordinary file.`;
     case "ENOTDIR":
       return `${file}: a part of the path is not a folder.`;
     case "ENOSPC":

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -138,6 +138,13 @@ describe("serving", () => {
       started.process.kill("SIGHUP");
       await expect.poll(() => started.out()).toContain('"settings refused"');
       expect(started.out()).toContain("Did you mean servedName?");
+      expect(await models(baseURL)).toContain('"second"');
+      rmSync(file);
+      // Reading it would wait for a writer, and nothing be answered meanwhile.
+      if (process.platform !== "win32") execFileSync("mkfifo", [file]);
+      started.process.kill("SIGHUP");
+      const refused = () => started.out().match(/"settings refused"/g)?.length;
+      await expect.poll(refused).toBe(2);
       expect(await models(baseURL)).toContain('"second"');
     } finally {
       rmSync(folder, { recursive: true });

@@ -1,7 +1,6 @@
 /** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { explainFile } from "../explain-file.ts";
+import { explainFile, readOrdinaryFile } from "../explain-file.ts";
 import { parseJsonInput } from "./command-io.ts";
 import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -195,10 +194,13 @@ function readFile(path: string, named: string): Source {
   return { given, warnings };
 }
 
+/** Far more than a thousand keys with all their settings. */
+const MAX_FILE_BYTES = 16_000_000;
+
 function parseFile(path: string, named: string): object {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readOrdinaryFile(path, MAX_FILE_BYTES).toString("utf8");
   } catch (error) {
     throw new SettingsError([`${named} ${explainFile(error, path) ?? toReason(error)}`]);
   }

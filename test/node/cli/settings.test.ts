@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -209,5 +210,20 @@ describe("the config file", () => {
     expect(problemsOf(["--config", writeConfig("[]")]).join()).toMatch(
       /must contain a JSON object/,
     );
+  });
+
+  const make = {
+    "a FIFO": (path: string) => void execFileSync("mkfifo", [path]),
+    "a link to a device that never ends": (path: string) => symlinkSync("/dev/zero", path),
+    "a folder": (path: string) => mkdirSync(path),
+  };
+  test.skipIf(process.platform === "win32").each([
+    ["a FIFO", "is not an ordinary file."],
+    ["a link to a device that never ends", "is not an ordinary file."],
+    ["a folder", "is a folder, not a file."],
+  ] as const)("%s is refused (skipped on Windows, which has none)", (kind, reason) => {
+    const path = join(folder, kind);
+    make[kind](path);
+    expect(problemsOf(["--config", path])).toEqual([`--config ${path}: ${reason}`]);
   });
 });

@@ -2,10 +2,10 @@
  * Writes a client's settings into its files, and undoes it. What the files held before is kept in a file below
  * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
  */
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { explainFile } from "../../explain-file.ts";
+import { explainFile, readOrdinaryFile } from "../../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { readJsonText } from "./edit/json-nodes.ts";
@@ -169,18 +169,12 @@ function writeRecord(files: readonly Change[], client: Client): void {
 
 /** Null: there is no such file. */
 function readFile(home: string, path: string, maxBytes = MAX_FILE_BYTES): string | null {
-  const file = join(home, path);
   try {
-    if (statSync(file).size > maxBytes) {
-      throw new TypeError(
-        `~/${path}: is larger than ${maxBytes / 1_000_000} MB. Nothing was written.`,
-      );
-    }
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
+    const bytes = readOrdinaryFile(join(home, path), maxBytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    if (error instanceof TypeError && error.message.startsWith("~/")) throw error;
     const reason = explainFile(error, `~/${path}`) ?? `~/${path}: is not text in UTF-8.`;
-    throw new TypeError(reason, { cause: error });
+    throw new TypeError(`${reason} Nothing was written.`, { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 /** The files of six clients in a home folder of their own: written, changed, restored. */
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -177,12 +178,28 @@ test("a file in a form that cannot be edited stays, and so do the others; the te
 });
 
 test.each([
-  ["is no text", Buffer.from([0x7b, 0xff, 0x7d]), ": is not text in UTF-8."],
+  ["is no text", Buffer.from([0x7b, 0xff, 0x7d]), ": is not text in UTF-8. Nothing was written."],
   ["is too large", "x".repeat(1_000_001), ": is larger than 1 MB. Nothing was written."],
 ])("a file that %s is refused", (_, content, message) => {
   mkdirSync(join(home, ".qwen"));
   writeFileSync(join(home, ".qwen/settings.json"), content);
   expect(() => write("qwen-code")).toThrow(new TypeError(`~/.qwen/settings.json${message}`));
+});
+
+test.skipIf(process.platform === "win32").each([
+  ["a FIFO", (path: string) => void execFileSync("mkfifo", [path]), "is not an ordinary file."],
+  [
+    "a link to a device",
+    (path: string) => symlinkSync("/dev/zero", path),
+    "is not an ordinary file.",
+  ],
+  ["a folder", (path: string) => mkdirSync(path), "is a folder, not a file."],
+])("%s is refused (skipped on Windows, which has none)", (_, make, reason) => {
+  mkdirSync(join(home, ".qwen"));
+  make(join(home, ".qwen/settings.json"));
+  expect(() => write("qwen-code")).toThrow(
+    new TypeError(`~/.qwen/settings.json: ${reason} Nothing was written.`),
+  );
 });
 
 test("a record of changes that cannot be read is not overwritten", () => {
