@@ -8,7 +8,7 @@ import { ClientRequest } from "./client-request.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import { explainListenError } from "./listen-error.ts";
 import { hasStalled, LOOKS, type ReadProgress } from "./unread-data.ts";
-import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
+import { isWebSocketUpgrade, refuseMalformed, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
@@ -59,7 +59,7 @@ type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
   const { webSockets, webSocketPaths = new Set() } = options;
   const connections = createConnections(options.clientIdleTimeoutMs);
-  const direct = writeFramesDirectly(refuseDotSegments(handler));
+  const direct = writeFramesDirectly(refuseMalformed(handler));
   const server = createAdaptorServer({
     fetch: (request, env) => {
       if (env.outgoing !== undefined) return direct(request, env);

@@ -1,4 +1,4 @@
-/** Checks that need the raw request: dot segments in the path as sent, and upgrades the gateway does not offer. */
+/** Checks that need the raw request: the name in `Host`, dot segments in the path as sent, and upgrades the gateway does not offer. */
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -15,23 +15,42 @@ import { randomId } from "../random-id.ts";
  */
 const DOT_SEGMENT = /(?:[/\\]|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%5c|$)/i;
 
-export function refuseDotSegments(handler: FetchHandler): FetchHandler {
+export function refuseMalformed(handler: FetchHandler): FetchHandler {
   return (request, env) => {
-    const target = env.incoming.url ?? "";
+    const { url: target = "", headers } = env.incoming;
     const query = target.indexOf("?");
     const path = query < 0 ? target : target.slice(0, query);
-    return DOT_SEGMENT.test(path) ? refuseDotSegment(request, path) : handler(request, env);
+    if (DOT_SEGMENT.test(path)) {
+      const before = path.slice(0, path.search(DOT_SEGMENT));
+      return refuse(
+        "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
+        { path: before, headers: request.headers },
+      );
+    }
+    if (hasValidHost(headers.host)) return handler(request, env);
+    return refuse(INVALID_HOST, { path, headers: request.headers });
   };
 }
 
-/** The path before the dot segment and the headers tell which API the client uses, and thus the envelope of the error. */
-function refuseDotSegment({ headers }: Request, path: string): Response {
-  const before = path.slice(0, path.search(DOT_SEGMENT));
-  const asked = new HonoRequest(new Request("http://localhost/", { headers }), before);
-  const error = new RequestError(
-    "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
-  );
-  return toErrorResponse(error, errorEnvelopeFor(asked), { id: `req_${randomId()}`, path: before });
+const INVALID_HOST =
+  "The header Host does not name a host. Send the name or the IP address of the gateway, and its port.";
+
+/**
+ * The adapter accepts a host such as `256.1.1.1` or `a.09` by its characters, and fails later: URL parsers take a name that ends in a
+ * number for an IPv4 address. Hosts with other characters it refuses itself.
+ */
+function hasValidHost(host: string | undefined): boolean {
+  return host === undefined || URL.canParse(`http://${host}/`);
+}
+
+/** The path before what is refused and the headers tell which API the client uses, and thus the envelope of the error. */
+function refuse(
+  message: string,
+  { path, headers }: { readonly path: string; readonly headers: Headers },
+): Response {
+  const asked = new HonoRequest(new Request("http://localhost/", { headers }), path);
+  const id = `req_${randomId()}`;
+  return toErrorResponse(new RequestError(message), errorEnvelopeFor(asked), { id, path });
 }
 
 /**
@@ -43,6 +62,8 @@ export function isWebSocketUpgrade(
   paths: ReadonlySet<string>,
 ): boolean {
   if (headers.upgrade?.toLowerCase() !== "websocket") return false;
+  // The adapter answers 500 where it cannot make a URL of an upgrade.
+  if (!hasValidHost(headers.host)) return false;
   const query = url.indexOf("?");
   return paths.has(query < 0 ? url : url.slice(0, query));
 }

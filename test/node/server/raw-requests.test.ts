@@ -33,6 +33,7 @@ async function sendRaw(origin: string, lines: readonly string[]): Promise<string
 }
 
 const HOST = "Host: localhost";
+const HG_1 = "Authorization: Bearer hg-1";
 const PATHS = new Set(["/v1/responses"]);
 
 /** Absent before Node 24.9. Without it, upgrades that are not offered are refused instead of ignored. */
@@ -205,5 +206,45 @@ describe("the name in Host, without keys and on loopback", () => {
     expect(await sendRaw(keyed.origin, ["GET /health HTTP/1.1", "Host: any.example"])).toMatch(
       /^HTTP\/1\.1 200 /,
     );
+  });
+});
+
+describe("a Host of which no URL can be made is refused, with and without keys", () => {
+  const BODY = /\r\n\r\n(\{"error":\{|The gateway does not offer this upgrade)/;
+  test.each([
+    ...["256.1.1.1", "1.2.3.999", "08.1.1.1", "4294967296", "1.1.1.1.1", "foo.0x", "a.09"].map(
+      (host) => [host, BODY] as const,
+    ),
+    // The adapter refuses these itself, and sends no body.
+    ...["localhost:99999", "[::1", "[zz]", "a%zz", "a/b", "user@x", "127.0.0.1:x"].map(
+      (host) => [host, /\r\n\r\n/] as const,
+    ),
+  ])("%s", async (host, body) => {
+    for (const keys of [[], [`alice:${await sha256Hex("hg-1")}`]]) {
+      const { origin, logged } = await start({ keys });
+      for (const lines of [
+        ["GET /v1/models HTTP/1.1"],
+        ["GET /health HTTP/1.1"],
+        ["POST /v1/chat/completions HTTP/1.1", "Content-Length: 0"],
+        ["POST /v1/responses HTTP/1.1", "Content-Length: 0"],
+        ["GET /v1/responses HTTP/1.1", ...WEB_SOCKET],
+      ]) {
+        const answer = await sendRaw(origin, [...lines, `Host: ${host}`, HG_1]);
+        expect(answer).toMatch(/^HTTP\/1\.1 40[03] /);
+        expect(answer).toMatch(body);
+      }
+      expect(logged.filter(({ level }) => level === "error")).toEqual([]);
+    }
+  });
+
+  test("in the envelope of its API", async () => {
+    const { origin } = await start();
+    const answer = await sendRaw(origin, [
+      "POST /v1/messages HTTP/1.1",
+      "Content-Length: 0",
+      "Host: 256.1.1.1",
+    ]);
+    expect(answer).toContain('{"type":"error","error":{"type":"invalid_request_error",');
+    expect(answer).toContain("The header Host does not name a host");
   });
 });
