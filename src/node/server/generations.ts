@@ -12,19 +12,13 @@ import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import { describeBackends } from "./describe-backends.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { createGeneration, type Generation, type Shared } from "./generation.ts";
-import { keepFixed } from "./reload.ts";
+import { type Kept, keepFixed } from "./reload.ts";
 
 /** A server that hangs delays the start by this long. */
 const FIND_TIMEOUT_MS = 2_000;
 /** Between two questions to a server that has not yet said what it offers. Doubled each time, up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
-
-/** Settings to serve by, and the reason in the log. */
-interface Wanted {
-  readonly settings: Settings;
-  readonly event: "settings read again" | "models found";
-}
 
 export class Generations {
   readonly #settings: Settings;
@@ -33,9 +27,10 @@ export class Generations {
   #current: Generation;
   /** The settings of the current generation, with the models that were found. */
   #served: FoundSettings;
-  #reloading = Promise.resolve();
+  /** One generation after the other is tried. Never rejects. */
+  #tried: Promise<unknown> = Promise.resolve();
   /** The last settings that were read and not yet tried. */
-  #wanted: Wanted | undefined;
+  #wanted: Kept | undefined;
   /** Aborted when the settings that are being tried are no longer wanted. */
   #trying = new AbortController();
   /** Aborted when other settings are served. */
@@ -72,12 +67,22 @@ export class Generations {
   }
 
   monitor(): void {
-    this.#monitor(this.#settings);
+    this.#monitor({ settings: this.#settings, restartFor: [] });
   }
 
-  /** Later settings replace those that are still being tried. */
-  reload(settings: Settings): Promise<void> {
-    return this.#replace({ settings, event: "settings read again" });
+  /**
+   * Later settings replace those that are still being tried.
+   *
+   * @throws SettingsError when they contradict a setting that cannot change. Nothing has changed then.
+   */
+  async reload(settings: Settings): Promise<void> {
+    this.#wanted = keepFixed(this.#settings, settings);
+    this.#trying.abort();
+    await this.#inTurn(async () => {
+      const wanted = this.#wanted;
+      this.#wanted = undefined;
+      if (wanted !== undefined) await this.#try(wanted, "settings read again");
+    });
   }
 
   /** Ends monitoring and a reload that is being tried. Requests in flight continue. */
@@ -85,7 +90,7 @@ export class Generations {
     this.#wanted = undefined;
     this.#trying.abort();
     this.#finding.abort();
-    await this.#reloading;
+    await this.#tried;
     await this.#current.stopMonitoring();
   }
 
@@ -93,21 +98,19 @@ export class Generations {
     return this.#current.retire();
   }
 
-  #replace(wanted: Wanted): Promise<void> {
-    this.#wanted = wanted;
-    this.#trying.abort();
-    const done = this.#reloading.then(() => this.#tryWanted());
-    this.#reloading = done.catch(() => {});
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#tried.then(work);
+    this.#tried = done.catch(() => {});
     return done;
   }
 
-  async #tryWanted(): Promise<void> {
-    if (this.#wanted === undefined) return;
-    const { event } = this.#wanted;
-    const { settings, restartFor } = keepFixed(this.#settings, this.#wanted.settings);
-    this.#wanted = undefined;
+  /** Serves by these settings, unless others are wanted by the time their engines have been probed. */
+  async #try(kept: Kept, event: "settings read again" | "models found"): Promise<void> {
+    const { settings, restartFor } = kept;
+    const { log } = this.#shared;
     const { signal } = (this.#trying = new AbortController());
     const served = await find(this.#finder, settings, this.#shared);
+    if (signal.aborted) return;
     const successor = createGeneration(served.settings, this.#shared);
     await successor.firstProbe(settings.connectTimeoutMs, signal);
     if (signal.aborted) return successor.retire();
@@ -115,39 +118,45 @@ export class Generations {
     this.#finding.abort();
     this.#current = successor;
     this.#served = served;
-    await former.stopMonitoring();
-    await former.retire();
-    this.#monitor(settings);
-    const { log } = this.#shared;
     log.debug("settings", withoutSecrets(served.settings));
     log.info(event, {
       ...(restartFor.length > 0 && { restartFor }),
+      keys: settings.keys.length,
       backends: this.backends,
     });
+    this.#monitor(kept);
+    await former.stopMonitoring();
+    await former.retire();
   }
 
-  #monitor(settings: Settings): void {
+  #monitor(kept: Kept): void {
     if (this.#served.isComplete) return this.#current.monitor();
     this.#finding = new AbortController();
     const { signal } = this.#finding;
     const ready = new AbortController();
     // A model under the default name is not reported: it is about to be replaced by those of the server.
-    const isDefault = this.#served.settings === settings;
+    const isDefault = this.#served.settings === kept.settings;
     this.#current.monitor(isDefault ? () => ready.abort() : undefined);
-    this.#findLater(settings, ready.signal, signal).catch((error: unknown) => {
+    this.#findLater(kept, ready.signal, signal).catch((error: unknown) => {
       this.#shared.log.error("failure", describeForLog(error));
     });
   }
 
   /** Asks until each server has said what it offers, at once when an engine becomes ready. */
-  async #findLater(settings: Settings, ready: AbortSignal, signal: AbortSignal): Promise<void> {
+  async #findLater(kept: Kept, ready: AbortSignal, signal: AbortSignal): Promise<void> {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const awake = ready.aborted ? signal : AbortSignal.any([signal, ready]);
       await sleep(waitMs, awake);
       if (signal.aborted) return;
-      const { isComplete } = await find(this.#finder, settings, this.#shared);
+      const { isComplete } = await find(this.#finder, kept.settings, this.#shared);
       if (signal.aborted) return;
-      if (isComplete) return this.#replace({ settings, event: "models found" });
+      if (!isComplete) continue;
+      // What a generation has found never displaces settings that were read since, even if those fail.
+      await this.#inTurn(async () => {
+        if (signal.aborted || this.#wanted !== undefined) return;
+        await this.#try(kept, "models found");
+      });
+      if (signal.aborted) return;
     }
   }
 }

@@ -1,4 +1,6 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
+import { contradictions } from "../../config/contradictions.ts";
+import { SettingsError } from "../../config/resolve.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 
 /** Settings that a reload cannot change: those of the listener, the store, browser and python, the log and recorded turns. */
@@ -52,13 +54,22 @@ export interface Kept {
   readonly restartFor: readonly SettingName[];
 }
 
-/** The new settings with the fixed ones as they were. */
+/**
+ * The new settings with the fixed ones as they were. They are judged together: a file without keys that listens on this machine
+ * only is no reason to open a network to everybody.
+ *
+ * @throws SettingsError
+ */
 export function keepFixed(running: Settings, wanted: Settings): Kept {
   const kept = Object.fromEntries(FIXED.map((name) => [name, running[name]]));
-  return {
-    settings: { ...wanted, ...kept },
-    restartFor: FIXED.filter(
-      (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
-    ),
-  };
+  const settings = { ...wanted, ...kept };
+  const restartFor = FIXED.filter(
+    (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
+  );
+  const problems = contradictions(settings, new Map(), { public: false });
+  if (problems.length === 0) return { settings, restartFor };
+  throw new SettingsError([
+    ...problems,
+    `The new settings are judged with the present value of ${restartFor.join(", ")}, which only a restart changes.`,
+  ]);
 }

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { startFakeUpstream } from "../../helpers/fake-upstream.ts";
+import { type FakeExchange, startFakeUpstream } from "../../helpers/fake-upstream.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
@@ -12,22 +13,24 @@ afterEach(async () => {
 
 /** A vLLM without a health path or a version that offers these models, and none while the list is empty. */
 async function startVllm(models: string[]) {
-  const upstream = await startFakeUpstream((exchange) => {
-    if (exchange.path === "/v1/models") {
-      if (models.length === 0)
-        return exchange.reply(503, JSON.stringify({ error: { message: "loading" } }));
-      const data = models.map((id) => ({ id, owned_by: "vllm", max_model_len: 131_072 }));
-      return exchange.reply(200, JSON.stringify({ object: "list", data }));
-    }
-    if (exchange.path !== "/v1/completions")
-      return exchange.reply(404, JSON.stringify({ detail: "Not Found" }));
-    const isProbe = !readPrompt(exchange.body).startsWith("<|start|>system");
-    const ids = spelledIds(isProbe ? "<|return|>" : "<|channel|>final<|message|>Hi<|return|>");
-    exchange.begin();
-    exchange.end(`${toFrame(ids, null)}${toFrame([], "stop")}data: [DONE]\n\n`);
-  });
+  const upstream = await startFakeUpstream((exchange) => answer(exchange, models));
   closers.push(() => upstream.close());
   return upstream.url;
+}
+
+function answer(exchange: FakeExchange, models: readonly string[]): void {
+  if (exchange.path === "/v1/models") {
+    if (models.length === 0)
+      return exchange.reply(503, JSON.stringify({ error: { message: "loading" } }));
+    const data = models.map((id) => ({ id, owned_by: "vllm", max_model_len: 131_072 }));
+    return exchange.reply(200, JSON.stringify({ object: "list", data }));
+  }
+  if (exchange.path !== "/v1/completions")
+    return exchange.reply(404, JSON.stringify({ detail: "Not Found" }));
+  const isProbe = !readPrompt(exchange.body).startsWith("<|start|>system");
+  const ids = spelledIds(isProbe ? "<|return|>" : "<|channel|>final<|message|>Hi<|return|>");
+  exchange.begin();
+  exchange.end(`${toFrame(ids, null)}${toFrame([], "stop")}data: [DONE]\n\n`);
 }
 
 async function start(settings: object): Promise<TestGateway> {
@@ -85,6 +88,37 @@ test("settings that are read again while the server is down keep the model's nam
   models.splice(0);
   await gateway.reload({ url, connectTimeoutMs: 100 });
   expect(await served(gateway)).toEqual(["gpt-oss-120b"]);
+});
+
+test("models that are found while settings are read again do not displace those settings", async () => {
+  const held: FakeExchange[] = [];
+  let isUp = false;
+  const upstream = await startFakeUpstream((exchange) => {
+    if (isUp) answer(exchange, ["gpt-oss-late"]);
+    else held.push(exchange);
+  });
+  closers.push(() => upstream.close());
+  const keyOf = (name: string) => `${name}:${createHash("sha256").update(name).digest("hex")}`;
+  const settings = { url: upstream.url, connectTimeoutMs: 1_000_000 };
+  const gateway = await start({ ...settings, keys: [keyOf("old"), keyOf("kept")] });
+  const statusOf = async (key: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await fetch(`${gateway.baseURL}/models`, { headers })).status;
+  };
+  expect(await statusOf("old")).toBe(200);
+  // The start, the probe of the default model, and the later search for models have asked.
+  await eventually(() => expect(held).toHaveLength(3));
+  const reloaded = gateway.reload({ ...settings, keys: [keyOf("kept")] });
+  // The reload asks the server as well, and waits. Then the server answers everybody at once.
+  await eventually(() => expect(held).toHaveLength(4));
+  isUp = true;
+  for (const exchange of held.splice(0)) answer(exchange, ["gpt-oss-late"]);
+  await reloaded;
+  await eventually(async () => expect(await statusOf("old")).toBe(401));
+  expect(await statusOf("kept")).toBe(200);
+  expect(gateway.logged.find(({ event }) => event === "settings read again")).toMatchObject({
+    keys: 1,
+  });
 });
 
 test("a server without a gpt-oss is named with what it offers", async () => {
