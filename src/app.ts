@@ -23,6 +23,7 @@ import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
+import { ProcessState } from "./lazy.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
 import { chatRoutes, type FoundEngine } from "./pages/chat-routes.ts";
@@ -91,6 +92,8 @@ export interface AppDeps {
   readonly monitored?: boolean;
   /** The address listened on. Absent: the runtime decides who can reach the gateway. */
   readonly host?: string;
+  /** What outlives the settings. A successor with the same state continues it. Absent: a new one. */
+  readonly state?: ProcessState;
   /** Where metrics are counted. A successor with the same registry continues them. Absent: a new one. */
   readonly registry?: Registry;
   /** Records turns while somebody listens to it. Absent: no turns are recorded. */
@@ -207,6 +210,7 @@ function createServices(
   registry: Registry,
 ): ApiServices & { readonly audit: Audit | undefined } {
   const { settings, log, now, clock = monotonicMs, shutdown = createShutdown() } = deps;
+  const { state = new ProcessState() } = deps;
   const meters = createMeters(registry);
   registerBackendMetrics(deps.models, registry);
   const { recorder } = deps;
@@ -223,7 +227,7 @@ function createServices(
   const models = audit?.watchModels(spanned) ?? spanned;
   const watching = { log, meters, now: clock };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
-  const cipher = createCipher(settings, log);
+  const cipher = createCipher(settings, log, state);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
   const onUnreadable = reportUnreadable(watching);
   const { transport = createFetchTransport(), pause = createPause(), requestPage, readPdf } = deps;

@@ -16,6 +16,7 @@ import type { ConfiguredKind } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
 import { isObject } from "./engines/untyped-json.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
+import { ProcessState } from "./lazy.ts";
 import { type BackendDeps, toModelOptions } from "./models/backends.ts";
 import { createModelFinder, type ModelFinder } from "./models/find-models.ts";
 import { createModels, type ModelOptions, type Models, type ModelStatus } from "./models/models.ts";
@@ -101,6 +102,7 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
     pages,
     shutdown,
     registry: createRegistry(),
+    state: new ProcessState(),
     counts: new Map(),
   });
   return {

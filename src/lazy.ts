@@ -1,4 +1,4 @@
-/** Values that are created with their first use. */
+/** Values that are created with their first use: at all, for a key, or in a process. */
 
 /**
  * Computes a value on first use and caches it.
@@ -18,4 +18,25 @@ export function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
   const created = create();
   map.set(key, created);
   return created;
+}
+
+/**
+ * What a process knows beyond one request: random keys, slots and limits in use, background work, counters. It belongs to the process
+ * and outlives the settings, which a reload replaces. Each module has its own part of it; see {@link partOf}.
+ */
+export class ProcessState {
+  /** For the compiler, to which any object would be one otherwise. */
+  readonly type = "process";
+}
+
+/** A module's part of the state of a process: the same one for all generations of settings. */
+export function partOf<T>(create: () => T): (state: ProcessState) => T {
+  const parts = new WeakMap<ProcessState, { readonly part: T }>();
+  return (state) => {
+    const known = parts.get(state);
+    if (known !== undefined) return known.part;
+    const part = create();
+    parts.set(state, { part });
+    return part;
+  };
 }

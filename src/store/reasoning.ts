@@ -1,6 +1,7 @@
 /** Creates the store and the reasoning store from the settings, with logging and metrics. */
 import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
+import { partOf, type ProcessState } from "../lazy.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { EntryDeps } from "./entries.ts";
@@ -106,20 +107,35 @@ export function openReasoningStore(
  * Without configured keys, uses a random one. Other replicas, and this one after a restart, cannot then
  * decrypt the reasoning. This is logged only at the first use, because most gateways never encrypt any.
  */
-export function createCipher({ sealingKeys }: Settings, log: Log): ReasoningCipher {
-  const [newest = crypto.randomUUID() + crypto.randomUUID(), ...older] = sealingKeys;
+export function createCipher(
+  { sealingKeys }: Settings,
+  log: Log,
+  state: ProcessState,
+): ReasoningCipher {
+  const random = randomKeyOf(state);
+  const isRandom = sealingKeys.length === 0;
+  if (isRandom) random.key ??= crypto.randomUUID() + crypto.randomUUID();
+  // The random key opens what was encrypted with it until the process ends, also after keys were configured.
+  const secrets = random.key === undefined ? sealingKeys : [...sealingKeys, random.key];
+  const [newest = "", ...older] = secrets;
   const cipher = createReasoningCipher({
     secrets: [newest, ...older],
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   });
-  if (sealingKeys.length > 0) return cipher;
-  let said = false;
+  if (!isRandom) return cipher;
   return {
     open: cipher.open,
     seal(text, bound) {
-      if (!said) log.warn("sealing without sealingKeys", { opens: "until this process ends" });
-      said = true;
+      if (!random.isUsed) {
+        log.warn("sealing without sealingKeys", { opens: "until this process ends" });
+      }
+      random.isUsed = true;
       return cipher.seal(text, bound);
     },
   };
 }
+
+/** One random key for all generations of a process. */
+const randomKeyOf = partOf((): { key: string | undefined; isUsed: boolean } => {
+  return { key: undefined, isUsed: false };
+});

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { ProcessState } from "../../src/lazy.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { createMeters } from "../../src/telemetry/meters.ts";
@@ -68,21 +69,23 @@ test("a store that answers too late is logged with the setting to raise", async 
 describe("encryption keys", () => {
   test("are this process's own if none are configured, which is logged at first use", async () => {
     const { deps, logged } = watching();
-    const cipher = createCipher(testSettings(), deps.log);
+    const cipher = createCipher(testSettings(), deps.log, new ProcessState());
     expect(logged).toEqual([]);
     const sealed = await cipher.seal("hm", BOUND);
     await cipher.seal("hm", BOUND);
     expect(logged).toMatchObject([{ level: "warn", event: "sealing without sealingKeys" }]);
     expect(await cipher.open(sealed, BOUND)).toEqual({ opened: true, text: "hm" });
-    const restarted = createCipher(testSettings(), deps.log);
+    const restarted = createCipher(testSettings(), deps.log, new ProcessState());
     expect(await restarted.open(sealed, BOUND)).toEqual({ opened: false, reason: "unknown-key" });
   });
 
   test("from the settings decrypt after a restart", async () => {
     const { deps, logged } = watching();
     const settings = testSettings({ sealingKeys: [KEY] });
-    const sealed = await createCipher(settings, deps.log).seal("hm", BOUND);
-    expect(await createCipher(settings, deps.log).open(sealed, BOUND)).toMatchObject({
+    const sealed = await createCipher(settings, deps.log, new ProcessState()).seal("hm", BOUND);
+    expect(
+      await createCipher(settings, deps.log, new ProcessState()).open(sealed, BOUND),
+    ).toMatchObject({
       text: "hm",
     });
     expect(logged).toEqual([]);
@@ -94,7 +97,7 @@ test("outcomes and refused seals are counted", async () => {
   const settings = testSettings({ sealingKeys: [KEY] });
   const reasoningStore = openReasoningStore(
     watchStore(memory(), settings, deps),
-    createCipher(settings, deps.log),
+    createCipher(settings, deps.log, new ProcessState()),
     settings,
     deps,
   );

@@ -14,6 +14,7 @@ import type { ModelOptions, Models } from "../../models/models.ts";
 import { monitorModels } from "../../models/monitor.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Store } from "../../store/store.ts";
+import type { ProcessState } from "../../lazy.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Registry } from "../../telemetry/metrics.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
@@ -61,6 +62,7 @@ export interface Shared {
   readonly foundEngines?: () => readonly FoundEngine[];
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
+  readonly state: ProcessState;
   readonly counts: Map<string, PoolCounts>;
   /** Undefined: this process has no WebSockets. */
   readonly upgrade: WebSocketOptions["upgrade"] | undefined;

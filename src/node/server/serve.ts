@@ -5,6 +5,7 @@ import type { Settings } from "../../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
 import type { ModelOptions, Models } from "../../models/models.ts";
 import { createShutdown } from "../../models/shutdown.ts";
+import { ProcessState } from "../../lazy.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { createRegistry } from "../../telemetry/metrics.ts";
 import { createConsoleLog } from "../console/console-log.ts";
@@ -180,6 +181,7 @@ async function openShared(
     inspector: recording.inspector,
     assets,
     registry: createRegistry(),
+    state: new ProcessState(),
     counts: new Map(),
     transport,
     createNativeLlama: llamas.create,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { WebSocket } from "ws";
 import { createDemoEngine } from "../../../src/engines/demo.ts";
 import {
@@ -8,8 +9,17 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from "../../helpers/gateway.ts";
+import { listenAnywhere } from "../../helpers/listen.ts";
 
 const gateways: TestGateway[] = [];
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listenAnywhere(server);
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 async function start(options: TestGatewayOptions): Promise<TestGateway> {
   const gateway = await startTestGateway(options);
@@ -168,8 +178,7 @@ describe("reloaded settings", () => {
       storeMaxBytesPerKey: 600,
       inspectMaxAgeSeconds: 60,
     });
-    expect(gateway.logged.at(-1)).toMatchObject({
-      event: "settings read again",
+    expect(gateway.logged.find(({ event }) => event === "settings read again")).toMatchObject({
       restartFor: [
         "storeMaxEntries",
         "storeMaxEntriesPerKey",
@@ -177,5 +186,51 @@ describe("reloaded settings", () => {
         "inspectMaxAgeSeconds",
       ],
     });
+  });
+
+  test("that contradict a setting which needs a restart are refused whole", async () => {
+    const keys = [keyOf("old")];
+    const gateway = await start({ settings: { host: "0.0.0.0", keys } });
+    // Valid alone: without keys, but on this machine only.
+    await expect(gateway.reload({ host: "127.0.0.1", servedName: "other" })).rejects.toThrow(
+      "host 0.0.0.0: other machines could use the gateway without a key. Create a key with `harmony-gateway key`, or set --open to " +
+        "allow it.\nThe new settings are judged with the present value of host, which only a restart changes.",
+    );
+    expect((await ask(gateway)).status).toBe(401);
+    expect((await ask(gateway, { key: "old" })).status).toBe(200);
+    expect(await (await ask(gateway, { key: "old" })).text()).not.toContain('"other"');
+  });
+
+  test("that share a port without a store to share are refused too", async () => {
+    const upstream = await freePort();
+    const sealed = {
+      port: upstream,
+      reusePort: true,
+      reasoningPolicy: "sealed",
+      sealingKeys: ["k".repeat(43)],
+    };
+    const gateway = await start({ settings: sealed });
+    await expect(gateway.reload({})).rejects.toThrow("reusePort: with the store memory");
+  });
+
+  test("keep the random key of sealed reasoning: what a client carries stays readable", async () => {
+    const gateway = await start({});
+    const post = async (input: unknown) => {
+      const body = JSON.stringify({ model: "openai/gpt-oss-20b", input });
+      const response = await fetch(`${gateway.baseURL}/responses/compact`, {
+        method: "POST",
+        body,
+      });
+      const { output }: { output: Record<string, unknown>[] } = JSON.parse(await response.text());
+      return { status: response.status, output };
+    };
+    const question = { role: "user", content: "Hello!" };
+    const { output } = await post([question, { role: "assistant", content: "Hi." }]);
+    expect(output.at(-1)).toMatchObject({ type: "compaction" });
+    await gateway.reload({});
+    expect((await post([...output, question])).status).toBe(200);
+    // Keys that are added do not end it either.
+    await gateway.reload({ sealingKeys: ["k".repeat(43)] });
+    expect((await post([...output, question])).status).toBe(200);
   });
 });
