@@ -7,6 +7,7 @@ import { EngineError } from "./engine-error.ts";
 import type { Engine, EngineEvent } from "./engine.ts";
 import { findServer, type FoundServer, isHostedKind, type ServerKind } from "./find-kind.ts";
 import { listModels } from "./models-probe.ts";
+import { isNamedGptOss } from "./other-model.ts";
 import type { ServerOptions } from "./server.ts";
 import { toPublicUrl } from "./server-url.ts";
 import { unlessAborted } from "../streams/unless-aborted.ts";
@@ -103,7 +104,7 @@ export function chooseModel(wanted: string, { models }: FoundServer): string {
 export function servableModels({ kind, models }: FoundServer): readonly string[] {
   const named = models.filter((name) => name.length <= MAX_NAME_CHARS);
   if (named.length === 1 && kind !== "ollama") return named;
-  return named.filter((name) => /gpt-?oss/i.test(name));
+  return named.filter(isNamedGptOss);
 }
 
 /** The default name stays for a provider whose list is not the operator's choice. */
@@ -112,13 +113,12 @@ function findModel(server: FoundServer, { url, model }: AutoOptions): string {
   const [first] = servableModels(server);
   if (first !== undefined) return first;
   const name = `${server.kind} at ${toPublicUrl(url)}`;
-  const [other] = server.models;
-  if (other === undefined) {
-    const pull = server.kind === "ollama" ? " Download one: ollama pull gpt-oss:20b." : "";
+  const pull = server.kind === "ollama" ? " Download one: ollama pull gpt-oss:20b." : "";
+  if (server.models.length === 0) {
     throw new EngineError("not-found", `${name} offers no model.${pull}`);
   }
   throw new EngineError(
     "not-found",
-    `${name} offers no model named gpt-oss, but ${listModels(server.models)}. Name the one to serve with --model.`,
+    `${name} offers no model named gpt-oss, but ${listModels(server.models)}.${pull || " Name the one to serve with --model."}`,
   );
 }

@@ -67,6 +67,7 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
       name: "llama-cpp",
       capabilities: LLAMA_CPP_CAPABILITIES,
       healthPath: "/health",
+      start: "llama-server -hf ggml-org/gpt-oss-20b-GGUF",
       async probe(server, signal) {
         // A server has one model and accepts any name for it, so the name is not checked.
         const offer = await probeModels(server, "/v1/models", options.model, signal);

@@ -21,6 +21,7 @@ import type {
 import { readFrame } from "./frame.ts";
 import { expectModel } from "./models-probe.ts";
 import { createLineSplitter } from "./ndjson.ts";
+import { isNamedGptOss, OtherModelError } from "./other-model.ts";
 import { toJsonBody } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import type { Server, ServerOptions } from "./server.ts";
@@ -64,6 +65,8 @@ export const OLLAMA_CAPABILITIES: Capabilities = {
 const tags = z.lazy(() => z.object({ models: z.array(z.object({ name: z.string() })) }));
 const details = z.lazy(() => z.object({ model_info: z.record(z.string(), z.unknown()) }));
 
+const START = "ollama pull gpt-oss:20b, then --model gpt-oss:20b";
+
 export function createOllamaEngine(options: OllamaOptions): Engine {
   const numCtx = options.contextLength ?? DEFAULT_CONTEXT_LENGTH;
   return createServerEngine(
@@ -71,14 +74,22 @@ export function createOllamaEngine(options: OllamaOptions): Engine {
       name: "ollama",
       capabilities: OLLAMA_CAPABILITIES,
       healthPath: "/api/version",
+      start: START,
       async probe(server, signal) {
         const models = await readModels(server, signal);
         expectModel(server, withTag(options.model), models);
-        const { contextLength = numCtx, ...rest } = await askContextLength(
-          server,
-          options.model,
-          signal,
-        );
+        const info = await readModelInfo(server, options.model, signal);
+        const architecture = info["general.architecture"];
+        if (typeof architecture === "string" && !isNamedGptOss(architecture)) {
+          const offer = {
+            server: server.name,
+            model: withTag(options.model),
+            models,
+            start: START,
+          };
+          throw new OtherModelError(offer, `its architecture is "${architecture.slice(0, 100)}"`);
+        }
+        const { contextLength = numCtx, ...rest } = toContextLength(info);
         return {
           description: await describe(server, "ollama", "/api/version", signal),
           models,
@@ -113,17 +124,22 @@ function withTag(model: string): string {
 
 const CONTEXT_KEY = ".context_length";
 
-/** The model's own context length, in tokens. The key begins with the architecture: `gptoss.context_length`. */
-async function askContextLength(
+async function readModelInfo(
   server: Server,
   model: string,
   signal: AbortSignal,
-): Promise<ReturnType<typeof readContextLength>> {
+): Promise<Readonly<Record<string, unknown>>> {
   const found = details.safeParse(
     await server.post("/api/show", JSON.stringify({ model }), signal),
   );
-  const entries = Object.entries(found.data?.model_info ?? {});
-  const length = entries.find(([key]) => key.endsWith(CONTEXT_KEY))?.[1];
+  return found.data?.model_info ?? {};
+}
+
+/** The model's own context length, in tokens. The key begins with the architecture: `gptoss.context_length`. */
+function toContextLength(
+  info: Readonly<Record<string, unknown>>,
+): ReturnType<typeof readContextLength> {
+  const length = Object.entries(info).find(([key]) => key.endsWith(CONTEXT_KEY))?.[1];
   return readContextLength([[`${CONTEXT_KEY} of the model`, length]]);
 }
 

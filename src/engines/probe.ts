@@ -1,6 +1,6 @@
 /** Finds out what a server supports by sampling one token. */
 import { GREEDY_SAMPLING } from "./sampling.ts";
-import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
+import { SPECIAL_TOKENS, specialTokenName } from "../tokenizer/special-tokens.ts";
 import { toIdsJson } from "../tokenizer/ids-json.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import { EngineError } from "./engine-error.ts";
@@ -47,29 +47,61 @@ const HEADER_TOKENS = 4;
  */
 export async function probeTokens(
   engine: Engine,
+  { provesHeader }: ProbeOptions,
   signal: AbortSignal,
-): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible" | "showsMarkers">> {
+): Promise<ProbedTokens> {
   const { sawMarker, ...found } = await probeEnd(engine, signal);
-  if (found.idsOut !== "none") return found;
-  const markers = sawMarker ? "shown" : await probeHeader(engine, signal);
-  if (markers === "shown") return { ...found, showsMarkers: true };
-  return markers === "hidden" ? { ...found, idsOut: "unmarked" } : found;
+  if (!provesHeader && (sawMarker || found.idsOut !== "none")) {
+    return found.idsOut === "none" ? { ...found, showsMarkers: true } : found;
+  }
+  const header = await probeHeader(engine, signal);
+  // Another model's text may imitate any marker of the prompt, its ids mean another vocabulary.
+  const proof = found.idsOut === "none" ? HEADER : MARKER;
+  const isOther = provesHeader && header !== "" && !proof.test(header);
+  const continuation = isOther ? { continuation: NO_HEADER } : {};
+  if (found.idsOut !== "none") return { ...found, ...continuation };
+  if (sawMarker || MARKER.test(header)) return { ...found, ...continuation, showsMarkers: true };
+  return HEADER.test(header) ? { ...found, idsOut: "unmarked" } : { ...found, ...continuation };
 }
 
-/** Whether headers arrive with their markers or as plain words. `unknown` for any other output. */
-async function probeHeader(
-  engine: Engine,
-  signal: AbortSignal,
-): Promise<"shown" | "hidden" | "unknown"> {
+export interface ProbeOptions {
+  /** The model's name does not say that it is gpt-oss, so its output must. */
+  readonly provesHeader: boolean;
+}
+
+export interface ProbedTokens extends Pick<
+  Capabilities,
+  "idsOut" | "stopIdVisible" | "showsMarkers"
+> {
+  /** The evidence that the model is another one, if its output is that. */
+  readonly continuation?: string;
+}
+
+const NO_HEADER = "it continues <|start|>assistant without <|channel|>";
+
+/** With markers, with plain words, or before the channel a recipient. */
+const HEADER = /<\|channel\|>|^\s*(?:analysis|commentary|final|to=)/;
+
+/** The beginning of a message as text; control tokens are spelled, other ids are `?`. */
+async function probeHeader(engine: Engine, signal: AbortSignal): Promise<string> {
   let text = "";
   const request = toRequest(TURN, HEADER_TOKENS, GREEDY_SAMPLING);
   for await (const event of engine.complete(request, signal)) {
     if (event.type === "text") text += event.text.slice(0, MAX_HEADER_CHARS);
+    if (event.type === "ids") text += event.ids.slice(0, MAX_READS).map(spell).join("");
+    if (event.type === "pieces") {
+      for (const piece of event.pieces.slice(0, MAX_READS)) {
+        text += "special" in piece ? spell(piece.special) : piece.text.slice(0, MAX_HEADER_CHARS);
+      }
+    }
     // It does not keep its limit.
     if (text.length >= MAX_HEADER_CHARS) break;
   }
-  if (MARKER.test(text)) return "shown";
-  return /^\s*(?:analysis|commentary|final)/.test(text) ? "hidden" : "unknown";
+  return text;
+}
+
+function spell(id: TokenId): string {
+  return specialTokenName(id) ?? "?";
 }
 
 async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {

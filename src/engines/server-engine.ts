@@ -5,6 +5,7 @@
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
 import { type ModelsProbe, probeModels } from "./models-probe.ts";
+import { explainRefusal, isNamedGptOss, OtherModelError, toServed } from "./other-model.ts";
 import { probeTokens } from "./probe.ts";
 import { createCallNames } from "./request-body.ts";
 import { type CompletionCall, connectServer, type Server, type ServerOptions } from "./server.ts";
@@ -16,6 +17,8 @@ export interface ServerEngine {
   readonly capabilities: Capabilities;
   /** The path of its health endpoint. Absent: it has none. */
   readonly healthPath?: string;
+  /** The command that serves gpt-oss with it, for an operator whose server has another model. */
+  readonly start?: string;
   /**
    * Reads version, models and context length. Throws an {@link EngineError} if the server is of another kind or does
    * not serve the model.
@@ -41,7 +44,7 @@ export interface ServerEngine {
 export type CompletionStream = ReturnType<Server["complete"]>;
 
 export function createServerEngine(
-  { name, capabilities: best, healthPath, probe, toCall, send = sendOnce }: ServerEngine,
+  { name, capabilities: best, healthPath, start, probe, toCall, send = sendOnce }: ServerEngine,
   options: ServerOptions,
 ): Engine {
   const server = connectServer(name, options);
@@ -55,7 +58,18 @@ export function createServerEngine(
     },
     async probe(signal) {
       const description = await probe(server, signal);
-      capabilities = { ...best, ...(await probeTokens(engine, signal)) };
+      const { model } = options;
+      const offer = { server: server.name, model, models: description.models, start };
+      const served = toServed(offer);
+      const { continuation, ...tokens } = await probeTokens(
+        engine,
+        { provesHeader: !served.some(isNamedGptOss) },
+        signal,
+      ).catch((error: unknown) => {
+        throw explainRefusal(error, offer);
+      });
+      if (continuation !== undefined) throw new OtherModelError(offer, continuation);
+      capabilities = { ...best, ...tokens };
       return { ...description, capabilities };
     },
     ...(healthPath !== undefined && {

@@ -196,10 +196,15 @@ const MAX_MESSAGE_CHARS = 500;
 function toPlainText(text: string): string {
   const beginning = text.slice(0, MAX_TEXT_CHARS);
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(beginning)?.[1];
-  const plain = (title ?? beginning.replace(/<[a-z/!][^<>]*>/gi, " ")).replace(/\s+/g, " ").trim();
+  const plain = (title ?? beginning.replace(/<[a-z/!][^<>]*>/gi, " "))
+    .replace(UNPRINTABLE, " ")
+    .trim();
   const isWhole = text.length <= MAX_TEXT_CHARS && plain.length <= MAX_MESSAGE_CHARS;
   return isWhole ? plain : `${plain.slice(0, MAX_MESSAGE_CHARS)}…`;
 }
+
+/** White space, control characters, and bidirectional marks: they could rewrite what a terminal or a page shows. */
+const UNPRINTABLE = /[\s\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
 function withStop(sentence: string): string {
   return /[.!?\u2026]$/.test(sentence) ? sentence : `${sentence}.`;

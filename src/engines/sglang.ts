@@ -38,6 +38,7 @@ export function createSglangEngine(options: ServerOptions): Engine {
       name: "sglang",
       capabilities: SGLANG_CAPABILITIES,
       healthPath: "/health",
+      start: "python -m sglang.launch_server --model-path openai/gpt-oss-20b",
       async probe(server, signal) {
         // `/generate` takes no model name, so the name is not checked.
         const offer = await expectModels(server, "an SGLang server", options.model, signal);

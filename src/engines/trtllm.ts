@@ -43,6 +43,7 @@ export function createTrtllmEngine(options: ServerOptions): Engine {
       name: "trtllm",
       capabilities: TRTLLM_CAPABILITIES,
       healthPath: "/health",
+      start: "trtllm-serve openai/gpt-oss-20b",
       async probe(server, signal) {
         const offer = await expectModels(server, "a trtllm-serve", options.model, signal);
         expectModel(server, options.model, offer.models);

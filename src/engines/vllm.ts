@@ -56,6 +56,7 @@ export function createVllmEngine(options: VllmOptions): Engine {
       name: "vllm",
       capabilities: VLLM_CAPABILITIES,
       healthPath: "/health",
+      start: "vllm serve openai/gpt-oss-20b",
       async probe(server, signal) {
         const offer = await expectModels(server, "a vLLM server", options.model, signal);
         expectModel(server, options.model, offer.models);

@@ -174,7 +174,7 @@ describe("the engine auto", () => {
     [
       "Ollama without a gpt-oss",
       { "/api/tags": jsonAnswer({ models: [{ name: "llama3:latest" }, { name: "qwen" }] }) },
-      'ollama at http://engine:8000 offers no model named gpt-oss, but "llama3:latest", "qwen". Name the one to serve with --model.',
+      'ollama at http://engine:8000 offers no model named gpt-oss, but "llama3:latest", "qwen". Download one: ollama pull gpt-oss:20b.',
     ],
     [
       "Ollama without a model",

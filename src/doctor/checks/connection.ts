@@ -1,5 +1,6 @@
 /** Whether the server answers, what it is, and what it serves. */
 import { EngineError } from "../../engines/engine-error.ts";
+import { OtherModelError } from "../../engines/other-model.ts";
 import { adviceFor } from "../engine-advice.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
@@ -66,6 +67,7 @@ const IDENTITY: Check = {
   asked: "Its version, and which kind of server answers at its paths.",
   means: "The wrong kind of adapter reads answers wrongly or does without what the server can do.",
   async run({ engine, probe, probeError, findKind }, signal) {
+    if (probeError instanceof OtherModelError) return ok(`It answers like ${engine.name}.`);
     const found = await findKind?.(signal).catch(() => undefined);
     const mayBe = found?.kind === "completions" ? undefined : found?.kind;
     if (mayBe !== undefined && mayBe !== engine.name && engine.name !== "auto") {
@@ -90,6 +92,15 @@ const MODEL: Check = {
   asked: "Whether its list of models has the configured one.",
   means: "Requests for a model that the server does not have are refused.",
   async run({ engine, model, probe, probeError }) {
+    if (probeError instanceof OtherModelError) {
+      const { finding, change } = probeError;
+      return {
+        verdict: "broken",
+        came: printable(finding, 600),
+        means: "Its tokens mean other words: it can neither read nor write Harmony.",
+        change,
+      };
+    }
     if (probe === undefined) {
       const came = probeError === undefined ? "The probe failed." : probeError.message;
       return {
