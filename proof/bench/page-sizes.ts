@@ -13,8 +13,10 @@ import { toPageHtml } from "../../src/pages/page-html.ts";
 
 /** Bytes after gzip. */
 const MAX_BEFORE_TYPING = 30_000;
-const MAX_MARKDOWN = 17_000;
+const MAX_MARKDOWN = 18_000;
 const MAX_PAGE = 75_000;
+/** Only loaded for an answer with a formula. */
+const MAX_FORMULAS = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-pages-"));
 try {
@@ -29,7 +31,14 @@ try {
   const markdown = [...all.keys()].filter((name) => name.startsWith("markdown-"));
   if (markdown.length !== 1) throw new Error("Markdown is not loaded apart from the page.");
   check("chat, Markdown", sum(all, markdown), MAX_MARKDOWN);
-  check("chat, everything", htmlSize(scripts) + sum(all, all.keys()), MAX_PAGE);
+  const formulas = [...all.keys()].filter((name) => name.startsWith("math-"));
+  if (formulas.length !== 1) throw new Error("Formulas are not loaded apart from Markdown.");
+  check("chat, formulas", sum(all, formulas), MAX_FORMULAS);
+  check(
+    "chat, everything else",
+    htmlSize(scripts) + sum(all, all.keys()) - sum(all, formulas),
+    MAX_PAGE,
+  );
   const inspector = await sizesOf(INSPECT_PAGE);
   check("inspector, everything", sum(inspector, inspector.keys()), MAX_PAGE);
 } finally {

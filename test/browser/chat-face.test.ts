@@ -54,6 +54,54 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("formulas are drawn in answers and thoughts, and unknown TeX stays as written", async () => {
+      const answer =
+        "It is $x_1 = \\frac{-b}{2a}$, so\n\\[\nx^2 + y^2\n= 1\n\\]\nbut not $\\nosuch{1}$ for $5 or $6.";
+      const thought = "**Recall** \\(a^2\\).";
+      const engine = scriptedEngine([
+        `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant${toFinal(answer)}`,
+        toFinal("No formula here."),
+      ]);
+      const { page, problems, requested } = await openChat(browser, engine);
+      await send(page, "Quadratic?");
+      await page.locator(".answer.done tex-formula[display] math").waitFor();
+      await expect.poll(() => page.locator(".answer .text math").count()).toBe(3);
+      expect(await page.locator("tex-formula[display] math").getAttribute("display")).toBe("block");
+      expect(await page.locator(".answer mfrac").count()).toBe(1);
+      await page.locator(".text p:has-text('$\\\\nosuch{1}$ for $5 or $6.')").waitFor();
+      await page.locator(".reasoning summary").click();
+      expect(await page.locator(".thought strong").innerText()).toBe("Recall");
+      await page.locator(".thought math").waitFor();
+      await checkAxe(page, "formulas");
+      expect(requested).not.toContain(expect.stringContaining("elsewhere"));
+      expect(problems).toEqual([]);
+    });
+
+    test.each(["chat", "responses", "messages"])(
+      "%s: a call of python shows its code",
+      async (api) => {
+        const code = "import math\nprint(math.pi)";
+        const engine = scriptedEngine([
+          `<|channel|>analysis to=python code<|message|>${code}<|call|>`,
+          toFinal("Done."),
+        ]);
+        // No sandbox answers: the call has a result that says so.
+        const settings = {
+          builtinTools: ["python"],
+          pythonRuntime: "http",
+          pythonUrl: "http://127.0.0.1:1/run",
+        };
+        const { page, problems } = await openChat(browser, engine, { settings });
+        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await page.getByRole("button", { name: "Tools" }).click();
+        await page.getByLabel("Python: run code").click();
+        await send(page, "Pi?");
+        await answered(page, "Done.");
+        expect(await page.locator(".answer .call pre code").innerText()).toBe(code);
+        expect(problems).toEqual([]);
+      },
+    );
+
     test("the three pages have one bar at the top, which marks where the reader is", async () => {
       const settings = { inspect: true };
       const { page, gateway, problems } = await openChat(browser, scriptedEngine([]), { settings });

@@ -1,8 +1,9 @@
 /** Markdown's lexer with bounded work: it looks for the end of some marks in all of the text after them. */
 import { Lexer, type Token, type TokensList } from "marked";
+import { toExtensions } from "./formulas.ts";
 
 /** What lets the lexer search the rest of a text. */
-const MARKS = /[*_~!<[`]/g;
+const MARKS = /[*_~!<[`$\\]/g;
 /** In a run with an address the lexer begins to look at each character: cheap steps, of which these count as one. */
 const RUN = /\S{64,}/g;
 const ADDRESS = /@|:\/\/|www\./;
@@ -21,6 +22,11 @@ export function workOf(text: string): number {
 /** Shows as written what would exceed the bound. */
 class BoundedLexer extends Lexer {
   #left = MAX_WORK;
+
+  constructor() {
+    super({ gfm: true });
+    this.options.extensions = toExtensions((work) => this.#take(work));
+  }
 
   /** A quotation below one that is one level deeper is read twice at each level. */
   override blockTokens(text: string, tokens?: Token[], isClipped?: boolean): Token[];
@@ -47,7 +53,7 @@ class BoundedLexer extends Lexer {
 /** The lexer calls itself for each level of quotations and lists: where the stack is too small for it, the text is shown as written. */
 export function toTokens(text: string): readonly Token[] {
   try {
-    return new BoundedLexer({ gfm: true }).lex(text);
+    return new BoundedLexer().lex(text);
   } catch {
     return [{ type: "as-written", raw: text }];
   }

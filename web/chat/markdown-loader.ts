@@ -3,12 +3,12 @@ import type { TemplateResult } from "lit-html";
 import type { AnswerPart } from "./conversation.ts";
 import { update } from "./state.ts";
 
-type TextPart = Extract<AnswerPart, { type: "text" }>;
+type TextPart = Extract<AnswerPart, { text: string }>;
 
-let toTemplate: ((text: string) => TemplateResult) | undefined;
+let loaded: typeof import("./markdown.ts") | undefined;
 
 export async function loadMarkdown(): Promise<void> {
-  ({ toTemplate } = await import("./markdown.ts"));
+  loaded = await import("./markdown.ts");
   update({});
 }
 
@@ -17,11 +17,14 @@ const MAX_WHILE_WRITING = 200_000;
 const made = new WeakMap<TextPart, TemplateResult>();
 
 export function markdown(part: TextPart, isWriting: boolean): TemplateResult | string {
-  if (toTemplate === undefined || (isWriting && part.text.length > MAX_WHILE_WRITING))
-    return part.text;
+  if (loaded === undefined || (isWriting && part.text.length > MAX_WHILE_WRITING)) return part.text;
   const known = made.get(part);
   if (known !== undefined) return known;
-  const template = toTemplate(part.text);
+  const template = loaded.toTemplate(part.text);
   made.set(part, template);
   return template;
+}
+
+export function python(code: string): TemplateResult | string {
+  return loaded?.codeBlock("python", code) ?? code;
 }

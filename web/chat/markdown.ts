@@ -5,7 +5,9 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Token, Tokens } from "marked";
 import { toTokens } from "./bounded-lexer.ts";
+import type { Formula } from "./formulas.ts";
 import { highlight } from "./highlight.ts";
+import { formula } from "./tex-formula.ts";
 import { copyButton } from "./view/copy-button.ts";
 
 /** Deeper quotations and lists are shown as written. */
@@ -33,6 +35,7 @@ function block(token: Token, depth: number): unknown {
   if (isKnown(token, "hr")) return html`<hr />`;
   if (isKnown(token, "space") || isKnown(token, "def") || isKnown(token, "checkbox"))
     return nothing;
+  if (isKnown(token, "formula")) return formula(token);
   if (isKnown(token, "text")) {
     return token.tokens === undefined ? unescape(token.text) : inline(token.tokens, depth);
   }
@@ -49,6 +52,7 @@ interface Kinds {
   del: Tokens.Del;
   em: Tokens.Em;
   escape: Tokens.Escape;
+  formula: Formula;
   heading: Tokens.Heading;
   hr: Tokens.Hr;
   image: Tokens.Image;
@@ -84,7 +88,7 @@ function toPrettyJson(text: string): string | undefined {
 
 const MAX_JSON = 100_000;
 
-function codeBlock(given: string, text: string): TemplateResult {
+export function codeBlock(given: string, text: string): TemplateResult {
   const language = /^[\w+#-]{1,20}/.exec(given)?.[0] ?? "";
   return html`<figure class="code">
     <figcaption>
@@ -148,6 +152,7 @@ function piece(token: Token, depth: number): unknown {
   if (isKnown(token, "escape")) return token.text;
   if (isKnown(token, "link")) return link(token, depth);
   if (isKnown(token, "image")) return image(token);
+  if (isKnown(token, "formula")) return formula(token);
   if (isKnown(token, "text")) {
     return token.tokens === undefined ? unescape(token.text) : inline(token.tokens, depth);
   }

@@ -29,6 +29,7 @@ const LIBRARIES: Readonly<Record<string, { readonly folder: () => URL; readonly 
     folder: () => new URL("../", import.meta.resolve("lit-html")),
     main: "lit-html.js",
   },
+  temml: { folder: () => new URL("./", import.meta.resolve("temml")), main: "temml.mjs" },
   marked: { folder: () => new URL("./", import.meta.resolve("marked")), main: "marked.esm.js" },
 };
 const STYLE = "style.css";

@@ -92,7 +92,7 @@ function reasoningView(
     >
       ${label}
     </summary>
-    <div class="thought" dir="auto">${part.text}</div>
+    <div class="thought text" dir="auto">${markdown(part, isWriting)}</div>
   </details>`;
 }
 

@@ -1,9 +1,11 @@
 /** Calls of functions, with a field for the result, and those that the gateway has run. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
+import { members, text } from "../../../src/snippets/read.ts";
 import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
 import { icon } from "../../shared/icons.ts";
 import { isSendKey } from "../keys.ts";
+import { python } from "../markdown-loader.ts";
 import { state } from "../state.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
@@ -38,6 +40,13 @@ function head(
   { name, arguments: written }: Call | GatewayCall,
   note: TemplateResult | typeof nothing = nothing,
 ): TemplateResult {
+  const code = /^(?:python|code_(?:execution|interpreter))$/.test(name)
+    ? toCode(written)
+    : undefined;
+  if (code !== undefined) {
+    return html`<p class="call-head">${icon("tool")}<strong>${name}</strong>${note}</p>
+      ${python(code)}`;
+  }
   const given = toPretty(written);
   const isShort = given.length <= MAX_BESIDE && !given.includes("\n");
   return html`<p class="call-head">
@@ -89,11 +98,21 @@ function resultForm(answer: Answer, call: Call): TemplateResult {
   </form>`;
 }
 
+/** The model writes code alone, or as the member of an object. */
+function toCode(written: string): string | undefined {
+  try {
+    const { code } = members(JSON.parse(written));
+    return text(code);
+  } catch {
+    return written;
+  }
+}
+
 /** Arguments may be broken: they are then shown as written. */
 function toPretty(given: string): string {
   try {
-    const text = JSON.stringify(JSON.parse(given));
-    return text.length <= 72 ? text : JSON.stringify(JSON.parse(given), undefined, 2);
+    const line = JSON.stringify(JSON.parse(given));
+    return line.length <= 72 ? line : JSON.stringify(JSON.parse(given), undefined, 2);
   } catch {
     return given;
   }

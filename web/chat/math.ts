@@ -1,0 +1,13 @@
+/**
+ * TeX as MathML, which browsers draw themselves: no fonts, no HTML strings, no inline styles in markup. Loaded when an answer
+ * has its first formula.
+ */
+import temml from "temml";
+
+/** Limits the work of a hostile formula: expansions of macros, and the size of rules and spaces in em. */
+const BOUNDS = { maxExpand: 500, maxSize: [40, 40] as [number, number] };
+
+/** @throws for TeX that Temml does not know; the element is then empty */
+export function drawFormula(element: HTMLElement, tex: string, displayMode: boolean): void {
+  temml.render(tex, element, { displayMode, throwOnError: true, trust: false, ...BOUNDS });
+}
