@@ -5,14 +5,16 @@ import { TEXT_BUDGET } from "../turn/prompt/text-budget.ts";
 import type { ReadStep } from "../turn/sampled/put-back.ts";
 import { readStoredStep } from "./stored-step.ts";
 
-export function readStep(stored: string, tenant: string): ReadStep | "damaged" {
+/** Undefined: another version of the gateway has stored it. */
+export function readStep(stored: string, tenant: string): ReadStep | "damaged" | undefined {
   return remembered(stored, tenant).read;
 }
 
 const remembered = rememberByText(
-  (stored): { readonly read: ReadStep | "damaged" } => {
+  (stored): { readonly read: ReadStep | "damaged" | undefined } => {
     const step = readStoredStep(stored);
-    if (step === undefined) return { read: "damaged" };
+    if (step === "other-version") return { read: undefined };
+    if (step === "damaged") return { read: "damaged" };
     return { read: { step, spans: step.spans.map(({ ids }) => readSpan(ids)) } };
   },
   {

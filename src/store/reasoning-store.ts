@@ -137,7 +137,8 @@ class CallReasoningStore implements ReasoningStore {
     for (const [id, { sampled: step }] of reasoning) {
       if (step === undefined) continue;
       await waitBefore(step);
-      sampled.set(id, readStep(step, tenant));
+      const read = readStep(step, tenant);
+      if (read !== undefined) sampled.set(id, read);
     }
     return { reasoning, sampled };
   }

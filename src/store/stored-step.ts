@@ -1,74 +1,96 @@
 /**
- * The stored form of a sampled step: a version, then numbers of seven bits a byte, in base64url. About three bytes for a
- * token. What is read is not trusted: each message is checked alone before it is put back.
+ * The stored form of a sampled step: a version, then numbers in base64url digits, three for an id and six for any other number. What
+ * is read is not trusted: each message is checked alone before it is put back.
  */
-import { fromBase64Url, toBase64Url } from "./base64url.ts";
-import type { SampledSpan, SampledStep } from "../turn/sampled/sampled-step.ts";
+import type { IdsMark, SampledSpan, SampledStep } from "../turn/sampled/sampled-step.ts";
 
-const VERSION = "1";
+/** Entries of another version count as not there. */
+const VERSION = "2";
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const CODES = new TextEncoder().encode(DIGITS);
+/** By code; undefined for what is no digit. */
+const VALUES: (number | undefined)[] = [];
+for (const [value, code] of CODES.entries()) VALUES[code] = value;
+/** Of an id, which is below 2^18. */
+const ID_DIGITS = 3;
+/** Of any other number, which has at most 32 bits. */
+const NUMBER_DIGITS = 6;
 /** Numbers before the spans. */
 const HEAD = 7;
-/** At most, with seven bits of 32 in each. */
-const BYTES_OF_NUMBER = 5;
 
 export function toStoredStep({ start, end, spans, isText }: SampledStep): string {
-  const count = spans.reduce((sum, { ids }) => sum + 2 + ids.length, HEAD);
-  const bytes = new Uint8Array(count * BYTES_OF_NUMBER);
+  const numbers = HEAD + 2 * spans.length;
+  const count = spans.reduce((sum, { ids }) => sum + ids.length, 0);
+  const text = new Uint8Array(1 + NUMBER_DIGITS * numbers + ID_DIGITS * count);
   let to = 0;
-  const write = (value: number) => {
+  const write = (value: number, digits: number) => {
     let rest = value >>> 0;
-    for (; rest > 0x7f; rest >>>= 7) bytes[to++] = (rest & 0x7f) | 0x80;
-    bytes[to++] = rest;
+    for (let at = to + digits; at > to; rest >>>= 6) text[--at] = CODES[rest & 63] ?? 0;
+    to += digits;
   };
-  for (const { length, low, high } of [start, end]) [length, low, high].forEach(write);
-  write(isText ? 1 : 0);
+  text[to++] = VERSION.charCodeAt(0);
+  for (const { length, low, high } of [start, end]) {
+    for (const each of [length, low, high]) write(each, NUMBER_DIGITS);
+  }
+  write(isText ? 1 : 0, NUMBER_DIGITS);
   for (const { at, ids } of spans) {
-    write(at);
-    write(ids.length);
-    for (const id of ids) write(id);
+    write(at, NUMBER_DIGITS);
+    write(ids.length, NUMBER_DIGITS);
+    for (const id of ids) write(id, ID_DIGITS);
   }
-  return VERSION + toBase64Url(bytes.subarray(0, to));
+  return new TextDecoder().decode(text);
 }
 
-/** Undefined: damaged, or of another version. */
-export function readStoredStep(stored: string): SampledStep | undefined {
-  if (!stored.startsWith(VERSION)) return undefined;
-  const bytes = fromBase64Url(stored.slice(VERSION.length));
-  const numbers = bytes && readNumbers(bytes);
-  if (numbers === undefined || numbers.length < HEAD) return undefined;
-  const [length = 0, low = 0, high = 0, endLength = 0, endLow = 0, endHigh = 0, text = 0] = numbers;
-  const spans: SampledSpan[] = [];
-  for (let next = HEAD; next < numbers.length;) {
-    const [at, count] = [numbers[next], numbers[next + 1]];
-    if (at === undefined || count === undefined || count > numbers.length - next - 2) {
-      return undefined;
-    }
-    spans.push({ at, ids: numbers.slice(next + 2, next + 2 + count) });
-    next += 2 + count;
-  }
-  return {
-    start: { length, low: low | 0, high: high | 0 },
-    end: { length: endLength, low: endLow | 0, high: endHigh | 0 },
-    spans,
-    isText: text === 1,
+export function readStoredStep(stored: string): SampledStep | "damaged" | "other-version" {
+  if (stored !== "" && !stored.startsWith(VERSION)) return "other-version";
+  const digits = new DigitReader(stored, VERSION.length);
+  const readMark = (): IdsMark => {
+    const [length, low, high] = [digits.number(), digits.number(), digits.number()];
+    return { length, low: low | 0, high: high | 0 };
   };
+  const [start, end] = [readMark(), readMark()];
+  const isText = digits.number() === 1;
+  const spans: SampledSpan[] = [];
+  while (digits.left > 0) {
+    const at = digits.number();
+    spans.push({ at, ids: digits.ids(digits.number()) });
+  }
+  return digits.left === 0 ? { start, end, spans, isText } : "damaged";
 }
 
-/** Undefined: the last number is not complete, or one has more than 32 bits. */
-function readNumbers(bytes: Uint8Array): number[] | undefined {
-  const numbers: number[] = [];
-  let value = 0;
-  let shift = 0;
-  for (const byte of bytes) {
-    if (shift > 28) return undefined;
-    value = (value | ((byte & 0x7f) << shift)) >>> 0;
-    if (byte > 0x7f) {
-      shift += 7;
-    } else {
-      numbers.push(value);
-      value = 0;
-      shift = 0;
-    }
+class DigitReader {
+  /** Negative: the text has ended within a number, or has something other than digits. */
+  left: number;
+  readonly #text: string;
+
+  constructor(text: string, from: number) {
+    this.#text = text;
+    this.left = text.length - from;
   }
-  return shift === 0 ? numbers : undefined;
+
+  number(): number {
+    return this.#read(NUMBER_DIGITS);
+  }
+
+  ids(count: number): number[] {
+    const ids: number[] = [];
+    for (let at = 0; at < count && this.left > 0; at++) ids.push(this.#read(ID_DIGITS));
+    if (ids.length < count) this.left = -1;
+    return ids;
+  }
+
+  #read(digits: number): number {
+    const from = this.#text.length - this.left;
+    let value = 0;
+    for (let at = from; at < from + digits; at++) {
+      const digit = VALUES[this.#text.charCodeAt(at)];
+      if (this.left < digits || digit === undefined) {
+        this.left = -1;
+        return 0;
+      }
+      value = ((value << 6) | digit) >>> 0;
+    }
+    this.left -= digits;
+    return value;
+  }
 }

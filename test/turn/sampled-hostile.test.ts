@@ -95,7 +95,7 @@ function alteringStore(
 function forge(change: (step: SampledStep) => SampledStep): Store {
   return alteringStore((sampled) => {
     const step = readStoredStep(sampled);
-    if (step === undefined) throw new Error("it is no step");
+    if (typeof step === "string") throw new Error("it is no step");
     return toStoredStep(change(step));
   });
 }

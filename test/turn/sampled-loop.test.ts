@@ -194,9 +194,9 @@ function damagedStore(change: (span: string) => string | undefined): Store {
 test.each<[string, string, (span: string) => string | undefined]>([
   ["lost", "not-found", () => undefined],
   ["empty", "damaged", () => ""],
-  ["of another version", "damaged", (span) => span.replace(/^1/, "9")],
+  ["of another version", "not-found", (span) => span.replace(/^2/, "1")],
   ["cut", "damaged", (span) => span.slice(0, -40)],
-  ["no base64", "damaged", (span) => span.replace(/^1/, "1%%")],
+  ["no base64", "damaged", (span) => span.replace(/^2/, "2%%")],
 ])(
   "a span that is %s: the call is rendered in its form, and the header says why",
   async (_name, because, change) => {
