@@ -3,9 +3,16 @@
  * the model writes nearly all its calls; any other header is written again in the renderer's layout.
  */
 import type { Message } from "./conversation.ts";
+import { readWrittenHeader, type TranscriptSection } from "./transcript-header.ts";
 
 /** The header of a call without its recipient. */
 export type CallHeader = Pick<Message, "channel" | "contentType" | "order" | "isJoined">;
+
+/**
+ * Fields of the message's header as written. Absent if `<|message|>` did not close a header. `order`: only of a call whose
+ * header is written again exactly from these fields.
+ */
+export type PartHeader = CallHeader & Pick<Message, "recipient">;
 
 export interface CallForm {
   /** Such as `channel-first commentary constrain-json`. */
@@ -44,4 +51,39 @@ export function formOf(header: CallHeader | undefined): CallForm | undefined {
       form.header.contentType === contentType &&
       (form.header.isJoined ?? false) === isJoined,
   );
+}
+
+/** A section of a header without a marker that has no place there. */
+export type WrittenSection = TranscriptSection & { readonly after: keyof typeof MARKERS };
+
+/** The fields of a header. `order`: only of a call whose header is written again exactly from these fields. */
+export function toPartHeader(sections: readonly WrittenSection[]): PartHeader {
+  const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
+  const header = {
+    ...(channel !== undefined && { channel }),
+    ...(recipient !== undefined && { recipient }),
+    ...(contentType !== undefined && { contentType }),
+  };
+  return recipient === undefined ? header : { ...header, ...writingOf(header, sections) };
+}
+
+const MARKERS = { start: "", channel: "<|channel|>", constrain: "<|constrain|>" } as const;
+
+/** Undefined: the header is written in neither order. */
+function writingOf(
+  { channel, recipient, contentType }: PartHeader,
+  sections: readonly WrittenSection[],
+): Pick<PartHeader, "order" | "isJoined"> | undefined {
+  const text = sections.map((section) => MARKERS[section.after] + section.text).join("");
+  const written = text.replace(/^assistant(?= |<|$)/, "");
+  const spaced = contentType === undefined ? "" : ` ${contentType}`;
+  const isSpaced = written.endsWith(spaced) || !contentType?.startsWith(MARKERS.constrain);
+  const type = isSpaced ? spaced : contentType;
+  const isJoined = isSpaced ? {} : { isJoined: true };
+  if (written === ` to=${recipient}<|channel|>${channel}${type}`) {
+    return { order: "recipient-first", ...isJoined };
+  }
+  return written === `<|channel|>${channel} to=${recipient}${type}`
+    ? { order: "channel-first", ...isJoined }
+    : undefined;
 }

@@ -4,17 +4,17 @@
  * The methods here are the transitions between messages. `machine.ts` decides which marker causes which of
  * them, and `machine-text.ts` which text does.
  */
+import { type PartHeader, toPartHeader } from "./call-form.ts";
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
 import { isHeaderText, isProse, readHeader } from "./header.ts";
 import type { Header, Meaning, MessageMeaning } from "./header.ts";
 import { beginsLikeAnalysis } from "./lost-markers.ts";
 import { between, firstHeader, MARKER_LENGTH, toHeader } from "./machine-state.ts";
 import type { Between, Body, FirstHeader, OpenHeader, State } from "./machine-state.ts";
-import { type PartHeader, Parts, type PartStart } from "./parts.ts";
+import { Parts, type PartStart } from "./parts.ts";
 import { findName } from "./recipient.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
-import { readWrittenHeader } from "./transcript-header.ts";
 
 export interface MachineOptions {
   readonly offered: OfferedNames;
@@ -79,10 +79,10 @@ export class MachineMessages {
     if (isAfterCall && (!isOwnCall || doubt !== undefined)) return this.endAfterCall();
     if (doubt === undefined || (doubt.proof === "beginning" && this.#isText(meaning))) {
       this.#recoverAll(recoveries);
-      this.#begin(meaning, 0, isAfterCall, toPartHeader(header));
+      this.#begin(meaning, 0, isAfterCall, toPartHeader(header.sections));
       return;
     }
-    const said = { header: toPartHeader(header) };
+    const said = { header: toPartHeader(header.sections) };
     this.state = { at: "body", kind: "part", isAfterCall };
     this.parts.startInDoubt(doubt.proof, (isCall) => {
       this.#recoverAll(isCall ? recoveries : doubt.recoveries);
@@ -257,35 +257,4 @@ function toPartStart(meaning: MessageMeaning, said: { readonly header?: PartHead
     default:
       return { type: "part-start", part: meaning.kind, ...said };
   }
-}
-
-function toPartHeader({ sections }: Header): PartHeader {
-  const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
-  const header = {
-    ...(channel !== undefined && { channel }),
-    ...(recipient !== undefined && { recipient }),
-    ...(contentType !== undefined && { contentType }),
-  };
-  return recipient === undefined ? header : { ...header, ...writingOf(header, sections) };
-}
-
-const MARKERS = { start: "", channel: "<|channel|>", constrain: "<|constrain|>" } as const;
-
-/** Undefined: the header is written in neither order. */
-function writingOf(
-  { channel, recipient, contentType }: PartHeader,
-  sections: Header["sections"],
-): Pick<PartHeader, "order" | "isJoined"> | undefined {
-  const text = sections.map((section) => MARKERS[section.after] + section.text).join("");
-  const written = text.replace(/^assistant(?= |<|$)/, "");
-  const spaced = contentType === undefined ? "" : ` ${contentType}`;
-  const isSpaced = written.endsWith(spaced) || !contentType?.startsWith(MARKERS.constrain);
-  const type = isSpaced ? spaced : contentType;
-  const isJoined = isSpaced ? {} : { isJoined: true };
-  if (written === ` to=${recipient}<|channel|>${channel}${type}`) {
-    return { order: "recipient-first", ...isJoined };
-  }
-  return written === `<|channel|>${channel} to=${recipient}${type}`
-    ? { order: "channel-first", ...isJoined }
-    : undefined;
 }

@@ -15,7 +15,8 @@ import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
 import { type BuiltinName, createOfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 
-export type { BodyTokens, ParseEvent, PartHeader, PartKind } from "./parts.ts";
+export type { PartHeader } from "./call-form.ts";
+export type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
 export type { BuiltinName } from "./offered-names.ts";
 export type { Recovery } from "./recoveries.ts";
 

@@ -6,8 +6,7 @@
  */
 import { ArgumentsFilter } from "./arguments.ts";
 import { CallDoubt, type CallProof } from "./call-doubt.ts";
-import type { CallHeader } from "./call-form.ts";
-import type { Message } from "./conversation.ts";
+import type { PartHeader } from "./call-form.ts";
 import type { Recovery } from "./recoveries.ts";
 
 /** The kind of a message. Each message is one part. */
@@ -41,12 +40,6 @@ export type ParseEvent =
   /** Text of the open part. */
   | { readonly type: "part-delta"; readonly text: string }
   | { readonly type: "part-end" };
-
-/**
- * Fields of the message's header as written. Absent if `<|message|>` did not close a header. `order`: only of a call whose
- * header is written again exactly from these fields.
- */
-export type PartHeader = CallHeader & Pick<Message, "recipient">;
 
 /** Ordinary tokens in bodies, by kind of part. */
 export interface BodyTokens {

@@ -9,14 +9,11 @@ import {
   type TokenId,
   type Tokenizer,
 } from "../tokenizer/index.ts";
+import { formOf, toPartHeader, type WrittenSection } from "./call-form.ts";
 import type { Message } from "./conversation.ts";
 import { Piece, specialPiece } from "./pieces.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, START } from "./tokens.ts";
-import {
-  readWrittenHeader,
-  type TranscriptHeader,
-  type TranscriptSection,
-} from "./transcript-header.ts";
+import { readWrittenHeader, type TranscriptHeader } from "./transcript-header.ts";
 
 export interface ReadSpan {
   readonly message: Message;
@@ -43,9 +40,16 @@ export function readSpan(
   return { message: { ...head.header, content }, pieces };
 }
 
-/** Whether {@link readSpan} reads these ids. The body is not decoded. */
-export function isSpan(ids: readonly TokenId[], tokenizer: Tokenizer): boolean {
-  return readHead(ids, tokenizer) !== undefined;
+/**
+ * Whether a message that the parser read without a repair may be put back: {@link readSpan} reads it, and it is a thought, a
+ * preamble, or a call whose header is in a known form. The body is not decoded.
+ */
+export function isReplayable(ids: readonly TokenId[], tokenizer: Tokenizer): boolean {
+  const head = readHead(ids, tokenizer);
+  if (head === undefined) return false;
+  const { recipient, channel } = head.header;
+  if (recipient === undefined) return channel === "analysis" || channel === "commentary";
+  return formOf(toPartHeader(head.sections)) !== undefined;
 }
 
 /** A message on `analysis` without a text: the parser has no part for it, and no history has it. */
@@ -56,6 +60,7 @@ export function isEmptyThought({ message }: ReadSpan): boolean {
 
 interface SpanHead {
   readonly header: TranscriptHeader;
+  readonly sections: readonly WrittenSection[];
   readonly pieces: readonly Piece[];
   /** Index of the first id behind `<|message|>`. */
   readonly body: number;
@@ -72,8 +77,8 @@ function readHead(ids: readonly TokenId[], tokenizer: Tokenizer): SpanHead | und
   for (let at = body; at < end; at++) if (!isOrdinary(ids[at])) return undefined;
 
   const pieces: Piece[] = [specialPiece(START)];
-  const sections: TranscriptSection[] = [];
-  let after: TranscriptSection["after"] = "start";
+  const sections: WrittenSection[] = [];
+  let after: WrittenSection["after"] = "start";
   let from = 1;
   for (let at = 1; at < body; at++) {
     const id = ids[at];
@@ -93,7 +98,7 @@ function readHead(ids: readonly TokenId[], tokenizer: Tokenizer): SpanHead | und
   const header = readWrittenHeader(sections, undefined);
   if (header.role !== ASSISTANT || header.name !== undefined) return undefined;
   if ((closer === CALL) !== (header.recipient !== undefined)) return undefined;
-  return { header, pieces, body, closer };
+  return { header, sections, pieces, body, closer };
 }
 
 /** Undefined: an id is special, or none of the vocabulary's. */
@@ -109,7 +114,7 @@ function isOrdinary(id: TokenId | undefined): boolean {
 function toHeaderPieces(
   ids: readonly TokenId[],
   text: string,
-  after: TranscriptSection["after"],
+  after: WrittenSection["after"],
 ): Piece[] {
   if (ids.length === 0) return [];
   if (after !== "start" || ids.length === 1) return [new Piece(text, ids, false)];

@@ -84,8 +84,9 @@ export function createTurnState(
     onFact({ type: "read-as", markers: reading.markers });
   }
   const prefixes = new MessagePrefixes(renderer, tokenizer, deps.layout);
-  const transcript = new Transcript(prompt, tokenizer);
-  const steps = new StepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
+  const { countRepairs } = parser;
+  const transcript = new Transcript(prompt, tokenizer, countRepairs);
+  const steps = new StepCutter({ prompt, transcript, tokenizer, prefixes, countRepairs });
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
@@ -109,7 +110,7 @@ export function createTurnState(
       foldPreambles: turn.answer.type !== "text",
       omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
-      cutStep: (name, text) => steps.cut(name, text),
+      cutStep: () => steps.cut(),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
       findMapped: (name) => findMappedTool(turn, name),
       ...(turn.builtins && {

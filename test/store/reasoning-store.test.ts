@@ -10,8 +10,11 @@ import {
 } from "../../src/store/reasoning-store.ts";
 import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
 import type { Store } from "../../src/store/store.ts";
+import { toStoredStep } from "../../src/store/stored-step.ts";
+import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import type { Part, TurnEvent } from "../../src/turn/turn.ts";
+import { spelledIds } from "../helpers/spelled.ts";
 
 const END: TurnEvent = {
   type: "end",
@@ -414,27 +417,37 @@ test("what is stored for a long loop is read in slices of a million characters, 
   const deps = { store, ttlSeconds: 60, onUnreadable: () => undefined };
   const entries = createEntries("reasoning", [keptReasoning], deps);
   const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`);
+  const [word = 0] = o200kHarmony().encode("the");
+  const longThought = [
+    ...spelledIds("<|start|>assistant<|channel|>analysis<|message|>"),
+    ...Array<TokenId>(13_400).fill(word),
+    ...spelledIds("<|end|>"),
+  ];
   for (const [n, id] of ids.entries()) {
-    const sampled = `1${String(n).padStart(40_000, "A")}`;
+    const mark = { length: n, low: 0, high: 0 };
+    const spans = [{ at: 0, ids: longThought }];
+    const sampled = toStoredStep({ start: mark, end: mark, spans, isText: false });
     await entries.set({ before: [["x".repeat(20_000)]], after: [], sampled }, "alice", id);
   }
 
   let sinceTimer = 0;
   const [most, all] = [new Map<string, number>(), new Map<string, number>()];
-  const note = (what: string, { length }: string) => {
+  const note = (what: string, length: number) => {
     sinceTimer += length;
     most.set(what, Math.max(most.get(what) ?? 0, sinceTimer));
     all.set(what, (all.get(what) ?? 0) + length);
   };
   const { parse } = JSON;
-  const { atob, setTimeout } = globalThis;
+  const { setTimeout } = globalThis;
+  const tokenizer = o200kHarmony();
+  const decode = tokenizer.decode.bind(tokenizer);
   vi.spyOn(JSON, "parse").mockImplementation((text, ...more) => {
-    note("parsed", text);
+    note("parsed", text.length);
     return parse(text, ...more);
   });
-  vi.spyOn(globalThis, "atob").mockImplementation((text) => {
-    note("decoded", text);
-    return atob(text);
+  vi.spyOn(tokenizer, "decode").mockImplementation((message) => {
+    note("decoded", 3 * message.length);
+    return decode(message);
   });
   vi.spyOn(globalThis, "setTimeout").mockImplementation((callback, delay) => {
     if (delay === 0) sinceTimer = 0;

@@ -14,11 +14,13 @@ import {
 } from "../../src/harmony/messages.ts";
 import { createParser, type PartHeader } from "../../src/harmony/parse.ts";
 import { readSpan } from "../../src/harmony/read-span.ts";
+import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import { CALL } from "../../src/harmony/tokens.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../src/harmony/trained-tools.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { Transcript } from "../../src/turn/prompt/transcript.ts";
+import { TurnParser } from "../../src/turn/reading/turn-parser.ts";
 import { putBackStep, sampledPieces } from "../../src/turn/sampled/put-back.ts";
 import { StepCutter } from "../../src/turn/sampled/step-cutter.ts";
 import { spelledIds } from "../helpers/spelled.ts";
@@ -80,10 +82,7 @@ function prefilled(steps: readonly Step[], how: How) {
   for (const step of steps) {
     const prompt = renderWith(messages, renderer);
     const base = exactIds ?? prompt.ids;
-    const transcript = new Transcript(prompt, tokenizer);
-    transcript.appendIds(step.ids);
-    const cutter = new StepCutter({ prompt, transcript, tokenizer, parsing, prefixes });
-    const cut = cutter.cut(step.name, step.args);
+    const cut = sampleStep(step.ids, prompt, prefixes);
     const own = toMessages(step, how);
     const spans = cut.spans.map(({ ids }) => readSpan(ids, tokenizer));
     if (how === "ids") putBackStep(own.slice(0, 2), { step: cut, spans }, true);
@@ -102,6 +101,23 @@ function prefilled(steps: readonly Step[], how: How) {
     total += next.length - Math.floor(reused / BLOCK) * BLOCK;
   }
   return { total, exact, broken };
+}
+
+function sampleStep(ids: readonly TokenId[], prompt: RenderedPrompt, prefixes: MessagePrefixes) {
+  const parser = new TurnParser(tokenizer, {
+    ...parsing,
+    readsCalls: false,
+    markers: "shown",
+    allowHiddenMarkers: false,
+    onShownMarker: () => undefined,
+  });
+  const { countRepairs } = parser;
+  const transcript = new Transcript(prompt, tokenizer, countRepairs);
+  for (const id of ids) {
+    parser.push({ type: "ids", ids: [id] });
+    transcript.appendIds([id]);
+  }
+  return new StepCutter({ prompt, transcript, tokenizer, prefixes, countRepairs }).cut();
 }
 
 function renderWith(messages: readonly Message[], renderer: ReturnType<typeof createRenderer>) {

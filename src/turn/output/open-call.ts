@@ -1,5 +1,6 @@
 /** Calls that the gateway runs: how they are given out, and how one is read while the model writes it. */
-import type { PartHeader, PartStart } from "../../harmony/parts.ts";
+import type { PartHeader } from "../../harmony/call-form.ts";
+import type { PartStart } from "../../harmony/parts.ts";
 import {
   type CitationMode,
   type CitedText,

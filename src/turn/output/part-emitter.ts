@@ -25,7 +25,7 @@ export interface PartEmitterOptions extends PartStopsOptions, PartOptions {
   /** Whether a call is not allowed. Such calls are dropped and reported in `refused`. */
   readonly refuses: (name: string) => boolean;
   /** A call of the client's has ended: what was sampled for it. */
-  readonly cutStep: (name: string, text: string) => SampledStep;
+  readonly cutStep: () => SampledStep;
   /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
   /** The tool of a call that the client knows by another name and other arguments. */
@@ -267,9 +267,9 @@ export class PartEmitter implements PartOrigin {
   }
 
   /** The end of a call of the client's has what was sampled for it. */
-  #withStep({ part, text, isStarted }: OpenPart, events: readonly TurnEvent[]): TurnEvent[] {
+  #withStep({ part, isStarted }: OpenPart, events: readonly TurnEvent[]): TurnEvent[] {
     if (part.kind !== "tool-call" || !isStarted) return [...events];
-    const sampled = this.#options.cutStep(part.name, text);
+    const sampled = this.#options.cutStep();
     return events.map((event) => (event.type === "part-end" ? { ...event, sampled } : event));
   }
 

@@ -10,20 +10,21 @@ import { CALL, END, END_OF_TEXT, RETURN, START } from "../../harmony/tokens.ts";
 import { toIdsJson } from "../../tokenizer/ids-json.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../../tokenizer/index.ts";
 
-/** A place between two appended ids, or characters of text. */
-export interface TranscriptPosition {
-  readonly run: number;
-  readonly at: number;
-}
-
-export const BEGINNING: TranscriptPosition = { run: 0, at: 0 };
-
+/** What was appended, text as our tokenizer's ids. */
 interface Appended {
   readonly ids: TokenId[];
-  /** The position behind them. */
-  readonly to: TranscriptPosition;
+  /** The messages that begin in it, in order. */
+  readonly starts: readonly MessageStart[];
   /** Some of it is text. */
   readonly isText: boolean;
+}
+
+export interface MessageStart {
+  /** The index of `<|start|>`. */
+  readonly at: number;
+  /** How many repairs the turn's parser had made when the message before ended, and when this one began. */
+  readonly before: number;
+  readonly repairs: number;
 }
 
 export interface CountedPrompt extends Prompt {
@@ -44,13 +45,19 @@ export class Transcript {
   readonly #tokenizer: Tokenizer;
   /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
   readonly #runs: (TokenId[] | string)[] = [];
+  readonly #countRepairs: () => number;
+  /** How far {@link take} has come, and the messages that have begun behind it. */
+  #taken = { run: 0, at: 0 };
+  #starts: (MessageStart & { readonly run: number })[] = [];
   #atMessageStart = true;
   /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
   readonly #scanner = new MarkerScanner();
 
-  constructor(base: CountedPrompt, tokenizer: Tokenizer) {
+  /** @param countRepairs how many repairs the turn's parser has made. It has read all that is appended of the model's output. */
+  constructor(base: CountedPrompt, tokenizer: Tokenizer, countRepairs: () => number) {
     this.#base = base;
     this.#tokenizer = tokenizer;
+    this.#countRepairs = countRepairs;
   }
 
   appendIds(ids: readonly TokenId[]): void {
@@ -92,8 +99,15 @@ export class Transcript {
     const ids = this.#runs.at(-1);
     const last = lastIdOf(ids);
     if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
-    if (this.#endsWithStart()) this.#atMessageStart = true;
+    if (this.#endsWithStart()) this.#beginAgain();
     else if (last !== END && last !== CALL) this.appendIds([terminator]);
+  }
+
+  /** The header that the model has begun is given up: another one is written in its place. */
+  #beginAgain(): void {
+    this.#atMessageStart = true;
+    const start = this.#starts.pop();
+    if (start !== undefined) this.#starts.push({ ...start, repairs: this.#countRepairs() });
   }
 
   /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
@@ -107,17 +121,27 @@ export class Transcript {
     return this.#atMessageStart;
   }
 
-  /** What was appended behind the position, text as our tokenizer's ids. */
-  since({ run, at }: TranscriptPosition): Appended {
-    const ids: TokenId[] = [];
+  /** Returns what was appended since the last call, behind the ids `before`. */
+  take(before: readonly TokenId[] = []): Appended {
+    const ids = [...before];
+    const starts: MessageStart[] = [];
     let isText = false;
-    for (const [index, each] of this.#runs.slice(run).entries()) {
-      const rest = index === 0 ? each.slice(at) : each;
+    const { run: first, at: from } = this.#taken;
+    for (let run = first; run < this.#runs.length; run++) {
+      const each = this.#runs[run] ?? "";
+      const rest = run === first ? each.slice(from) : each;
       if (typeof rest === "string") isText ||= rest !== "";
+      for (const start of this.#starts) {
+        if (start.run !== run) continue;
+        const at = ids.length + start.at - (run === first ? from : 0);
+        starts.push({ ...start, at });
+      }
       for (const id of typeof rest === "string" ? this.#tokenizer.encode(rest) : rest) ids.push(id);
     }
-    const last = this.#runs.length - 1;
-    return { ids, to: { run: Math.max(0, last), at: this.#runs[last]?.length ?? 0 }, isText };
+    const last = Math.max(0, this.#runs.length - 1);
+    this.#taken = { run: last, at: this.#runs[last]?.length ?? 0 };
+    this.#starts = [];
+    return { ids, starts, isText };
   }
 
   /** A snapshot of the transcript. */
@@ -129,9 +153,17 @@ export class Transcript {
 
   #pushIds(ids: readonly TokenId[]): void {
     if (ids.length > 0) this.#atMessageStart = false;
-    const last = this.#runs.at(-1);
-    if (typeof last === "object") for (const id of ids) last.push(id);
-    else this.#runs.push([...ids]);
+    let last = this.#runs.at(-1);
+    if (typeof last !== "object") this.#runs.push((last = []));
+    for (const id of ids) {
+      if (id === START) this.#noteStart(last.length);
+      last.push(id);
+    }
+  }
+
+  #noteStart(at: number): void {
+    const repairs = this.#countRepairs();
+    this.#starts.push({ run: this.#runs.length - 1, at, before: repairs, repairs });
   }
 
   #appendSpelled(text: string): void {

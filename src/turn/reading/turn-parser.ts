@@ -173,6 +173,14 @@ export class TurnParser {
     return counts;
   }
 
+  /** How many these are. */
+  readonly countRepairs = (): number => {
+    let repairs = 0;
+    for (const count of this.#earlierRecoveries?.values() ?? []) repairs += count;
+    for (const count of this.#parser.recoveries.values()) repairs += count;
+    return repairs;
+  };
+
   #metered(openPart: PartKind | undefined, events: ParseEvent[]): ParseEvent[] {
     let part = openPart;
     for (const event of events) {

@@ -175,12 +175,11 @@ function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnE
   if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
   state.onFact?.({ type: "parsed", tokens });
   count(tokens);
+  const events = state.parser.push(tokens);
+  // Behind the parser, whose repairs belong to the message before a start in these tokens.
   state.transcript.append(tokens);
   state.repetition?.push(tokens);
-  return state.emitter.push(
-    state.parser.push(tokens),
-    tokens.type === "ids" ? tokens.logprobs : undefined,
-  );
+  return state.emitter.push(events, tokens.type === "ids" ? tokens.logprobs : undefined);
 }
 
 /**

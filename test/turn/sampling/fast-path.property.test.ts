@@ -1,26 +1,17 @@
 /** The fast path for ordinary ids has the results of the general path: events, usage, repairs, prompts and records. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  array,
-  assert,
-  asyncProperty,
-  constantFrom,
-  integer,
-  oneof,
-  record,
-  string,
-} from "fast-check";
+import { array, assert, asyncProperty, constantFrom, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Capabilities, Engine, EngineTokens } from "../../../src/engines/engine.ts";
 import { parseJson } from "../../../src/harmony/json.ts";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
-import { o200kHarmony, type TokenId } from "../../../src/tokenizer/index.ts";
 import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
 import { TurnRecording } from "../../../src/telemetry/record/recording.ts";
 import type { OnFact } from "../../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
 import { scriptTransport } from "../../engines/support.ts";
+import { completion } from "../../helpers/completions.ts";
 import { fakeBrowser, fakeTool, turnWithTools } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
@@ -96,39 +87,6 @@ describe("recorded streams, cut between any events", () => {
   });
 });
 
-/** What a model might write, more of it text than markers. */
-const scrap = oneof(
-  { weight: 4, arbitrary: string({ unit: "grapheme", maxLength: 12 }).map((text) => encode(text)) },
-  { weight: 2, arbitrary: integer({ min: 0, max: 199_997 }).map((id) => [id]) },
-  {
-    weight: 3,
-    arbitrary: constantFrom(
-      "<|channel|>analysis<|message|>",
-      "<|channel|>final<|message|>",
-      "<|channel|>commentary<|message|>",
-      "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
-      "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
-      '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>',
-      " As 【0†L1】 says",
-      "<|end|><|start|>assistant<|channel|>final<|message|>",
-      "<|end|><|start|>assistant<|channel|>analysis<|message|>",
-      '{"city":"Oslo"}',
-      "}",
-      "  ",
-      "<|end|>",
-      "<|call|>",
-      "<|return|>",
-      "<|start|>user<|message|>",
-    ).map((text) => spelledIds(text)),
-  },
-  // Runs that the repetition guard looks for.
-  { weight: 1, arbitrary: integer({ min: 1, max: 700 }).map((count) => Array(count).fill(65)) },
-  // Parts of characters.
-  { weight: 1, arbitrary: constantFrom("👩‍🚀", "é", "日本").map((text) => encode(text)) },
-);
-
-const completion = array(scrap, { maxLength: 25 }).map((scraps) => scraps.flat());
-
 const shape = constantFrom<Partial<Turn>>(
   {},
   { tools: TOOLS },
@@ -149,10 +107,6 @@ const shape = constantFrom<Partial<Turn>>(
   { answer: formedAnswer("city", parseJson(SCHEMA)) },
   { textSeparator: "\n\n" },
 );
-
-function encode(text: string): TokenId[] {
-  return o200kHarmony().encode(text);
-}
 
 test("any completion, in reads of any size", async () => {
   const first = spelledIds("<|channel|>analysis<|message|>");
