@@ -1,0 +1,88 @@
+/** Copies of the last commit, in which tests run over changed sources. Nothing in the working tree changes. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { z } from "zod";
+
+/** A mutant whose loop never ends is stopped. */
+const MAX_SECONDS = 400;
+
+const reportSchema = z.object({
+  success: z.boolean(),
+  testResults: z.array(z.object({ name: z.string(), status: z.string() })),
+});
+
+export interface Checkout {
+  folder: string;
+  git: (...options: string[]) => string;
+  /** The first of the test files that fails; `"no end"` if the run does not end, or only by breaking off. */
+  runTests: (files: readonly string[]) => Promise<string | undefined>;
+  /** As committed again. */
+  restore: () => void;
+}
+
+export function createCheckout(): Checkout {
+  const folder = mkdtempSync(join(tmpdir(), "mutate-"));
+  const git = (...options: string[]) =>
+    spawnSync("git", ["-C", folder, ...options], { encoding: "utf8" }).stdout.trim();
+  spawnSync("git", ["clone", "--quiet", "--shared", ".", folder]);
+  for (const parts of ["", "test/parts/", "test/browser/"]) {
+    const packages = resolve(parts, "node_modules");
+    if (existsSync(packages)) symlinkSync(packages, join(folder, parts, "node_modules"));
+  }
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return {
+    folder,
+    git,
+    runTests: (files) => runTests(folder, files),
+    restore: () => {
+      git("reset", "--quiet", "--hard");
+      git("clean", "--quiet", "-d", "--force");
+    },
+  };
+}
+
+async function runTests(folder: string, files: readonly string[]): Promise<string | undefined> {
+  const report = join(folder, ".git/report.json");
+  rmSync(report, { force: true });
+  const options = "run --project !workerd --bail 1 --maxWorkers 1 --reporter json --outputFile";
+  const child = spawn(
+    process.execPath,
+    ["node_modules/vitest/vitest.mjs", ...options.split(" "), report, ...files],
+    { cwd: folder, detached: true, stdio: "ignore" },
+  );
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    // The group: the processes of the tests, too.
+    process.kill(-child.pid!, "SIGKILL");
+  }, MAX_SECONDS * 1000);
+  await new Promise((resolveExit) => child.once("exit", resolveExit));
+  clearTimeout(timer);
+  if (late || !existsSync(report)) return "no end";
+  const { success, testResults } = reportSchema.parse(JSON.parse(readFileSync(report, "utf8")));
+  if (success) return undefined;
+  const failed = testResults.find(({ status }) => status === "failed");
+  return failed === undefined ? "no end" : relative(folder, failed.name);
+}
+
+/** Runs what stands in the list, one in each checkout at a time. */
+export async function inCheckouts<Entry>(
+  entries: readonly Entry[],
+  { jobs, minutes }: { jobs: number; minutes: number },
+  run: (entry: Entry, checkout: Checkout) => Promise<void>,
+): Promise<void> {
+  const end = performance.now() + minutes * 60_000;
+  const rest = [...entries];
+  await Promise.all(
+    Array.from({ length: jobs }, async () => {
+      const checkout = createCheckout();
+      for (let entry = rest.shift(); entry !== undefined; entry = rest.shift()) {
+        if (performance.now() > end) return;
+        await run(entry, checkout);
+        checkout.restore();
+      }
+    }),
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * `node proof/mutate/run.ts`: does the suite still notice what it noticed? It plants the mutants of `mutants.jsonl`, one at a time, and
+ * runs the tests that are nearest to each. A mutant that a test noticed when the list was written has to be noticed again.
+ *
+ * `--update` instead adds results to the list for mutants without one, and can be stopped at any time. `--choose 400` writes a new list.
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { inCheckouts, type Checkout } from "./checkout.ts";
+import { readList, writeList } from "./list.ts";
+import { createFinder } from "./nearest.ts";
+import { applyMutant, chooseMutants, findMutants, type Mutant } from "./sites.ts";
+
+const entrySchema = z.object({
+  file: z.string(),
+  line: z.string(),
+  from: z.string(),
+  to: z.string(),
+  /** The test file that notices; `null` if none of the nearest does, or none reaches it. */
+  killedBy: z.string().nullable().optional(),
+});
+
+const LIST = "proof/mutate/mutants.jsonl";
+/** The nearest first, and alone. */
+const FIRST = 3;
+const MAX_TESTS = 8;
+
+const { values } = parseArgs({
+  options: {
+    choose: { type: "string" },
+    update: { type: "boolean", default: false },
+    jobs: { type: "string", default: "2" },
+    minutes: { type: "string", default: "60" },
+  },
+});
+
+if (values.choose === undefined) await run();
+else {
+  // Only browsers run the code of the pages.
+  const files = globSync("src/**/*.ts").filter((file) => !/\/page\//.test(file));
+  const all = files.toSorted().flatMap((file) => findMutants(file, readFileSync(file, "utf8")));
+  writeList(LIST, chooseMutants(all, Number(values.choose), 2));
+}
+
+async function run(): Promise<void> {
+  const list = readList(LIST, entrySchema);
+  const due = list.filter(({ killedBy }) =>
+    values.update ? killedBy === undefined : typeof killedBy === "string",
+  );
+  const nearest = createFinder();
+  const counts = { killed: 0, survived: 0, gone: 0 };
+  await inCheckouts(
+    due,
+    { jobs: Number(values.jobs), minutes: Number(values.minutes) },
+    async (entry, checkout) => {
+      const candidates = nearest(entry.file);
+      const known = candidates.filter((test) => test === entry.killedBy);
+      const tests = [...new Set([...known, ...candidates])].slice(0, MAX_TESTS);
+      const killedBy = await killerOf(entry, tests, checkout);
+      const result = killedBy === undefined ? "gone" : killedBy === null ? "survived" : "killed";
+      counts[result] += 1;
+      if (values.update && killedBy !== undefined) {
+        entry.killedBy = killedBy;
+        writeList(LIST, list);
+      }
+      if (values.update || result === "survived")
+        console.log(
+          `${result}: ${entry.file}: ${entry.line}\n  ${entry.from} → ${entry.to}\n  ${killedBy ?? `not by ${tests.join(" ")}`}`,
+        );
+    },
+  );
+  console.log(
+    `${counts.killed} killed, ${counts.survived} survived, ${counts.gone} no longer in the sources, of ${due.length}`,
+  );
+  if (!values.update && counts.survived > 0) process.exitCode = 1;
+}
+
+/** `undefined` if the line is gone. */
+async function killerOf(
+  mutant: Mutant,
+  tests: readonly string[],
+  { folder, runTests, restore }: Checkout,
+): Promise<string | null | undefined> {
+  const path = join(folder, mutant.file);
+  const changed = globSync(path).map((file) => applyMutant(mutant, readFileSync(file, "utf8")))[0];
+  if (changed === undefined) return undefined;
+  for (const files of [tests.slice(0, FIRST), tests.slice(FIRST)]) {
+    if (files.length === 0) continue;
+    writeFileSync(path, changed);
+    const failed = await runTests(files);
+    restore();
+    if (failed === undefined) continue;
+    // A test that fails without the mutant, too, shows nothing.
+    if (failed !== "no end" && (await runTests([failed])) !== undefined)
+      throw new Error(`${failed} fails as it is committed.`);
+    return failed;
+  }
+  return null;
+}
