@@ -32,6 +32,11 @@ async function checkSettings(
     print: () => {},
     printError: (text) => void errors.push(text),
     fail: () => {},
+    home: "",
+    hasColours: false,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
   });
   return errors.length > 0 ? errors.join(" ") : undefined;
 }

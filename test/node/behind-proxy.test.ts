@@ -9,6 +9,7 @@ import { createPaint } from "../../src/node/console/paint.ts";
 import { HAS_OPENSSL, makeCertificate } from "../helpers/certificate.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { freePort } from "../helpers/listen.ts";
+import { QUIET_IO } from "../helpers/command-io.ts";
 import { HAS_NGINX, startTlsNginx, type TestNginx } from "../helpers/nginx.ts";
 
 const NAMES = ["alice", "bob", "carol"];
@@ -103,7 +104,7 @@ describe.skipIf(!HAS_NGINX || !HAS_OPENSSL)(
       let printed = "";
       const args = ["claude", "--gateway", publicUrl];
       const environment = { HARMONY_GATEWAY_KEY: toKey("bob") };
-      await runConnect(args, { environment, print: (text) => (printed += text) });
+      await runConnect(args, { ...QUIET_IO, environment, print: (text) => (printed += text) });
       expect(printed).toContain(publicUrl);
       expect(printed).not.toContain("127.0.0.1");
     });

@@ -16,6 +16,7 @@ import { BROWSER } from "../helpers/browsing-app.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { QUIET_IO } from "../helpers/command-io.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
 
 const MODEL = "openai/gpt-oss-20b";
@@ -401,7 +402,7 @@ async function runCommand(...args: string[]) {
   const printed: string[] = [];
   let exitCode = 0;
   await main(args, {
-    environment: {},
+    ...QUIET_IO,
     print: (text) => printed.push(text),
     printError: (text) => printed.push(text),
     fail: (code) => (exitCode = code),

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { QUIET_IO } from "../helpers/command-io.ts";
 import { main } from "../../src/node/cli/main.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wrong-invocations-"));
@@ -214,6 +215,7 @@ async function answerTo(args: readonly string[], environment = {}) {
   const errors: string[] = [];
   const codes: number[] = [];
   await main(args, {
+    ...QUIET_IO,
     environment,
     print: (text) => void printed.push(text),
     printError: (text) => void errors.push(text),

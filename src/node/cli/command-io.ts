@@ -8,11 +8,32 @@ import { explainFile } from "../explain-file.ts";
 export interface CommandIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** To standard output. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** To standard error. */
-  printError(text: string): void;
+  readonly printError: (text: string) => void;
   /** Set once, when the command has failed. */
-  fail(exitCode: number): void;
+  readonly fail: (exitCode: number) => void;
+  /** The user's folder. */
+  readonly home: string;
+  readonly hasColours: boolean;
+  /** For commands that read and write more than a few lines. */
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** The numbers of the open files behind the streams. Absent: there are none. */
+  readonly descriptors?: { readonly stdin: number; readonly stdout: number };
+}
+
+/** A module's command. */
+export interface Command {
+  /** The text of `harmony-gateway NAME --help`. */
+  readonly usage: string;
+  /**
+   * Resolves with the exit code.
+   *
+   * @throws Error whose message says what is wrong with the arguments or the input
+   */
+  readonly run: (args: readonly string[], io: CommandIo) => number | Promise<number>;
 }
 
 /** Exit codes: a command that could not be run, and a gateway that could not start or was ended by a second signal. */

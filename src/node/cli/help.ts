@@ -2,6 +2,7 @@
 import { SETTING_GROUPS } from "../../config/setting.ts";
 import { describedSettings, type SettingDescription } from "../../config/describe.ts";
 import { ENGINE_KINDS, ENGINES } from "../../engines/create-engine.ts";
+import { COMMANDS } from "./commands.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
 
 const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
@@ -9,24 +10,24 @@ const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
   settings: describedSettings().filter((each) => each.group === group),
 }));
 
+function toCommandLines(isTool: boolean): string {
+  return Object.entries(COMMANDS)
+    .filter(([, command]) => (command.isTool ?? false) === isTool)
+    .map(([name, { synopsis, purpose }]) => {
+      return `  ${`harmony-gateway ${name} ${synopsis}`.padEnd(36)}  ${purpose}`;
+    })
+    .join("\n");
+}
+
 const INTRODUCTION = `\
 harmony-gateway serves gpt-oss through the Chat Completions, Responses and Messages APIs, on top of
 inference servers that only complete text, and keeps the model's reasoning intact.
 
 Usage
-  harmony-gateway [settings]            serve
-  harmony-gateway render [options]      print the prompt of a request
-  harmony-gateway parse [options]       print how a model's output is parsed
-  harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
-  harmony-gateway replay <turn.json>    run a recorded turn again, print what differs
-  harmony-gateway doctor [settings]     ask an engine what the gateway relies on; what to change
-  harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
-  harmony-gateway store [action]        count, prune or delete what the file of state has
-  harmony-gateway connect <client>      print or write a client's settings, or start it with them
-  harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
-  harmony-gateway codex [settings]      print a config.toml for Codex
-  harmony-gateway codex catalog [settings]  print the models as Codex's catalogue
-  harmony-gateway config [settings]     print the settings in effect, without secrets
+${toCommandLines(false)}
+
+Tools for developers
+${toCommandLines(true)}
 
   harmony-gateway
   harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b
@@ -44,28 +45,6 @@ Settings
 `;
 
 const WIDTH = 96;
-
-/** Of the commands without options of their own. */
-export const SHORT_USAGES: Readonly<Record<string, string>> = {
-  serve: `\
-harmony-gateway serve [settings]    serve; the same as without a command
-
---help lists the most common settings, --help all every one, --help <setting> one.`,
-  key: `\
-harmony-gateway key [name]       create a key for a client, and its hash for the setting keys
-harmony-gateway key --sealing    create a key for the setting sealingKeys`,
-  claude: `\
-harmony-gateway claude [settings]    print the variables that connect Claude Code to a gateway with these settings
-
-harmony-gateway connect claude-code takes them from the running gateway instead.`,
-  codex: `\
-harmony-gateway codex [settings]            print a config.toml for a gateway with these settings
-harmony-gateway codex catalog [settings]    print its models as Codex's catalogue
-
-harmony-gateway connect codex takes them from the running gateway instead.`,
-  config: `\
-harmony-gateway config [settings]    print the settings in effect, without secrets`,
-};
 
 /** The entry of one setting, by its name or flag: `port`, `--max-body-bytes`. Undefined: there is none. */
 export function toSettingHelp(word: string): string | undefined {
@@ -94,12 +73,11 @@ Messages APIs, on top of inference servers that only complete text.
   --config <file>    settings as JSON; SIGHUP reads them again
   --log <level>      silent, error, warn, info, debug; --log-format text, json
 
-  render, parse      print the prompt of a request, or what an output means
-  convert, doctor    convert conversations; say what is wrong with an engine
-  replay             run a turn again that --capture <folder> has recorded
-  key, store         make a client key; count or delete what a file keeps
   connect <client>   settings for Codex, Claude Code, opencode, Continue, SDKs
-  config             print the settings in effect
+  doctor, config     say what is wrong with an engine; print the settings
+  key, store         make a client key; count or delete what a file keeps
+  render, parse      tools: print a request's prompt, or an output's meaning
+  convert, replay    convert conversations; run again what --capture recorded
 
   --help all lists every setting and engine; --version prints the version.`;
 

@@ -1,7 +1,18 @@
 /** `harmony-gateway key`: creates random keys for clients and for sealing. */
 import { createHash, randomBytes } from "node:crypto";
+import type { Command } from "./command-io.ts";
 
 const NAME = /^[\w.@][\w.@-]{0,63}$/;
+
+export const KEY: Command = {
+  usage: `\
+harmony-gateway key [name]       create a key for a client, and its hash for the setting keys
+harmony-gateway key --sealing    create a key for the setting sealingKeys`,
+  run(args, { print }) {
+    print(runKey(args));
+    return 0;
+  },
+};
 
 /** The output. Throws a `TypeError` when the arguments are wrong. */
 export function runKey(args: readonly string[]): string {

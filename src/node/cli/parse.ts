@@ -6,14 +6,15 @@ import { createParser, type ParseEvent, toFinishReason } from "../../harmony/par
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import * as z from "zod";
 import { isRequest, requestConversation } from "./captured-request.ts";
-import { isTerminal, parseJsonInput, readInput } from "./command-io.ts";
+import { type Command, isTerminal, parseJsonInput, readInput } from "./command-io.ts";
 import { paint, showText, visible } from "./control-signs.ts";
 import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
 import { toRecordedParts } from "./show-record.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 
-export const PARSE_USAGE = `\
+export const PARSE: Command = {
+  usage: `\
 harmony-gateway parse [completion.txt | -] [options]
 
 Reads what a model wrote after <|start|>assistant and prints its parts, the reason to finish and every repair
@@ -26,7 +27,12 @@ backslash where there are no colours.
   --tools <names>   the functions that were offered, with commas; default: none
   --length          the engine stopped at its token limit
   --json            print everything as JSON
-  --color           colours even where the output is no terminal; --no-color: none`;
+  --color           colours even where the output is no terminal; --no-color: none`,
+  async run(args, { environment, print }) {
+    print(await runParse(args, environment));
+    return 0;
+  },
+};
 
 interface ParsedPart {
   readonly part: string;

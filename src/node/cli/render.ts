@@ -7,13 +7,14 @@ import { createRenderer } from "../../harmony/render.ts";
 import type { RenderedPrompt, Segment } from "../../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { requestConversation } from "./captured-request.ts";
-import { isTerminal, parseJsonInput, readInput } from "./command-io.ts";
+import { type Command, isTerminal, parseJsonInput, readInput } from "./command-io.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
 import { readRecord } from "../replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
 import { toRecordedDrops, toRecordedPrompt } from "./show-record.ts";
 
-export const RENDER_USAGE = `\
+export const RENDER: Command = {
+  usage: `\
 harmony-gateway render <request.json | -> [options]
 
 Prints the prompt of a request to Chat Completions or Responses, or the one in the record of a turn: one colour for each
@@ -23,7 +24,12 @@ colours those that were typed have a backslash. Identity, date and layout are th
   --ids            print the token ids instead of the text
   --json           print everything as JSON
   --date <date>    the date in the system message, 2026-01-31; default: that of the settings
-  --color          colours even where the output is no terminal; --no-color: none`;
+  --color          colours even where the output is no terminal; --no-color: none`,
+  async run(args, { environment, print }) {
+    print(await runRender(args, environment));
+    return 0;
+  },
+};
 
 const COLOURS: Record<string, Colour> = {
   system: "magenta",

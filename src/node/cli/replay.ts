@@ -5,6 +5,7 @@ import type { Engine } from "../../engines/engine.ts";
 import type { Pool } from "../../engines/pool.ts";
 import { toModelOptions } from "../../models/backends.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import type { Command } from "./command-io.ts";
 import { readInput } from "./command-io.ts";
 import { loadSettings } from "./settings.ts";
 import { type Comparison, compareTurns } from "../replay/compare.ts";
@@ -13,7 +14,8 @@ import { readRecord } from "../replay/read-record.ts";
 import { createRecordedEngine } from "../replay/recorded-engine.ts";
 import { runAgain } from "../replay/run-again.ts";
 
-export const REPLAY_USAGE = `\
+export const REPLAY: Command = {
+  usage: `\
 harmony-gateway replay <turn.json | -> [options]
 
 Runs a turn again that was recorded with --capture or saved from /inspect: its request goes through the API, its
@@ -24,7 +26,13 @@ differs, 2: it cannot be run.
   --url <url>       ask this inference server instead of the recorded stream; --engine, --model and the other
                     settings of an engine too
   --json            print the comparison as JSON
-  --fixture         print the record as a test fixture instead: without durations, sender and request id`;
+  --fixture         print the record as a test fixture instead: without durations, sender and request id`,
+  async run(args, { environment, print }) {
+    const { text, exitCode } = await runReplay(args, environment);
+    print(text);
+    return exitCode;
+  },
+};
 
 const OWN_FLAGS = ["json", "fixture"] as const;
 

@@ -118,6 +118,6 @@ async function examine({ terminal, settings, args, environment }: ServeKeysDeps)
   await runDoctor(["--quick", ...args], {
     environment,
     print: (text) => terminal.print(text),
-    colours: false,
+    hasColours: false,
   });
 }

@@ -1,4 +1,5 @@
 /** `harmony-gateway serve`: the gateway, until a signal or a key ends it. */
+import { inspect } from "node:util";
 import type { FoundEngine } from "../../pages/chat-routes.ts";
 import { toBackends } from "../../config/backends.ts";
 import { SettingsError } from "../../config/resolve.ts";
@@ -14,7 +15,7 @@ import { ListenError } from "../server/listen-error.ts";
 import { type Gateway, serveGateway } from "../server/serve.ts";
 import { StoreBusyError } from "../sqlite/store-busy-error.ts";
 import { commandName } from "./command-name.ts";
-import { type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
+import { type Command, type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
 import { type EngineOnLoopback, findEnginesOnLoopback } from "./engines-on-loopback.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { createServeKeys } from "./serve-keys.ts";
@@ -26,18 +27,32 @@ const DEMO_TOKENS_PER_SECOND = 100;
 /** Characters of a model's name, which another server has chosen. */
 const MAX_NAME = 80;
 
-export async function serve(args: readonly string[], io: CommandIo): Promise<void> {
-  const started = await start(args, io).catch((error: unknown) => {
+export const SERVE: Command = {
+  usage: `\
+harmony-gateway serve [settings]    serve; the same as without a command
+
+--help lists the most common settings, --help all every one, --help <setting> one.`,
+  run: serve,
+};
+
+/** A failure that nobody can mend from a sentence is printed with its stack. */
+async function serve(args: readonly string[], io: CommandIo): Promise<number> {
+  try {
+    await serveUntilSignal(args, io);
+    return 0;
+  } catch (error) {
     if (error instanceof SettingsError) {
       io.printError(error.problems.join("\n"));
-      return io.fail(EXIT_USAGE);
+      return EXIT_USAGE;
     }
-    if (!(error instanceof ListenError || error instanceof StoreBusyError)) throw error;
-    io.printError(error.message);
-    return io.fail(EXIT_FAILURE);
-  });
-  if (started === undefined) return;
-  const { gateway, settings, log, interrupted, stopShowing } = started;
+    const isExplained = error instanceof ListenError || error instanceof StoreBusyError;
+    io.printError(isExplained ? error.message : inspect(error));
+    return EXIT_FAILURE;
+  }
+}
+
+async function serveUntilSignal(args: readonly string[], io: CommandIo): Promise<void> {
+  const { gateway, settings, log, interrupted, stopShowing } = await start(args, io);
   await interrupted;
   stopShowing();
   log.info("shutdown", { inFlight: gateway.inFlight(), graceMs: settings.shutdownGraceMs });

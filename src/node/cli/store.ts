@@ -5,9 +5,11 @@ import type { Settings } from "../../config/settings.ts";
 import { toTable } from "../console/table.ts";
 import { openFile, sqlitePath } from "../open-store.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
+import type { Command } from "./command-io.ts";
 import { loadSettings } from "./settings.ts";
 
-export const STORE_USAGE = `\
+export const STORE: Command = {
+  usage: `\
 harmony-gateway store stats | prune | delete --key <name> [settings]
 
 For the file of the setting store (--store sqlite:state.db, or --config). Gateways may have it open meanwhile.
@@ -17,7 +19,12 @@ For the file of the setting store (--store sqlite:state.db, or --config). Gatewa
   delete        delete everything of one client key, in the file and its log
   --key <name>  the name of the key; anonymous where the gateway has no keys
 
-prune and delete hold up writes of the gateways while the file is written anew.`;
+prune and delete hold up writes of the gateways while the file is written anew.`,
+  async run(args, { environment, print }) {
+    print(await runStore(args, environment));
+    return 0;
+  },
+};
 
 const ACTIONS = ["stats", "prune", "delete"];
 

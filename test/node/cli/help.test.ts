@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../../src/config/setting.ts";
 import { describedSettings } from "../../../src/config/describe.ts";
 import { ENGINE_KINDS } from "../../../src/engines/create-engine.ts";
+import { QUIET_IO } from "../../helpers/command-io.ts";
 import { SHORT_HELP, toFullHelp, toSettingsDocument } from "../../../src/node/cli/help.ts";
 
 test("the help has every setting, under its group", () => {
@@ -74,7 +75,7 @@ test.each(["connect", "key", "claude", "codex", "config", "serve", "doctor", "st
       ["--help", command],
     ]) {
       const printed: string[] = [];
-      await main(args, { ...QUIET, print: (text) => printed.push(text) });
+      await main(args, { ...QUIET_IO, print: (text) => printed.push(text) });
       expect(printed.join("")).toMatch(new RegExp(`^harmony-gateway ${command} `));
     }
   },
@@ -84,11 +85,9 @@ test.each(["maxBodyBytes", "max-body-bytes", "--max-body-bytes", "HARMONY_GATEWA
   "--help %s explains the setting",
   async (word) => {
     const printed: string[] = [];
-    await main(["--help", word], { ...QUIET, print: (text) => printed.push(text) });
+    await main(["--help", word], { ...QUIET_IO, print: (text) => printed.push(text) });
     expect(printed.join("")).toMatch(
       /^ {2}--max-body-bytes <bytes>\n {6}[^]*\n {6}Variable: HARMONY_GATEWAY_MAX_BODY_BYTES; in the file: maxBodyBytes$/,
     );
   },
 );
-
-const QUIET = { environment: {}, print: () => {}, printError: () => {}, fail: () => {} };

@@ -1,16 +1,17 @@
 /** `harmony-gateway connect <client>`: prints the settings of a client, writes them, or starts the client with them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { homedir } from "node:os";
 import { parseArgs } from "node:util";
 import { suggest } from "../../../config/suggest.ts";
+import type { Command, CommandIo } from "../command-io.ts";
 import type { ClientSettings, ConnectedClient } from "./client-settings.ts";
 import { CLIENTS } from "./clients.ts";
 import { askTarget } from "./target.ts";
 import { toExports, toText } from "./to-text.ts";
 import { type Client, undoFiles, writeFiles } from "./write-files.ts";
 
-export const CONNECT_USAGE = `\
+export const CONNECT: Command = {
+  usage: `\
 harmony-gateway connect <client> [options]            print the client's settings
 harmony-gateway connect <client> [options] --write    write them into its files, and show the change
 harmony-gateway connect <client> --undo               restore the files
@@ -27,14 +28,11 @@ Options
   --gateway <url>  where clients reach the gateway [http://127.0.0.1:8787]
   --key <key>      the client's key; better in the variable HARMONY_GATEWAY_KEY
   --write          change the client's files below the home folder; all else in them stays
-  --undo           restore what --write has changed`;
+  --undo           restore what --write has changed`,
+  run: runConnect,
+};
 
-export interface ConnectIo {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly print: (text: string) => void;
-  /** Default: the user's. */
-  readonly home?: string;
-}
+type ConnectIo = Pick<CommandIo, "environment" | "print" | "home">;
 
 /** Resolves with the exit code. Throws an error with one sentence if the arguments are wrong or no gateway answers. */
 export async function runConnect(args: readonly string[], io: ConnectIo): Promise<number> {
@@ -55,7 +53,7 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
   }
   const [given, ...others] = positionals;
   const [name, client] = findClient(given, others);
-  const changed = { name, title: client.title, home: io.home ?? homedir() };
+  const changed = { name, title: client.title, home: io.home };
   if (values.undo) {
     io.print(undoFiles(changed));
     return 0;

@@ -7,13 +7,15 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { systemOptions } from "../../../config/system-options.ts";
 import { createRenderer } from "../../../harmony/render.ts";
+import type { Command, CommandIo } from "../command-io.ts";
 import { visible } from "../control-signs.ts";
 import { loadSettings } from "../settings.ts";
 import type { ConvertOptions } from "./convert-line.ts";
 import { refuseSameFiles } from "./same-files.ts";
 import { type ConvertReport, convertStream } from "./convert-stream.ts";
 
-export const CONVERT_USAGE = `\
+export const CONVERT: Command = {
+  usage: `\
 harmony-gateway convert [input.jsonl | -] --from <format> --to <format> [options]
 
 Converts conversations, one JSON object a line. Formats: chat (Chat Completions: {"messages": [...]}; a request to
@@ -33,7 +35,9 @@ either API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text
   --date <date>      the date in system messages; default: none, so that the same data gives the same ids every day
   --max-line <bytes> longer lines are bad; default 67108864
 
-Identity, cutoff and layout are those of the settings in the environment. The exit code is 1 if there were bad lines.`;
+Identity, cutoff and layout are those of the settings in the environment. The exit code is 1 if there were bad lines.`,
+  run: (args, io) => runConvert(args, { ...io, now: () => performance.now() }),
+};
 
 const values = z.object({
   from: z.enum(["openchatml", "harmony", "chat"]),
@@ -50,15 +54,9 @@ const values = z.object({
   "max-line": z.coerce.number().int().positive().default(67_108_864),
 });
 
-export interface ConvertIo {
-  readonly stdin: AsyncIterable<Uint8Array>;
-  readonly stdout: Writable & { readonly isTTY?: boolean };
-  readonly stderr: Writable & { readonly isTTY?: boolean };
-  readonly environment: Readonly<Record<string, string | undefined>>;
+type ConvertIo = Pick<CommandIo, "environment" | "stdin" | "stdout" | "stderr" | "descriptors"> & {
   readonly now: () => number;
-  /** The numbers of the open files behind the streams. Absent: there are none. */
-  readonly descriptors?: { readonly stdin: number; readonly stdout: number };
-}
+};
 
 /** Returns the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
 export async function runConvert(args: readonly string[], io: ConvertIo): Promise<number> {

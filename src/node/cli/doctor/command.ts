@@ -12,6 +12,7 @@ import { toPublicUrl } from "../../../engines/server-url.ts";
 import type { Transport } from "../../../engines/transport.ts";
 import { toEngine } from "../../../models/backends.ts";
 import { createLog, type Log } from "../../../telemetry/log.ts";
+import type { Command, CommandIo } from "../command-io.ts";
 import { type Colour, paint } from "../control-signs.ts";
 import { createEngineTransport } from "../../engine-http/engine-transport.ts";
 import { createLlamas } from "../../llama/engines.ts";
@@ -19,13 +20,26 @@ import { loadSettings } from "../settings.ts";
 import { readVersion } from "../../version.ts";
 import { type DoctorFlags, readDoctorFlags } from "./options.ts";
 
-export interface DoctorIo {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** To standard output, as soon as there is something. */
-  print(text: string): void;
-  /** Whether verdicts are coloured. */
-  readonly colours: boolean;
-}
+export const DOCTOR: Command = {
+  usage: `\
+harmony-gateway doctor [settings] [options]
+
+Asks an engine what the gateway relies on, and says what to change: it samples some thousand tokens. The settings are
+those of serving: --engine, --url, --model, --config; with several backends each is examined.
+
+  --quick             leave out what takes long: speed, and turns of the corpus
+  --checks <list>     only these, by their names: reachable,temperature
+  --turns <number>    turns of the corpus to run; default: 8
+  --streams <list>    streams at a time of the speed check; default: 1,8,64
+  --budget <seconds>  for all checks of an engine; default: 300
+  --json              print the report as JSON
+  --markdown          print it as a section of a page
+
+The exit code is 0 if all is ok, 1 if something is degraded, 2 if something is broken or the arguments are wrong.`,
+  run: (args, io) => runDoctor(args, io),
+};
+
+type DoctorIo = Pick<CommandIo, "environment" | "print" | "hasColours">;
 
 const EXIT_CODES = { ok: 0, degraded: 1, broken: 2 } as const;
 
@@ -65,7 +79,7 @@ async function examineBackend(backend: BackendSettings, context: Context): Promi
   const transport = createEngineTransport();
   const llamas = createLlamas(log);
   const paintVerdict = (verdict: Verdict, text: string) =>
-    io.colours ? paint(COLOURS[verdict], text) : text;
+    io.hasColours ? paint(COLOURS[verdict], text) : text;
   const isText = flags.format === "text";
   try {
     const engine = toEngine(backend, settings, { transport, createNativeLlama: llamas.create });

@@ -2,14 +2,15 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { main } from "../../../../src/node/cli/main.ts";
-import { DOCTOR_USAGE } from "../../../../src/node/cli/doctor/usage.ts";
+import { DOCTOR } from "../../../../src/node/cli/doctor/command.ts";
 import { readDoctorFlags } from "../../../../src/node/cli/doctor/options.ts";
+import { QUIET_IO } from "../../../helpers/command-io.ts";
 import { startToyServer, type ToyServer } from "../../../helpers/toy-servers.ts";
 
 async function run(...args: string[]): Promise<{ printed: string; errors: string; code: number }> {
   let [printed, errors, code] = ["", "", 0];
   await main(["doctor", ...args], {
-    environment: { NO_COLOR: "1" },
+    ...QUIET_IO,
     print: (text) => (printed += `${text}\n`),
     printError: (text) => (errors += `${text}\n`),
     fail: (exitCode) => (code = exitCode),
@@ -147,5 +148,5 @@ test("its flags are read beside those of the gateway", () => {
 });
 
 test("the usage fits a terminal", () => {
-  for (const line of DOCTOR_USAGE.split("\n")) expect(line.length).toBeLessThanOrEqual(118);
+  for (const line of DOCTOR.usage.split("\n")) expect(line.length).toBeLessThanOrEqual(118);
 });

@@ -1,0 +1,79 @@
+/** The commands: how each is written, its purpose, and its module, which is loaded when the command runs. */
+import type { Command } from "./command-io.ts";
+
+interface Entry {
+  /** What follows the name. */
+  readonly synopsis: string;
+  /** One line of the help. */
+  readonly purpose: string;
+  /** For developers, who look at prompts and outputs. */
+  readonly isTool?: true;
+  load(): Promise<Command>;
+}
+
+export const COMMANDS: Readonly<Record<string, Entry>> = {
+  serve: {
+    synopsis: "[settings]",
+    purpose: "serve; the same as without a command",
+    load: async () => (await import("./serve.ts")).SERVE,
+  },
+  doctor: {
+    synopsis: "[settings]",
+    purpose: "ask an engine what the gateway relies on; what to change",
+    load: async () => (await import("./doctor/command.ts")).DOCTOR,
+  },
+  connect: {
+    synopsis: "<client>",
+    purpose: "print or write a client's settings, or start it with them",
+    load: async () => (await import("./connect/command.ts")).CONNECT,
+  },
+  key: {
+    synopsis: "[name]",
+    purpose: "create a client key and its hash; --sealing: a sealing key",
+    load: async () => (await import("./key.ts")).KEY,
+  },
+  store: {
+    synopsis: "[action]",
+    purpose: "count, prune or delete what the file of state has",
+    load: async () => (await import("./store.ts")).STORE,
+  },
+  claude: {
+    synopsis: "[settings]",
+    purpose: "print the variables that point Claude Code at the gateway",
+    load: async () => (await import("./connect/aliases.ts")).CLAUDE,
+  },
+  codex: {
+    synopsis: "[settings]",
+    purpose: "print a config.toml for Codex, or with catalog the models",
+    load: async () => (await import("./connect/aliases.ts")).CODEX,
+  },
+  config: {
+    synopsis: "[settings]",
+    purpose: "print the settings in effect, without secrets",
+    load: async () => (await import("./config.ts")).CONFIG,
+  },
+  render: {
+    synopsis: "[options]",
+    purpose: "print the prompt of a request",
+    isTool: true,
+    load: async () => (await import("./render.ts")).RENDER,
+  },
+  parse: {
+    synopsis: "[options]",
+    purpose: "print how a model's output is parsed",
+    isTool: true,
+    load: async () => (await import("./parse.ts")).PARSE,
+  },
+  convert: {
+    synopsis: "[options]",
+    purpose: "convert conversations: chat, Harmony, ids, OpenChatML",
+    isTool: true,
+    load: async () => (await import("./convert/command.ts")).CONVERT,
+  },
+  replay: {
+    synopsis: "<turn.json>",
+    purpose: "run a recorded turn again, print what differs",
+    isTool: true,
+    load: async () => (await import("./replay.ts")).REPLAY,
+  },
+};

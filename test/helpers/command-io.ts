@@ -1,0 +1,15 @@
+/** A command's input and output for tests: nothing is read, and output is dropped where a test does not take it. */
+import { PassThrough } from "node:stream";
+import type { CommandIo } from "../../src/node/cli/command-io.ts";
+
+export const QUIET_IO: CommandIo = {
+  environment: {},
+  print: () => {},
+  printError: () => {},
+  fail: () => {},
+  home: "/nowhere",
+  hasColours: false,
+  stdin: new PassThrough(),
+  stdout: new PassThrough(),
+  stderr: new PassThrough(),
+};
