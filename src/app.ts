@@ -279,8 +279,8 @@ function isPrivate({ settings: { keys, open, allowedHosts, publicUrl }, host }: 
   return host !== undefined && isLoopback(host) && keys.length === 0 && !open && !isProxied;
 }
 
-function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutdown) {
-  return { monitored, closing, now };
+function toHealthOptions({ monitored = false, now, store }: AppDeps, { closing }: Shutdown) {
+  return { monitored, closing, now, storeProblem: () => store?.problem?.() };
 }
 
 /**

@@ -19,6 +19,8 @@ export interface HealthOptions {
   /** Aborted when the gateway shuts down: it is alive, but accepts no more requests. */
   readonly closing: AbortSignal;
   readonly now: () => number;
+  /** A sentence about a store that works and will lose what it has. */
+  readonly storeProblem: () => string | undefined;
 }
 
 type ModelReadiness = NonNullable<Readiness["models"]>[number];
@@ -33,7 +35,13 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
     const ready = states.some(
       ({ state }) => state === "ready" || (state === "unknown" && !options.monitored),
     );
-    return c.json({ status: ready ? "ready" : "unavailable", models: states }, ready ? 200 : 503);
+    const problem = options.storeProblem();
+    const report: Readiness = {
+      status: ready ? "ready" : "unavailable",
+      ...(problem !== undefined && { warnings: [problem] }),
+      models: states,
+    };
+    return c.json(report, ready ? 200 : 503);
   });
   return routes;
 }

@@ -8,6 +8,7 @@ import {
   toStoreBounds,
 } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { SqliteStore, SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 
 export interface OpenStore {
@@ -20,9 +21,10 @@ export interface OpenStore {
 
 /**
  * Redis need not be reachable yet. A file must be usable.
+ * @param log takes a warning when the file is deleted or replaced while it is open.
  * @throws SettingsError, StoreBusyError
  */
-export async function openStore(settings: Settings): Promise<OpenStore> {
+export async function openStore(settings: Settings, log?: Log): Promise<OpenStore> {
   if (settings.store === "memory") {
     return { store: toMemoryStore(settings), close: async () => {} };
   }
@@ -34,7 +36,11 @@ export async function openStore(settings: Settings): Promise<OpenStore> {
   }
   const path = sqlitePath(settings);
   if (path !== undefined) {
-    const file = await openFile(path, settings);
+    const onProblem: SqliteStoreOptions["onProblem"] = (problem) => {
+      if (problem === undefined) log?.info("store file in place again");
+      else log?.warn("store file not in place", { path, message: problem });
+    };
+    const file = await openFile(path, settings, { onProblem });
     return { store: file, file, close: () => file.close() };
   }
   const { openRedisStore } = await import("./redis/redis-store.ts");
@@ -56,7 +62,7 @@ const SQLITE = "sqlite:";
 export async function openFile(
   path: string,
   settings: Settings,
-  options: Partial<Pick<SqliteStoreOptions, "mayCreate" | "timeoutMs">> = {},
+  options: Partial<Pick<SqliteStoreOptions, "mayCreate" | "timeoutMs" | "onProblem">> = {},
 ): Promise<SqliteStore> {
   const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
   const { limits, quotaOf } = toStoreBounds(settings);

@@ -5,6 +5,7 @@
  * rows that an earlier, longer value has left behind it are not read, and expire. The table is made by the first write that
  * misses it.
  */
+import { openExpiryClock } from "./expiry-clock.ts";
 import { hasMethods } from "./kv-store.ts";
 import { isRefusal, StoreRefusal } from "./store-error.ts";
 import { type Store, UNREADABLE } from "./store.ts";
@@ -54,10 +55,11 @@ const PRUNE_ROWS = 1000;
  * ```
  */
 export function createD1Store(database: D1Database): Store {
+  const clock = openExpiryClock();
   let pruneAt = -Infinity;
 
   function prune(): D1Statement[] {
-    const now = Date.now();
+    const now = performance.now();
     if (now < pruneAt) return [];
     pruneAt = now + PRUNE_EVERY_MS;
     return [removeExpired()];
@@ -66,7 +68,7 @@ export function createD1Store(database: D1Database): Store {
   function removeExpired(): D1Statement {
     const expired = `SELECT key, part FROM ${TABLE} WHERE until < ? LIMIT ${PRUNE_ROWS}`;
     const query = `DELETE FROM ${TABLE} WHERE (key, part) IN (${expired})`;
-    return database.prepare(query).bind(Date.now());
+    return database.prepare(query).bind(Math.floor(clock.earliest()));
   }
 
   async function write(statements: D1Statement[]): Promise<void> {
@@ -89,7 +91,7 @@ export function createD1Store(database: D1Database): Store {
       const { results } = await answered(() =>
         database
           .prepare(query)
-          .bind(...keys, Date.now())
+          .bind(...keys, Math.floor(clock.earliest()))
           .all(),
       );
       return toEntries(results);
@@ -112,7 +114,7 @@ export function createD1Store(database: D1Database): Store {
     },
     async set(key, value, ttlSeconds) {
       const parts = toParts(value);
-      const until = Math.floor(Date.now() + ttlSeconds * 1000);
+      const until = Math.floor(clock.latest() + ttlSeconds * 1000);
       const insert = database.prepare(`INSERT OR REPLACE INTO ${TABLE} VALUES (?, ?, ?, ?, ?)`);
       await write([
         ...prune(),

@@ -69,7 +69,7 @@ export function createKvStore(namespace: KvNamespace): Store {
   const waitForTurn = createWriteTurns();
 
   async function write(key: string, ask: () => Promise<void>): Promise<void> {
-    const latest = Date.now() + MAX_WRITE_WAIT_MS;
+    const latest = performance.now() + MAX_WRITE_WAIT_MS;
     await waitForTurn(key, latest);
     try {
       await answered(ask);
@@ -127,7 +127,7 @@ function createWriteTurns(): (key: string, latest: number) => Promise<void> {
   /** The latest turn of each key, in the order in which the turns were given. */
   const turns = new Map<string, number>();
   return async (key, latest) => {
-    const now = Date.now();
+    const now = performance.now();
     for (const [oldest, turn] of turns) {
       if (turn + WRITE_EVERY_MS > now) break;
       turns.delete(oldest);

@@ -17,6 +17,8 @@ export interface Store {
   getMany?(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** How long reads may miss what was written elsewhere, in milliseconds. Absent: they do not. */
   readonly staleMs?: number;
+  /** A sentence about a state in which operations succeed and entries will be lost. Undefined: it is in no such state. */
+  readonly problem?: () => string | undefined;
   /** How long an answer may take where the settings do not say. Absent: half a second. */
   readonly timeoutMs?: number;
   /** How long a write may have to wait for an earlier one of the same key, in milliseconds. Absent: not at all. */

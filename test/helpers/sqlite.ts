@@ -12,6 +12,7 @@ import {
   type SqliteStoreOptions,
 } from "../../src/node/sqlite/sqlite-store.ts";
 import { limitsOf, type StoreLimits, type StoreQuota } from "../../src/store/fair-share.ts";
+import type { ExpiryClock } from "../../src/store/expiry-clock.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** The path of a file that does not exist yet, in a folder of its own. */
@@ -38,13 +39,21 @@ export async function openTestFile(
 export interface TableOptions extends StoreLimits {
   readonly quotaOf?: (tenant: string) => StoreQuota;
   readonly now: () => number;
+  /** Absent: `now`, which does not jump. */
+  readonly clock?: ExpiryClock;
+  /** Changed by the test beside the store. */
+  readonly database?: DatabaseSync;
 }
 
 /** The tables of such a file in memory, without the thread: with a clock, and quick to create. */
-export function createTableStore({ quotaOf, now, ...limits }: TableOptions): Store {
-  const database = new DatabaseSync(":memory:");
+export function createTableStore(
+  options: TableOptions,
+): Store & Pick<EntryTable, "prune" | "mend"> {
+  const { quotaOf, now, ...limits } = options;
+  const { database = new DatabaseSync(":memory:"), clock = { earliest: now, latest: now } } =
+    options;
   for (const migration of MIGRATIONS) database.exec(migration);
-  const table = new EntryTable(database, limits, now);
+  const table = new EntryTable(database, limits, clock);
   return {
     get: async (key) => table.get(key),
     set: async (key, value, ttlSeconds, tenant) =>
@@ -57,5 +66,7 @@ export function createTableStore({ quotaOf, now, ...limits }: TableOptions): Sto
         limits: limitsOf(limits, quotaOf?.(tenant)),
       }),
     delete: async (key) => table.delete(key),
+    prune: () => table.prune(),
+    mend: () => table.mend(),
   };
 }

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createMemoryStore, type MemoryStoreOptions } from "../../src/store/memory-store.ts";
@@ -157,5 +158,49 @@ describe.each([
         }),
       );
     });
+  });
+});
+
+describe("a file that another program has changed", () => {
+  async function changed(sql: string) {
+    const database = new DatabaseSync(":memory:");
+    const now = () => START;
+    const store = createTableStore({ maxEntries: 4, maxBytes: 1000, now, database });
+    await fill(store, "al", 3);
+    await store.get("al0  ");
+    database.exec(sql);
+    const rows = (query: string) =>
+      database
+        .prepare(query)
+        .all()
+        .map((row) => ({ ...row }));
+    return {
+      store,
+      counts: () => rows("SELECT tenant, entries, bytes FROM owners"),
+      held: () =>
+        rows(
+          "SELECT tenant, count(*) AS entries, sum(bytes) AS bytes FROM entries GROUP BY tenant",
+        ),
+      contents: () => rows("SELECT id FROM contents"),
+    };
+  }
+
+  test.each([
+    ["entries are gone, the counts claim them", "DELETE FROM entries"],
+    ["the counts claim too much", "UPDATE owners SET bytes = 5000, entries = 500"],
+    ["a tenant has counts only", "INSERT INTO owners VALUES ('bob', 100, 5000, 7)"],
+    ["the last content stays without its entry", "DELETE FROM entries WHERE id = 3"],
+    ["there are no counts", "DELETE FROM owners"],
+    ["the counts claim too little", "UPDATE owners SET entries = 1, bytes = 1"],
+    ["the counts are negative", "UPDATE owners SET entries = -5, bytes = -500"],
+  ])("takes entries, and is counted anew, where %s", async (_, sql) => {
+    const { store, counts, held, contents } = await changed(sql);
+    await fill(store, "carol", 2);
+    expect(await store.get("carol1")).toBe("12345");
+    store.mend();
+    expect(counts()).toEqual(held());
+    await fill(store, "dave", 2);
+    expect(counts()).toEqual(held());
+    expect(contents()).toHaveLength(4);
   });
 });

@@ -1,10 +1,17 @@
-/** S23: waits and lifetimes do not depend on the system's clock, which may be set in either direction. */
+/** S23: a clock that jumps decides nothing that cannot be taken back. */
+import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import { toMemoryStore } from "../../src/store/reasoning.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import { settled, useFakeTime } from "../helpers/fake-time.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { openExpiryClock } from "../../src/store/expiry-clock.ts";
+import { createKvStore } from "../../src/store/kv-store.ts";
+import { createSimulatedKv } from "../helpers/simulated-kv.ts";
+import { createD1Store } from "../../src/store/d1-store.ts";
+import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
+import { createTableStore } from "../helpers/sqlite.ts";
 import { MODEL, responsesApp } from "../api/responses/support.ts";
 
 useFakeTime();
@@ -20,6 +27,13 @@ test.each([HOUR, -HOUR])("an entry in memory survives a jump by %i ms and back",
   expect(await store.get("a")).toBe("x");
   await vi.advanceTimersByTimeAsync(60_001);
   expect(await store.get("a")).toBe(undefined);
+});
+
+test("KV takes writes of a key although the clock is set back", async () => {
+  const store = createKvStore({ ...createSimulatedKv().at("here"), put: async () => {} });
+  await store.set("a", "x", 3600, "alice");
+  vi.setSystemTime(Date.now() - HOUR);
+  expect(await settled(store.set("a", "y", 3600, "alice"))).toBe(true);
 });
 
 test.each([HOUR, -HOUR])(
@@ -52,3 +66,57 @@ test.each([HOUR, -HOUR])(
     expect(await status()).toBe(200);
   },
 );
+
+test.each([48 * HOUR, -48 * HOUR])(
+  "a jump by %i ms removes nothing from a file or D1 that lives by the monotonic clock",
+  async (jump) => {
+    const d1 = createSimulatedD1();
+    const stores = [
+      createTableStore({
+        maxEntries: 100,
+        maxBytes: 100_000,
+        now: Date.now,
+        clock: openExpiryClock(),
+      }),
+      createD1Store(d1),
+    ];
+    for (const store of stores) await store.set("before", "x", 3600, "alice");
+    vi.setSystemTime(Date.now() + jump);
+    await vi.advanceTimersByTimeAsync(61_000);
+    for (const store of stores) {
+      expect(await store.get("before")).toBe("x");
+      // Written under the wrong time, read under the right one.
+      await store.set("during", "x", 3600, "alice");
+    }
+    vi.setSystemTime(Date.now() - jump);
+    await vi.advanceTimersByTimeAsync(61_000);
+    for (const store of stores) {
+      await store.set("after", "x", 3600, "alice");
+      for (const key of ["before", "during", "after"]) expect(await store.get(key)).toBe("x");
+    }
+    expect(d1.rows).toBe(3);
+  },
+);
+
+test("a jump that lasts is believed after an hour, and then entries expire by it", async () => {
+  const store = createTableStore({
+    maxEntries: 100,
+    maxBytes: 100_000,
+    now: Date.now,
+    clock: openExpiryClock(),
+  });
+  await store.set("a", "x", 24 * 3600, "alice");
+  vi.setSystemTime(Date.now() + 48 * HOUR);
+  expect(store.prune()).toBe(0);
+  await vi.advanceTimersByTimeAsync(HOUR - 1_000);
+  expect(store.prune()).toBe(0);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(store.prune()).toBe(1);
+});
+
+test("the rule stands where it holds, and in the documentation", async () => {
+  const rule = "clock that jumps decides nothing that cannot be taken back";
+  for (const path of ["../../src/store/expiry-clock.ts", "../../docs/reliability.md"]) {
+    expect(readFileSync(new URL(path, import.meta.url), "utf8")).toContain(rule);
+  }
+});

@@ -159,6 +159,7 @@ export const readiness = lazy(() =>
   z
     .object({
       status: z.enum(["ready", "unavailable", "shutting_down"]),
+      warnings: z.array(z.string()).optional(),
       models: z
         .array(
           z.object({

@@ -157,7 +157,7 @@ async function openShared(
   opened.defer(() => transport.destroy());
   const tracing = opened.use(await startTracing(options.environment ?? {}, log));
   const llamas = opened.use(createLlamas(log));
-  const { store, file } = opened.use(await openStore(settings));
+  const { store, file } = opened.use(await openStore(settings, log));
   const { toolbox, requestPage } = opened.use(await openToolbox(settings, log));
   const { auditFile } = settings;
   const audit =

@@ -6,6 +6,7 @@
 import { statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
+import { CLOCK_PROOF_MS, openExpiryClock } from "../../store/expiry-clock.ts";
 import { EntryTable } from "./entry-table.ts";
 import { toFault, toProblem } from "./fault.ts";
 import { openDatabase } from "./open-database.ts";
@@ -32,12 +33,16 @@ type Database = ReturnType<typeof openDatabase>;
 class DatabaseServer {
   readonly #database: Database;
   readonly #table: EntryTable;
+  readonly #identity = identify();
+  #isInPlace = true;
   #timer: NodeJS.Timeout | undefined;
   #isTidying = false;
+  /** A machine may start with a clock that is wrong, and no other to compare it with. */
+  readonly #prunesFrom = performance.now() + CLOCK_PROOF_MS;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#table = new EntryTable(database, options.limits, Date.now);
+    this.#table = new EntryTable(database, options.limits, openExpiryClock());
   }
 
   serve(): void {
@@ -61,6 +66,7 @@ class DatabaseServer {
       case "get":
         return table.get(operation.key);
       case "set":
+        this.#lookAtFile();
         return table.set(operation);
       case "delete":
         table.delete(operation.key);
@@ -105,7 +111,9 @@ class DatabaseServer {
   async #tidy(): Promise<void> {
     if (this.#isTidying) return;
     this.#isTidying = true;
-    await this.#patiently(() => this.#prune());
+    this.#lookAtFile();
+    await this.#patiently(() => this.#table.mend());
+    if (performance.now() >= this.#prunesFrom) await this.#patiently(() => this.#prune());
     await this.#patiently(() => this.#sendCounts());
     this.#isTidying = false;
   }
@@ -117,6 +125,14 @@ class DatabaseServer {
     } catch (error) {
       if (toFault(error) === undefined && this.#database.isOpen) throw error;
     }
+  }
+
+  /** Another program may delete or replace the file: what is written then is gone with this process. */
+  #lookAtFile(): void {
+    const isInPlace = identify() === this.#identity;
+    if (isInPlace === this.#isInPlace) return;
+    this.#isInPlace = isInPlace;
+    reply({ type: "file", isInPlace });
   }
 
   #sendCounts(): void {
@@ -140,6 +156,12 @@ class DatabaseServer {
       .reduce((sum, size) => sum + size, 0);
     return { ...this.#table.counts(), fileBytes };
   }
+}
+
+/** Which file is at the path. */
+function identify(): string | undefined {
+  const found = statSync(options.path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.dev}:${found.ino}`;
 }
 
 let opened: Database | undefined;

@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { hasRoom, largestShare, type Share, type StoreLimits } from "../../store/fair-share.ts";
+import type { ExpiryClock } from "../../store/expiry-clock.ts";
 import { readValue } from "./open-database.ts";
 import type { Deleted, Operation, StoreCounts, TenantCounts } from "./protocol.ts";
 
@@ -31,21 +32,20 @@ type NewEntry = Extract<Operation, { type: "set" }>;
 export class EntryTable {
   readonly #database: DatabaseSync;
   readonly #limits: StoreLimits;
-  readonly #now: () => number;
+  readonly #clock: ExpiryClock;
   readonly #statements = new Map<string, StatementSync>();
   readonly #read = new Set<string>();
 
-  /** @param now milliseconds since 1970: entries outlive the process. */
-  constructor(database: DatabaseSync, limits: StoreLimits, now: () => number) {
+  constructor(database: DatabaseSync, limits: StoreLimits, clock: ExpiryClock) {
     this.#database = database;
     this.#limits = limits;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   get(key: string): string | undefined {
     const row = this.#sql(
       "SELECT value FROM entries JOIN contents USING (id) WHERE key = ? AND until >= ?",
-    ).get(key, this.#now());
+    ).get(key, this.#clock.earliest());
     if (row === undefined) return undefined;
     this.#read.delete(key);
     this.#read.add(key);
@@ -73,7 +73,7 @@ export class EntryTable {
         return false;
       }
       this.#remove(this.#find(key));
-      const until = Math.floor(this.#now() + ttlSeconds * 1000);
+      const until = Math.floor(this.#clock.latest() + ttlSeconds * 1000);
       this.#sql(
         `INSERT INTO owners (tenant, entries, bytes, uses) VALUES (?, 1, ?, 1) ON CONFLICT DO UPDATE
          SET entries = entries + 1, bytes = bytes + excluded.bytes, uses = uses + 1`,
@@ -82,7 +82,9 @@ export class EntryTable {
         `INSERT INTO entries (key, tenant, bytes, used, until)
          VALUES (?, ?, ?, (SELECT uses FROM owners WHERE tenant = ?), ?)`,
       ).run(key, tenant, bytes, tenant, until);
-      this.#sql("INSERT INTO contents (id, value) VALUES (?, ?)").run(lastInsertRowid, content);
+      // One whose entry is gone may have been left behind by another program.
+      const insert = "INSERT OR REPLACE INTO contents (id, value) VALUES (?, ?)";
+      this.#sql(insert).run(lastInsertRowid, content);
       this.#makeRoom(tenant, limits);
       return true;
     });
@@ -92,9 +94,24 @@ export class EntryTable {
     this.#inTransaction(() => this.#remove(this.#find(key)));
   }
 
+  /** Counts anew if another program has changed the entries or the counts. */
+  mend(): void {
+    if (!this.#isOff()) return;
+    this.#inTransaction(() => this.#recount());
+  }
+
+  #isOff(): boolean {
+    const held = this.#sql("SELECT count(*) AS entries, sum(bytes) AS bytes FROM entries").get();
+    const [is, counted] = [toAmount(held), this.#total()];
+    return is.entries !== counted.entries || is.bytes !== counted.bytes;
+  }
+
   /** Removes a slice of the expired entries, and returns how many those were. */
   prune(): number {
-    if (this.#sql("SELECT 1 FROM entries WHERE until < ? LIMIT 1").get(this.#now()) === undefined) {
+    if (
+      this.#sql("SELECT 1 FROM entries WHERE until < ? LIMIT 1").get(this.#clock.earliest()) ===
+      undefined
+    ) {
       return 0;
     }
     return this.#inTransaction(() => this.#removeExpired());
@@ -134,7 +151,9 @@ export class EntryTable {
 
   counts(): Omit<StoreCounts, "fileBytes"> {
     const tenants = this.#shares();
-    const expired = this.#sql("SELECT count(*) AS n FROM entries WHERE until < ?").get(this.#now());
+    const expired = this.#sql("SELECT count(*) AS n FROM entries WHERE until < ?").get(
+      this.#clock.earliest(),
+    );
     return { ...this.#total(), expired: Number(expired?.["n"]), tenants };
   }
 
@@ -157,7 +176,7 @@ export class EntryTable {
       if (tenant === undefined) continue;
       this.#sql("UPDATE owners SET uses = uses + 1 WHERE tenant = ?").run(tenant);
       this.#sql(
-        "UPDATE entries SET used = (SELECT uses FROM owners WHERE tenant = ?) WHERE key = ?",
+        "UPDATE entries SET used = coalesce((SELECT uses FROM owners WHERE tenant = ?), used) WHERE key = ?",
       ).run(tenant, key);
     }
     this.#read.clear();
@@ -174,12 +193,25 @@ export class EntryTable {
     }
   }
 
+  /** Counts anew where a tenant has nothing left that its counts claim. */
   #evict(tenant: string): void {
-    this.#remove(toRow(this.#sql(`${ROWS} WHERE tenant = ? ORDER BY used LIMIT 1`).get(tenant)));
+    const oldest = toRow(this.#sql(`${ROWS} WHERE tenant = ? ORDER BY used LIMIT 1`).get(tenant));
+    if (oldest === undefined) this.#recount();
+    else this.#remove(oldest);
+  }
+
+  #recount(): void {
+    const counted = "SELECT tenant, count(*), sum(bytes), max(used) FROM entries GROUP BY tenant";
+    this.#database.exec(`
+      DELETE FROM contents WHERE id NOT IN (SELECT id FROM entries);
+      UPDATE owners SET entries = 0, bytes = 0;
+      INSERT INTO owners (tenant, entries, bytes, uses) SELECT * FROM (${counted}) WHERE true ON CONFLICT DO UPDATE
+        SET entries = excluded.entries, bytes = excluded.bytes, uses = max(uses, excluded.uses);
+      DELETE FROM owners WHERE entries = 0`);
   }
 
   #removeExpired(): number {
-    const expired = this.#rows("until < ?", this.#now());
+    const expired = this.#rows("until < ?", this.#clock.earliest());
     for (const row of expired) this.#remove(row);
     return expired.length;
   }

@@ -86,6 +86,8 @@ export type Reply =
   | { readonly type: "unusable"; readonly problem: Problem }
   | { readonly type: "result"; readonly id: number; readonly result: Results[keyof Results] }
   | { readonly type: "fault"; readonly id: number; readonly fault: Fault }
+  /** Whether the file that is open is still the one at its path. Sent when that has changed. */
+  | { readonly type: "file"; readonly isInPlace: boolean }
   /** Sent from time to time. */
   | { readonly type: "counts"; readonly counts: StoreCounts };
 

@@ -30,6 +30,8 @@ export interface SqliteStoreOptions {
   readonly quotaOf: (tenant: string) => StoreQuota;
   /** False: a file that does not exist is a problem. */
   readonly mayCreate?: boolean;
+  /** Called when `problem` has changed. */
+  readonly onProblem?: (problem: string | undefined) => void;
 }
 
 export interface SqliteStore extends Store {
@@ -52,6 +54,10 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 /** SQLite gives up earlier than the caller, so that the reason is known. */
 const BUSY_SHARE = 0.8;
 const CLOSE_MS = 5_000;
+
+const NOT_IN_PLACE =
+  "The store's file was deleted or replaced while it was open: what is stored is lost at the next start. Put the file back, or " +
+  "restart the gateway.";
 
 const MODULE = moduleBeside(import.meta.url, "database-thread");
 
@@ -87,6 +93,7 @@ class ThreadStore implements SqliteStore {
   #pendingBytes = 0;
   #lastId = 0;
   lastCounts: StoreCounts | undefined;
+  #problem: string | undefined;
 
   constructor(path: string, options: SqliteStoreOptions) {
     this.#path = path;
@@ -165,7 +172,21 @@ class ThreadStore implements SqliteStore {
     return opened;
   }
 
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  #setProblem(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#options.onProblem?.(problem);
+  }
+
   #take(message: Exclude<Reply, { type: "open" | "unusable" }>): void {
+    if (message.type === "file") {
+      this.#setProblem(message.isInPlace ? undefined : NOT_IN_PLACE);
+      return;
+    }
     if (message.type === "counts") {
       this.lastCounts = message.counts;
       return;
@@ -179,6 +200,8 @@ class ThreadStore implements SqliteStore {
   #lose(thread: Promise<Worker>, cause: Error): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
+    // The next thread opens what is at the path.
+    this.#setProblem(undefined);
     const pending = [...this.#pending.values()];
     this.#pending.clear();
     this.#pendingBytes = 0;

@@ -7,6 +7,7 @@ import { SettingsError } from "../../../src/config/resolve.ts";
 import { EntryTable } from "../../../src/node/sqlite/entry-table.ts";
 import { MIGRATIONS, openDatabase, readValue } from "../../../src/node/sqlite/open-database.ts";
 import { StoreBusyError } from "../../../src/node/sqlite/store-busy-error.ts";
+import { openExpiryClock } from "../../../src/store/expiry-clock.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
 import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";
 
@@ -209,7 +210,7 @@ test("during an upgrade the earlier gateway goes on with a file whose tables a l
   const options = { path: temporaryFile(), busyMs: 1_000, mayCreate: true };
   const earlier = openDatabase(options);
   const limits = { maxEntries: 2, maxBytes: 1_000_000 };
-  const table = new EntryTable(earlier, limits, Date.now);
+  const table = new EntryTable(earlier, limits, openExpiryClock());
   const set = (key: string) =>
     table.set({ type: "set", key, value: key, ttlSeconds: 60, tenant: "alice", limits });
   set("a");

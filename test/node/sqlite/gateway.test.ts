@@ -1,5 +1,5 @@
 /** A gateway over a file: its promises while the file is locked or damaged, and its metrics. */
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -59,6 +59,34 @@ test("while another program has locked the file, only what would be lost is refu
   });
   other.exec("COMMIT");
   await eventually(async () => expect(await status("responses", { input: "Hello!" })).toBe(200));
+});
+
+test.each([
+  ["deleted", (path: string) => rmSync(path)],
+  ["replaced", (path: string) => copyFileSync(path, `${path}.new`)],
+])("when the file is %s while it is open, /ready and the log say so", async (what, change) => {
+  const path = temporaryFile();
+  const { gateway, create } = await startOver(path);
+  const ready = async () => (await fetch(new URL("/ready", gateway.baseURL))).json();
+  await create("Hello!");
+  expect(await ready()).not.toHaveProperty("warnings");
+  renameSync(path, `${path}.old`);
+  copyFileSync(`${path}.old`, path);
+  change(path);
+  if (what === "replaced") renameSync(`${path}.new`, path);
+  await create("Hello!");
+  const message = expect.stringContaining("was deleted or replaced while it was open");
+  await eventually(async () =>
+    expect(await ready()).toMatchObject({ status: "ready", warnings: [message] }),
+  );
+  const warnings = () => gateway.logged.filter(({ event }) => event === "store file not in place");
+  expect(warnings()).toMatchObject([{ level: "warn", path, message }]);
+  await create("Hello!");
+  expect(warnings()).toHaveLength(1);
+  renameSync(`${path}.old`, path);
+  await create("Hello!");
+  await eventually(async () => expect(await ready()).not.toHaveProperty("warnings"));
+  expect(gateway.logged.some(({ event }) => event === "store file in place again")).toBe(true);
 });
 
 test("when the file is damaged while it is open, what depends on it is refused, and all else is served", async () => {
