@@ -39,14 +39,18 @@ export function createEntries<S extends z.ZodType>(
   const newest = `v${formats.length} `;
   const pause = createPause();
 
-  function read(text: string): z.output<S> | undefined {
+  /** In slices where the text is large. */
+  async function read(text: string): Promise<z.output<S> | undefined> {
     const version = VERSION.exec(text)?.[1];
     const schema = formats[Number(version) - 1];
     if (version !== undefined && schema === undefined) {
       onUnreadable(kind, Number(version));
       return undefined;
     }
-    const value = schema && readStored(schema, text.slice(`v${version} `.length));
+    const json = text.slice(`v${version} `.length);
+    const parsed = schema && parseStored(json);
+    if (json.length > AT_ONCE) await pause();
+    const value = schema?.safeParse(parsed).data;
     if (value === undefined) onUnreadable(kind);
     return value;
   }
@@ -54,7 +58,9 @@ export function createEntries<S extends z.ZodType>(
   return {
     async get(tenant, ...id) {
       const text = await store.get(await storeKey(kind, tenant, ...id));
-      return text === undefined ? undefined : read(text);
+      if (text === undefined) return undefined;
+      if (text.length > AT_ONCE) await pause();
+      return read(text);
     },
     async getMany(tenant, ids) {
       const keys = await Promise.all(ids.map((id) => storeKey(kind, tenant, id)));
@@ -65,14 +71,16 @@ export function createEntries<S extends z.ZodType>(
         const text = texts.get(keys[at] ?? "");
         if (text === undefined) continue;
         await waitBefore(text);
-        const value = read(text);
+        const value = await read(text);
         if (value !== undefined) values.set(id, value);
       }
       return values;
     },
     async set(value, tenant, ...id) {
       const key = await storeKey(kind, tenant, ...id);
-      return store.set(key, newest + JSON.stringify(value), ttlSeconds, tenant);
+      const text = newest + JSON.stringify(value);
+      if (text.length > AT_ONCE) await pause();
+      return store.set(key, text, ttlSeconds, tenant);
     },
     async delete(tenant, ...id) {
       await store.delete(await storeKey(kind, tenant, ...id));
@@ -84,15 +92,21 @@ const VERSION = /^v(\d{1,6}) /;
 
 /** Undefined for text that is not JSON, nests too deeply or does not meet the schema. Never throws. */
 export function readStored<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {
+  return schema.safeParse(parseStored(text)).data;
+}
+
+/** Undefined for text that is not JSON or nests too deeply: no schema of stored values accepts it. */
+function parseStored(text: string): unknown {
   if (isTooDeep(text)) return undefined;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-  return schema.safeParse(value).data;
 }
+
+/** Characters that are read and written without a pause. */
+const AT_ONCE = 100_000;
 
 /** Twice what requests may nest: deeper values were not stored by a gateway, and overflow the stack of whoever walks them. */
 const MAX_DEPTH = 256;

@@ -33,6 +33,28 @@ test("an entry is read by its own tenant only", async () => {
   expect(unread).toEqual([]);
 });
 
+test("a large entry is read in slices, between which others are served", async () => {
+  const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1_000_000, now: Date.now });
+  const state = { turns: 0, hasEnded: false };
+  const count = () => {
+    state.turns++;
+    if (!state.hasEnded) setImmediate(count);
+  };
+  const store: Store = {
+    ...memory,
+    get(key) {
+      setImmediate(count);
+      return memory.get(key);
+    },
+  };
+  const { entries } = entriesOf([SCHEMA], store);
+  const name = "x".repeat(200_000);
+  await entries.set({ name }, "alice", "large");
+  expect(await entries.get("alice", "large")).toEqual({ name });
+  state.hasEnded = true;
+  expect(state.turns).toBeGreaterThan(1);
+});
+
 test("a value that is too large is reported", async () => {
   const { entries } = entriesOf([SCHEMA]);
   expect(await entries.set({ name: "x".repeat(2000) }, "alice", "1")).toBe(false);

@@ -48,11 +48,31 @@ export interface ResponsesContext extends ResponsesDeps {
   readonly sockets: OpenSockets;
   /** For the latest responses of WebSockets, which only their connection can continue. */
   readonly ownResponses: ByteBudget;
+  /** Reads a stored conversation or response while there is room for it beside the others that its tenant reads. */
+  readonly readStored: <T>(
+    tenant: string,
+    reader: Pick<Request, "signal">,
+    read: () => Promise<T>,
+  ) => Promise<T>;
 }
 
+/** Stored entries of the maximum size that a tenant may read together. */
+const READS_AT_ONCE = 4;
+
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
+  const reads = new ByteBudget(deps.maxBodyBytes, "reading stored entries for");
+  // Their size is known when they are in memory.
+  const entryBytes = Math.min(deps.store.maxEntryBytes, deps.maxBodyBytes / READS_AT_ONCE);
   return {
     ...deps,
+    async readStored(tenant, reader, read) {
+      const lease = await reads.reserve(tenant, entryBytes, reader);
+      try {
+        return await read();
+      } finally {
+        lease.release();
+      }
+    },
     conversations: createConversationStore(deps),
     responses: createResponseStore(deps),
     sockets: createOpenSockets(deps.maxSocketsOf),

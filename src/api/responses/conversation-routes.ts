@@ -6,7 +6,7 @@ import { RequestError } from "../errors.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
 import type { ResponsesContext } from "./context.ts";
-import type { StoredConversation } from "./conversations.ts";
+import { refuseManyItems, type StoredConversation } from "./conversations.ts";
 import { inputItem, toWireItem, type WireItem } from "./items.ts";
 import { unknownConversation } from "./load-context.ts";
 import { metadataSchema } from "./request.ts";
@@ -43,7 +43,7 @@ function addConversations(app: Hono<ApiEnv>, context: ResponsesContext): void {
     const { items, metadata } = await readRequest(
       text === "" ? "{}" : text,
       newConversation,
-      context.limits,
+      itemLimits(context),
       stages,
     );
     const conversation: StoredConversation = {
@@ -83,14 +83,14 @@ function addItems(app: Hono<ApiEnv>, context: ResponsesContext): void {
   app.post("/conversations/:id/items", async (c) => {
     const text = await c.req.text();
     const stages = createStages(text.length, context.pause);
-    const { items } = await readRequest(text, newItems, context.limits, stages);
+    const { items } = await readRequest(text, newItems, itemLimits(context), stages);
     const added = toNewItems(items, context);
     const isPrivate = c.get("client").isPrivate;
-    await change(c, context, (found) => ({
-      ...found,
-      items: [...found.items, ...added],
-      isPrivate: isPrivate || found.isPrivate,
-    }));
+    await change(c, context, (found) => {
+      refuseManyItems(found.items.length + added.length, context.limits);
+      const all = [...found.items, ...added];
+      return { ...found, items: all, isPrivate: isPrivate || found.isPrivate };
+    });
     const shown = added.map((item) => showItem(item, c.get("client")));
     return c.json(toList(shown, false));
   });
@@ -112,19 +112,30 @@ function addItems(app: Hono<ApiEnv>, context: ResponsesContext): void {
   });
 }
 
-async function find(c: Asked, { conversations }: ResponsesContext): Promise<StoredConversation> {
-  const found = await conversations.get(c.get("client").tenant, c.req.param("id"));
+/** Of a request whose list of messages is that of a conversation's items. */
+function itemLimits({ limits }: ResponsesContext): ResponsesContext["limits"] {
+  return { ...limits, messageLists: ["items"] };
+}
+
+async function find(
+  c: Asked,
+  { conversations, readStored }: ResponsesContext,
+): Promise<StoredConversation> {
+  const { tenant } = c.get("client");
+  const id = c.req.param("id");
+  const found = await readStored(tenant, c.req.raw, () => conversations.get(tenant, id));
   if (found === undefined) throw unknownConversation(c.req.param("id"));
   return found;
 }
 
 async function change(
   c: Asked,
-  { conversations }: ResponsesContext,
+  { conversations, readStored }: ResponsesContext,
   to: (conversation: StoredConversation) => StoredConversation,
 ): Promise<StoredConversation> {
   const id = c.req.param("id");
-  const changed = await conversations.update(c.get("client").tenant, id, to);
+  const { tenant } = c.get("client");
+  const changed = await readStored(tenant, c.req.raw, () => conversations.update(tenant, id, to));
   if (changed === undefined) throw unknownConversation(id);
   return changed;
 }

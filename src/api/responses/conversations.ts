@@ -13,6 +13,7 @@ import type { GuardedStore } from "../../store/guarded-store.ts";
 import { storeKey } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
 import { RequestError } from "../errors.ts";
+import type { RequestLimits } from "../request/limits.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredConversation {
@@ -60,8 +61,8 @@ export interface ConversationDeps extends EntryDeps {
 interface Change {
   /** Never rejects. */
   readonly ended: Promise<unknown>;
-  /** It has ended by then, whatever became of its request. */
-  readonly endsBy: number;
+  /** It has ended by then, whatever became of its request. Later once it has read what it changes. */
+  endsBy: number;
 }
 
 export function createConversationStore(deps: ConversationDeps): ConversationStore {
@@ -79,7 +80,8 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
     get,
     put,
     delete: (tenant, id) => inTurn(tenant, id, () => entries.delete(tenant, id)),
-    update: (tenant, id, change) => inTurn(tenant, id, () => update(tenant, id, change)),
+    update: (tenant, id, change) =>
+      inTurn(tenant, id, (goesOn) => update(tenant, id, change, goesOn)),
   };
 
   async function put(tenant: string, conversation: StoredConversation): Promise<void> {
@@ -91,15 +93,35 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
     tenant: string,
     id: string,
     change: (conversation: StoredConversation) => StoredConversation,
+    goesOn: () => void,
   ): Promise<StoredConversation | undefined> {
     const found = await get(tenant, id);
     if (found === undefined) return undefined;
+    // A large one is read in slices, which takes its time while others are served.
+    goesOn();
     const next = change(found);
     await put(tenant, next);
     return next;
   }
 
-  async function inTurn<T>(tenant: string, id: string, work: () => Promise<T>): Promise<T> {
+  async function waitForEnd(change: Change): Promise<void> {
+    const state = { hasEnded: false };
+    const ended = (async () => {
+      await change.ended;
+      state.hasEnded = true;
+    })();
+    for (;;) {
+      const leftMs = change.endsBy - deps.clock();
+      if (state.hasEnded || leftMs <= 0) return;
+      await waitAtMost(ended, leftMs);
+    }
+  }
+
+  async function inTurn<T>(
+    tenant: string,
+    id: string,
+    work: (goesOn: () => void) => Promise<T>,
+  ): Promise<T> {
     const key = await storeKey("changing", tenant, id);
     const now = deps.clock();
     for (const [oldest, { endsBy }] of changing) {
@@ -108,8 +130,10 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
     }
     const before = changing.get(key);
     const changed = (async () => {
-      if (before) await waitAtMost(before.ended, before.endsBy - now);
-      return work();
+      if (before) await waitForEnd(before);
+      return work(() => {
+        own.endsBy = Math.max(own.endsBy, deps.clock() + deps.store.changeMs);
+      });
     })();
     const own: Change = {
       ended: changed.catch(() => undefined),
@@ -123,6 +147,16 @@ export function createConversationStore(deps: ConversationDeps): ConversationSto
       if (changing.get(key) === own) changing.delete(key);
     }
   }
+}
+
+/** @throws RequestError where a conversation would have more items than a request may have messages. */
+export function refuseManyItems(count: number, { maxMessages }: RequestLimits): void {
+  if (count <= maxMessages) return;
+  throw new RequestError(
+    `conversation: would have ${count} items, more than the ${maxMessages} allowed (setting maxMessages). Delete items from ` +
+      "it, or start a new one.",
+    { status: 413, param: "conversation", errorType: "payload_too_large" },
+  );
 }
 
 export function conversationTooLarge(): RequestError {

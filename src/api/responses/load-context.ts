@@ -1,6 +1,7 @@
 /** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
 import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
+import { refuseManyItems } from "./conversations.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type LocatedItem, resolveHistory } from "./history.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -42,19 +43,22 @@ export async function loadContext(
 ): Promise<RequestContext> {
   const { responses, client } = caller;
   const budget = createBudget(deps.maxBodyBytes);
+  const sent = toInputItems(request.input);
   const loaded = await loadEarlier(request, caller, deps, budget);
   const { earlier, ancestors, conversation } = loaded;
+  if (conversation !== undefined) refuseManyItems(earlier.length + sent.length, deps.limits);
   const earlierSize = budget.size();
-  const sent = toInputItems(request.input);
   const reads = new ItemReads(responses, client.tenant, wantedIds(sent));
   const own = await dereferenceAll(sent, reads, budget);
   if (own.length === 0 && earlier.length === 0) {
     throw new RequestError("input: is required", { param: "input" });
   }
   const source = request.previous_response_id ? "previous_response_id" : "conversation";
-  const before = earlier.map((item): LocatedItem => {
-    return { item: toInputItem(item), param: source, stored: true };
-  });
+  const before: LocatedItem[] = [];
+  for (const [at, item] of earlier.entries()) {
+    if (at > 0 && at % ITEMS_PER_SLICE === 0) await deps.pause();
+    before.push({ item: toInputItem(item), param: source, stored: true });
+  }
   const {
     items: history,
     outcome,
@@ -86,6 +90,9 @@ export async function loadContext(
   };
 }
 
+/** Stored items that are checked between two pauses: a few milliseconds. */
+const ITEMS_PER_SLICE = 200;
+
 /** With everything it references, a request may be no longer than a request body. */
 function createBudget(maxSize: number): HistoryBudget & { size(): number } {
   let size = 0;
@@ -105,7 +112,7 @@ function createBudget(maxSize: number): HistoryBudget & { size(): number } {
 
 async function loadEarlier(
   request: Pick<PromptRequest, "previous_response_id" | "conversation">,
-  { responses, client: { tenant } }: Caller,
+  { responses, client: { tenant }, signal }: Caller,
   deps: ResponsesContext,
   budget: HistoryBudget,
 ): Promise<Pick<RequestContext, "earlier" | "ancestors" | "conversation" | "isPrivate">> {
@@ -139,7 +146,9 @@ async function loadEarlier(
   }
   if (!named) return { earlier: [], ancestors: [], conversation: undefined, isPrivate: false };
   const id = typeof named === "string" ? named : named.id;
-  const conversation = await deps.conversations.get(tenant, id);
+  const conversation = await deps.readStored(tenant, { signal }, () =>
+    deps.conversations.get(tenant, id),
+  );
   if (conversation === undefined) throw unknownConversation(id);
   budget.add(sizeOf(conversation.items), "conversation");
   const { items, isPrivate = false } = conversation;

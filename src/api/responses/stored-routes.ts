@@ -68,7 +68,8 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
 
   async function find(c: Context<ApiEnv, "/responses/:id">): Promise<StoredResponse> {
     const id = c.req.param("id");
-    const entry = await background.read(c.get("client").tenant, id);
+    const { tenant } = c.get("client");
+    const entry = await context.readStored(tenant, c.req.raw, () => background.read(tenant, id));
     if (entry === undefined) throw unknownResponse(id);
     return entry;
   }

@@ -1,4 +1,5 @@
 /** Data that the store cannot keep or return is refused or reported, never lost silently. */
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
@@ -368,3 +369,61 @@ test("an entry that a later gateway wrote counts as missing, and the log has its
 async function metrics(app: ResponsesApp): Promise<string> {
   return (await app.send("GET", "/metrics")).text();
 }
+
+describe("large conversations", () => {
+  const item = { type: "message", role: "user", content: "Hi." };
+  const itemsOf = (count: number) => Array.from({ length: count }, () => item);
+  const tooMany = (count: number) => ({
+    status: 413,
+    param: "conversation",
+    message: expect.stringContaining(`${count} items, more than the 5 allowed`),
+  });
+
+  async function conversationOf(items: number) {
+    const { store } = watchedStore();
+    const settings = { maxMessages: 5, storeMaxEntryBytes: 1_000_000, maxBodyBytes: 1_000_000 };
+    const app = responsesApp({ engine: scriptedEngine(() => ANSWER), store, settings });
+    const made = await app.send("POST", "/v1/conversations", { items: itemsOf(items) });
+    return { app, store, id: named.parse(await made.json()).id };
+  }
+
+  test("have as many items as a request may have messages", async () => {
+    const { app, id } = await conversationOf(3);
+    const add = (count: number) =>
+      app.send("POST", `/v1/conversations/${id}/items`, { items: itemsOf(count) });
+    const answer = (count: number) =>
+      app.send("POST", "/v1/responses", {
+        model: MODEL,
+        conversation: id,
+        input: itemsOf(count),
+      });
+    expect(await errorOf(await add(6))).toMatchObject({ status: 400, param: "items" });
+    expect(await errorOf(await add(3))).toMatchObject(tooMany(6));
+    expect(await errorOf(await answer(3))).toMatchObject(tooMany(6));
+    expect((await add(1)).status).toBe(200);
+    expect((await answer(1)).status).toBe(200);
+    // With its answer, it has six.
+    expect(await errorOf(await answer(1))).toMatchObject(tooMany(7));
+    const made = await app.send("POST", "/v1/conversations", { items: itemsOf(6) });
+    expect(await errorOf(made)).toMatchObject({ status: 400, param: "items" });
+  });
+
+  test("are read by a tenant a few at a time", async () => {
+    const { app, store, id } = await conversationOf(1);
+    const { ...memory } = store;
+    const reads = { open: 0, most: 0 };
+    Object.assign(store, {
+      async get(key: string) {
+        reads.open++;
+        reads.most = Math.max(reads.most, reads.open);
+        await setImmediate();
+        reads.open--;
+        return memory.get(key);
+      },
+    });
+    const asked = Array.from({ length: 16 }, () => app.send("GET", `/v1/conversations/${id}`));
+    const answers = await Promise.all(asked);
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(reads.most).toBe(4);
+  });
+});
