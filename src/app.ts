@@ -247,6 +247,7 @@ function createServices(
     openMedia: createOpenMedia(settings, { store, onUnreadable, log, meters, clock, ...loading }),
     shutdown,
     uploads: new ByteBudget(settings.maxBodyBytes),
+    replies: new ByteBudget(REPLY_BODIES * settings.maxBodyBytes, "holding replies to"),
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
       now: clock,
@@ -264,6 +265,9 @@ function createServices(
     },
   };
 }
+
+/** What the replies of a key may hold, in bodies of the largest size. */
+const REPLY_BODIES = 4;
 
 function errorTypeOf(error: unknown): string {
   return describeError(error).errorType;

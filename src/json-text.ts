@@ -58,3 +58,76 @@ function isEscaped(text: string, at: number): boolean {
   while (text.charCodeAt(before - 1) === BACKSLASH) before--;
   return (at - before) % 2 === 1;
 }
+
+/** JSON text as a value: a large list of such takes less memory than its objects, and is written without another look. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** For `JSON.stringify`. */
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
+/** Characters of a piece, at least, but for the last one. A string of a value is cut at as many. */
+export const PIECE = 65_536;
+
+/** What `JSON.stringify` returns for a plain value, without reading the text of a {@link JsonText}. */
+export function toJson(value: unknown): string {
+  return [...jsonPieces(value)].join("");
+}
+
+/** What `JSON.stringify` returns for a plain value, in pieces that take a millisecond each. */
+export function* jsonPieces(value: unknown): Generator<string, void> {
+  let piece = "";
+  for (const token of jsonTokens(value)) {
+    piece += token;
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
+
+function* jsonTokens(value: unknown): Generator<string, void> {
+  if (value instanceof JsonText) yield value.text;
+  else if (typeof value === "string" && value.length > PIECE) yield* stringTokens(value);
+  else if (typeof value !== "object" || value === null) yield JSON.stringify(value) ?? "null";
+  else if (Array.isArray(value)) {
+    let before = "[";
+    for (const each of value) {
+      yield before;
+      yield* jsonTokens(each);
+      before = ",";
+    }
+    yield before === "[" ? "[]" : "]";
+  } else {
+    let before = "{";
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* jsonTokens(member);
+      before = ",";
+    }
+    yield before === "{" ? "{}" : "}";
+  }
+}
+
+function* stringTokens(value: string): Generator<string, void> {
+  yield '"';
+  for (let at = 0; at < value.length;) {
+    // No pair of surrogates is cut: each half would be escaped.
+    const end = at + PIECE - (isHighSurrogate(value.charCodeAt(at + PIECE - 1)) ? 1 : 0);
+    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd8_00 && code < 0xdc_00;
+}

@@ -94,6 +94,8 @@ export interface ApiServices {
   readonly shutdown: Shutdown;
   /** For all that clients send. */
   readonly uploads: ByteBudget;
+  /** For replies until they are sent. */
+  readonly replies: ByteBudget;
   /** Tools that are run for the model. */
   readonly toolbox: Toolbox;
   readonly openMedia: OpenMedia;

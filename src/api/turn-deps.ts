@@ -7,7 +7,10 @@ import type { StreamDeps } from "./reply/stream-reply.ts";
 import type { CountedLists, RequestLimits } from "./request/limits.ts";
 import { type HostedDeps, hostedDeps } from "./tools/hosted-tools.ts";
 
-type TurnServices = Pick<ApiServices, "reasoning" | "openMedia" | "pause" | "now" | "randomId">;
+type TurnServices = Pick<
+  ApiServices,
+  "reasoning" | "openMedia" | "pause" | "replies" | "now" | "randomId"
+>;
 
 export interface TurnDeps extends StreamDeps, TurnServices {
   readonly limits: RequestLimits & CountedLists;

@@ -1,12 +1,10 @@
 /** Collects a turn's events into its parts and its end, for replies that are not streamed. */
-import { consume } from "../streams/push-stream.ts";
-import type { TokenLogprob } from "../engines/engine.ts";
+import { consume, type Demand } from "../streams/push-stream.ts";
 import type { Citation } from "./output/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 
 export type FinishedPart = Part & {
   readonly text: string;
-  readonly logprobs: readonly TokenLogprob[];
   /** Encrypted reasoning, if the request asked for it; of a tool call, where it stood. */
   readonly sealed?: string;
   /** The summary of a reasoning part, if one was made. */
@@ -22,34 +20,39 @@ export interface FinishedTurn {
   readonly end: TurnEnd;
 }
 
-/** Reads a turn to its end. Throws what the turn throws. */
-export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<FinishedTurn> {
+/**
+ * Reads a turn to its end. Throws what the turn throws.
+ * @param hold counts each event before it is kept, and keeps log probabilities.
+ */
+export async function collectTurn(
+  events: AsyncIterable<TurnEvent>,
+  hold: (event: TurnEvent) => Demand = () => true,
+): Promise<FinishedTurn> {
   const parts: FinishedPart[] = [];
   let open: OpenPart | undefined;
   let end: TurnEnd | undefined;
   await consume(events, (event) => {
+    const demand = hold(event);
     switch (event.type) {
       case "start":
       case "prefill":
         break;
       case "part-start":
-        open = { part: event.part, sealed: event.sealed, text: "", logprobs: [], citations: [] };
+        open = { part: event.part, sealed: event.sealed, text: "", citations: [] };
         break;
       case "part-delta":
         if (open) {
           open.text += event.text;
-          if (event.logprobs) open.logprobs.push(...event.logprobs);
           if (event.citations) open.citations.push(...event.citations);
         }
         break;
       case "part-end":
         if (open) {
-          const { part, text, logprobs, citations } = open;
+          const { part, text, citations } = open;
           const { sealed = open.sealed, summary } = event;
           parts.push({
             ...part,
             text,
-            logprobs,
             ...(sealed !== undefined && { sealed }),
             ...(summary !== undefined && { summary }),
             ...(citations.length > 0 && { citations }),
@@ -68,7 +71,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
       default:
         event satisfies never;
     }
-    return true;
+    return demand;
   });
   if (end === undefined) throw new Error("the turn ended without an end event");
   return { parts, end };
@@ -78,6 +81,5 @@ interface OpenPart {
   readonly part: Part;
   readonly sealed: string | undefined;
   text: string;
-  readonly logprobs: TokenLogprob[];
   readonly citations: Citation[];
 }

@@ -2,7 +2,7 @@
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { type Json, parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine, TokenLogprob } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
@@ -10,7 +10,7 @@ import type { OnFact } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering/settings.ts";
-import type { AnswerFormat, OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
+import type { AnswerFormat, OfferedTool, Part, Turn, TurnEvent } from "../../src/turn/turn.ts";
 
 /** A tool by its name and its schema as JSON text. */
 export function offeredTool(name: string, schema?: string, strict = false): OfferedTool {
@@ -97,6 +97,22 @@ export function finishTurn(
   options: RunOptions = {},
 ): Promise<FinishedTurn> {
   return collectTurn(startTurn(engine, turn, options));
+}
+
+/** The log probabilities of each part's kind. */
+export async function logprobsByKind(
+  engine: Engine,
+  turn: Turn,
+): Promise<ReadonlyMap<Part["kind"], readonly TokenLogprob[]>> {
+  const found = new Map<Part["kind"], TokenLogprob[]>();
+  let open: TokenLogprob[] = [];
+  for await (const event of startTurn(engine, turn)) {
+    if (event.type === "part-start") {
+      open = found.get(event.part.kind) ?? [];
+      found.set(event.part.kind, open);
+    } else if (event.type === "part-delta") open.push(...(event.logprobs ?? []));
+  }
+  return found;
 }
 
 /** The parts as `[kind, text]`, calls as `[kind, text, name]`: what a test usually asserts. */

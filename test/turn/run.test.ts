@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+import {
+  finishTurn,
+  logprobsByKind,
+  offeredTool,
+  partsOf,
+  startTurn,
+  turnWith,
+} from "../helpers/turns.ts";
 
 const THINK = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const FINAL = "<|channel|>final<|message|>Hello 👩‍🚀!<|return|>";
@@ -185,10 +192,9 @@ test("log probabilities are those of the visible answer", async () => {
   const engine = scriptedEngine([`${THINK}<|channel|>final<|message|>Hello there<|return|>`], {
     batch: 100,
   });
-  const turn = await finishTurn(engine, turnWith({ topLogprobs: 1 }));
-  const [analysis, answer] = turn.parts;
-  expect(analysis?.logprobs).toEqual([]);
-  expect(answer?.logprobs.map((each) => each.id)).toEqual([13225, 1354]);
+  const values = await logprobsByKind(engine, turnWith({ topLogprobs: 1 }));
+  expect(values.get("reasoning")).toEqual([]);
+  expect(values.get("content")?.map((each) => each.id)).toEqual([13225, 1354]);
   const [request] = engine.requests;
   expect(request?.topLogprobs).toBe(1);
 });

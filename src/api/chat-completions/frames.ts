@@ -1,9 +1,11 @@
 /** The chunks of a completion as server-sent events. */
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import type { Pause } from "../../streams/slices.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { sseFrame } from "../reply/event-stream.ts";
+import { afterBoth, createPace } from "../reply/held-reply.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import { toErrorBody } from "./errors.ts";
 import { addUsage, type ReplyOptions } from "./reply.ts";
@@ -14,9 +16,10 @@ export function toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
   abort: AbortController,
-  { hints, fail }: Pick<Opening, "hints" | "fail">,
+  { hints, fail, pause }: Pick<Opening, "hints" | "fail"> & { readonly pause: Pause },
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
+    const pace = options.logprobs ? createPace(pause) : undefined;
     const writers = turns.map((_, index) => new ChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
     try {
@@ -31,7 +34,8 @@ export function toFrames(
             frames += endFrames(usages, options);
           }
         }
-        return frames === "" || consumer(frames);
+        const demand = frames === "" || consumer(frames);
+        return pace === undefined ? demand : afterBoth(pace(frames.length), demand);
       });
     } catch (error) {
       const description = hints.isLast ? undefined : fail(error);

@@ -1,10 +1,8 @@
 /** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
 import type { PrefillNote } from "../reply/prefill-note.ts";
-import type { TokenLogprob } from "../../engines/engine.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import type { ErrorCodes } from "../error-codes.ts";
-import { tokenText } from "../reply/token-text.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** A constant: some clients require a string, and no engine reports one for raw completions. */
@@ -121,13 +119,4 @@ export function customToolNames(request: ChatRequest): ReadonlySet<string> {
   return new Set(
     (request.tools ?? []).flatMap((tool) => (tool.type === "custom" ? [tool.custom.name] : [])),
   );
-}
-
-/** OpenAI's `logprobs.content`: token text and bytes with each value. */
-export function toLogprobs(logprobs: readonly TokenLogprob[]) {
-  return logprobs.map((each) => ({
-    ...tokenText(each.id),
-    logprob: each.logprob,
-    top_logprobs: each.top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
-  }));
 }

@@ -1,9 +1,9 @@
 /** `POST /v1/chat/completions`: prepares a completion, runs it and replies. */
-import { Hono } from "hono";
-import { collectTurn } from "../../turn/collect.ts";
+import { type Context, Hono } from "hono";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
 import type { ErrorDescription } from "../errors.ts";
+import { holdReply, wholeReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
 import type { ApiEnv } from "../request/client.ts";
@@ -11,7 +11,7 @@ import type { ChatCompletionsDeps } from "./deps.ts";
 import { toFailureFrames, toFrames } from "./frames.ts";
 import { type PreparedCompletion, prepareCompletion, readCompletion } from "./prepare.ts";
 import { runCompletion } from "./run.ts";
-import { toCompletion } from "./to-completion.ts";
+import { collectChoice, toCompletion } from "./to-completion.ts";
 
 export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -31,14 +31,32 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       return streamReply(c, plan, deps);
     }
     const prepared = await preparing;
-    const choices = runCompletion(prepared, deps, abort.signal);
-    const finished = await stoppingAll(abort, () =>
-      Promise.all(choices.map((events) => collectTurn(events))),
-    );
-    const { headers, turn, options } = prepared;
-    return c.json(toCompletion(finished, options), 200, { ...headers, ...exactHeader(turn) });
+    return replyWhole(c, prepared, abort, deps);
   });
   return app;
+}
+
+async function replyWhole(
+  c: Context<ApiEnv>,
+  prepared: PreparedCompletion,
+  abort: AbortController,
+  deps: ChatCompletionsDeps,
+): Promise<Response> {
+  const { headers, turn, options, model, request } = prepared;
+  const { signal } = abort;
+  const { contextLength } = model;
+  const held = await holdReply({ turn, contextLength, choices: request.n ?? 1, signal }, deps);
+  try {
+    const choices = runCompletion(prepared, deps, signal);
+    const finished = await stoppingAll(abort, () =>
+      Promise.all(choices.map((events) => collectChoice(events, held))),
+    );
+    const body = toCompletion(finished, options);
+    return wholeReply(c, body, { ...headers, ...exactHeader(turn) }, { held, pause: deps.pause });
+  } catch (error) {
+    held.release();
+    throw error;
+  }
 }
 
 async function open(
@@ -52,7 +70,7 @@ async function open(
   // Until the engine has accepted the request, an error can still be an HTTP status.
   const begun = await stoppingAll(abort, () => untilAnyBegun(choices, opening));
   return {
-    frames: toFrames(begun, options, abort, opening),
+    frames: toFrames(begun, options, abort, { ...opening, pause: deps.pause }),
     ...(options.prefill && { keepAlive: options.prefill.keepAlive }),
     headers: { ...headers, ...exactHeader(turn) },
   };

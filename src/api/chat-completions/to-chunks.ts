@@ -18,6 +18,7 @@ import type {
   TurnUsage,
 } from "../../turn/turn.ts";
 import { END_OF_FRAME } from "../reply/event-stream.ts";
+import { logprobText } from "../reply/held-reply.ts";
 import { progressMember } from "../reply/prefill-note.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { CallDeltas } from "./call-deltas.ts";
@@ -27,7 +28,6 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   SYSTEM_FINGERPRINT,
-  toLogprobs,
   toSealedDetail,
   toSummaryDetail,
   toUsage,
@@ -212,10 +212,10 @@ export class ChunkWriter {
   }
 
   #withLogprobs(members: string, logprobs: readonly TokenLogprob[]): string {
-    const content = JSON.stringify(toLogprobs(logprobs));
+    const content = logprobs.map((each) => logprobText(each).text).join(",");
     return (
       `${this.#head}${this.#takeRole()}${members}},"finish_reason":null,"native_finish_reason":null,` +
-      `"logprobs":{"content":${content},"refusal":null}}]}${END_OF_FRAME}`
+      `"logprobs":{"content":[${content}],"refusal":null}}]}${END_OF_FRAME}`
     );
   }
 

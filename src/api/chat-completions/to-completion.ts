@@ -1,10 +1,12 @@
 /** Converts finished turns to a `chat.completion`. */
 import { asObject, parseJson } from "../../engines/untyped-json.ts";
-import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
+import type { JsonText } from "../../json-text.ts";
+import { collectTurn, type FinishedPart, type FinishedTurn } from "../../turn/collect.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure } from "../errors.ts";
+import { type HeldReply, logprobText } from "../reply/held-reply.ts";
 import { toErrorBody } from "./errors.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
-import type { ChatCompletion } from "./reply-schema.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
 import {
   addUsage,
@@ -12,20 +14,40 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   SYSTEM_FINGERPRINT,
-  toLogprobs,
   toSealedDetail,
   toSummaryDetail,
   toUsage,
 } from "./reply.ts";
 
+/** A finished turn, and the log probabilities of its answer. */
+interface FinishedChoice extends FinishedTurn {
+  readonly logprobs: readonly JsonText[];
+}
+
+/** Reads a choice to its end. Throws what its turn throws, or a `RequestError` when there is no room for it. */
+export async function collectChoice(
+  events: AsyncIterable<TurnEvent>,
+  held: HeldReply,
+): Promise<FinishedChoice> {
+  const logprobs: JsonText[] = [];
+  const finished = await collectTurn(events, (event) => {
+    if (event.type !== "part-delta") return true;
+    let bytes = event.text.length;
+    for (const each of event.logprobs ?? []) {
+      const written = logprobText(each);
+      logprobs.push(written);
+      bytes += written.text.length;
+    }
+    return held.add(bytes);
+  });
+  return { ...finished, logprobs };
+}
+
 /**
  * One choice for each turn: `n` of them. Keys that would be null arrays are left out, because strict
  * clients refuse them (`@openrouter/sdk`).
  */
-export function toCompletion(
-  turns: readonly FinishedTurn[],
-  options: ReplyOptions,
-): ChatCompletion {
+export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOptions) {
   return {
     id: options.id,
     object: "chat.completion" as const,
@@ -36,9 +58,7 @@ export function toCompletion(
     choices: turns.map((turn, index) => ({
       index,
       message: toMessage(turn.parts, options),
-      logprobs: options.logprobs
-        ? { content: toLogprobs(turn.parts.flatMap((part) => part.logprobs)), refusal: null }
-        : null,
+      logprobs: options.logprobs ? { content: turn.logprobs, refusal: null } : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
       native_finish_reason: turn.end.nativeReason,
       ...(turn.end.failure &&

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
-import type { TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { holding, holdReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { ApiEnv } from "../request/client.ts";
@@ -26,7 +26,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const preparing = prepareMessage(read, deps, abort.signal);
     if (!read.request.stream) {
       const prepared = await preparing;
-      return replyWhole(c, prepared, runMessage(prepared, deps, abort.signal));
+      return replyWhole(c, prepared, abort.signal, deps);
     }
     const { requestId, headers } = read;
     const plan = {
@@ -72,10 +72,15 @@ async function open(
 
 async function replyWhole(
   c: Context<ApiEnv>,
-  { isSummary, options, headers, turn }: PreparedMessage,
-  events: AsyncIterable<TurnEvent>,
+  prepared: PreparedMessage,
+  signal: AbortSignal,
+  deps: MessagesDeps,
 ): Promise<Response> {
-  const finished = await collectTurn(events);
+  const { isSummary, options, headers, turn, model } = prepared;
+  const held = await holdReply({ turn, contextLength: model.contextLength, signal }, deps);
+  const events = holding(runMessage(prepared, deps, signal), held);
+  // What it holds is text alone: its message is written at once.
+  const finished = await collectTurn(events).finally(() => held.release());
   const failure = isSummary ? summaryFailure(finished) : finished.end.failure;
   if (failure) {
     const { body } = toMessagesErrorReply(describeTurnFailure(failure), options.requestId);

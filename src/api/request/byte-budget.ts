@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of request bodies and WebSocket messages that are being received, of images and files that are being read, or of
- * responses that WebSockets hold: those of a tenant together, and those of all tenants by {@link TENANTS} times as much.
+ * Bounds the bytes of request bodies and WebSocket messages that are being received, of images and files that are being read, of
+ * replies until they are sent, or of responses that WebSockets hold: those of a tenant together, and those of all tenants by {@link TENANTS} times as much.
  */
 import { RequestError } from "../errors.ts";
 
@@ -32,7 +32,7 @@ interface Waiting {
 }
 
 export class ByteBudget {
-  readonly #tenantBytes: number;
+  readonly tenantBytes: number;
   readonly #doing: string;
   readonly #held = new Map<string, number>();
   #sum = 0;
@@ -41,7 +41,7 @@ export class ByteBudget {
 
   /** @param doing what the bytes are held for, in errors. */
   constructor(tenantBytes: number, doing = "receiving") {
-    this.#tenantBytes = tenantBytes;
+    this.tenantBytes = tenantBytes;
     this.#doing = doing;
   }
 
@@ -111,11 +111,11 @@ export class ByteBudget {
   }
 
   #hasRoom(tenant: string, bytes: number): boolean {
-    return this.#isWithinShare(tenant, bytes) && this.#sum + bytes <= TENANTS * this.#tenantBytes;
+    return this.#isWithinShare(tenant, bytes) && this.#sum + bytes <= TENANTS * this.tenantBytes;
   }
 
   #isWithinShare(tenant: string, bytes: number): boolean {
-    return (this.#held.get(tenant) ?? 0) + bytes <= this.#tenantBytes;
+    return (this.#held.get(tenant) ?? 0) + bytes <= this.tenantBytes;
   }
 
   #hold(tenant: string, more: number): void {
@@ -138,7 +138,7 @@ export class ByteBudget {
       );
     }
     return new RequestError(
-      `The gateway is ${this.#doing} requests of this key with more than ${this.#tenantBytes} bytes together. Send fewer at a time.`,
+      `The gateway is ${this.#doing} requests of this key with more than ${this.tenantBytes} bytes together. Send fewer at a time.`,
       { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
     );
   }

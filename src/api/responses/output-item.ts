@@ -1,20 +1,13 @@
 /** An output item while the model writes it, and its wire formats. */
-import type { TokenLogprob } from "../../engines/engine.ts";
 import { isObject, parseJson } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
-import { tokenText } from "../reply/token-text.ts";
+import type { JsonText } from "../../json-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";
-import type {
-  ItemStatus,
-  OutputItem,
-  OutputLogprob,
-  OutputText,
-  UrlCitation,
-} from "./to-response.ts";
+import type { ItemStatus, OutputItem, OutputText, UrlCitation } from "./to-response.ts";
 
 /** An item that is being written. */
 export interface OpenItem {
@@ -28,7 +21,7 @@ export interface OpenItem {
   /** For a call of a tool with text input: reads the input. */
   readonly input: CustomInput | undefined;
   /** Only for messages. */
-  readonly logprobs: OutputLogprob[];
+  readonly logprobs: JsonText[];
   /** Only for answers. */
   readonly annotations: UrlCitation[];
   /** Only for calls that the gateway runs: the result. */
@@ -169,12 +162,4 @@ export function toUrlCitation({ start, end, url, title }: Citation): UrlCitation
 
 export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputText {
   return { type: "output_text", text, annotations: [...annotations], logprobs: [...logprobs] };
-}
-
-export function toOutputLogprob({ id, logprob, top }: TokenLogprob): OutputLogprob {
-  return {
-    ...tokenText(id),
-    logprob,
-    top_logprobs: top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
-  };
 }

@@ -7,6 +7,7 @@ import type { Preset } from "../../turn/preset.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
+import { type HeldTurn, logprobBytes, refuseUnholdable } from "../reply/held-reply.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { ReadBody } from "../request/body-memory.ts";
@@ -35,7 +36,7 @@ import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { ResponseBuilder, type ResponseBuilderOptions } from "./response-builder.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseWriter } from "./to-response.ts";
-import { requestedReasoning, turnMaker } from "./to-turn.ts";
+import { asksForLogprobs, requestedReasoning, turnMaker } from "./to-turn.ts";
 import { withPreset } from "./with-preset.ts";
 
 /** A request that is ready to run. */
@@ -111,6 +112,10 @@ export async function prepareResponse(
   const context = { ...loaded, history };
   const parts = { request: asked, namedEffort, requested, purpose, context, media, body, caller };
   const { turn, compaction, targets, listings, omissions } = await prepareTurn(parts, stages, deps);
+  refuseUnholdable(
+    { turn, contextLength: requested.model.contextLength },
+    deps.replies.tenantBytes,
+  );
   deps.onOmissions(caller.requestId, omissions);
   const builder = new ResponseBuilder({
     ...requestedReply(request),
@@ -150,6 +155,11 @@ export async function prepareResponse(
     seal,
     builder,
   };
+}
+
+/** For the rule of `held-reply.ts`. */
+export function toHeldTurn({ turn, requested, caller }: PreparedResponse): HeldTurn {
+  return { turn, contextLength: requested.model.contextLength, signal: caller.signal };
 }
 
 export function requireModel(
@@ -202,9 +212,18 @@ function refuseUnkeepable(
     model.contextLength ?? GPT_OSS_CONTEXT,
   );
   const size = bodySize + context.referencedSize + answerTokens * BYTES_PER_TOKEN;
-  if ((request.store ?? true) && size > maxEntryBytes) throw responseTooLarge();
-  if (context.conversation !== undefined && context.earlierSize + size > maxEntryBytes) {
-    throw conversationTooLarge();
+  const isStored = request.store ?? true;
+  const isAdded = context.conversation !== undefined;
+  if (isStored && size > maxEntryBytes) throw responseTooLarge("input");
+  if (isAdded && context.earlierSize + size > maxEntryBytes) throw conversationTooLarge();
+  // Without an output limit, they are refused where they have become too many.
+  if (request.max_output_tokens == null || !asksForLogprobs(request)) return;
+  const whole = size + logprobBytes(answerTokens, request.top_logprobs ?? 0);
+  if (
+    (isStored ? whole : 0) > maxEntryBytes ||
+    (isAdded ? context.earlierSize + whole : 0) > maxEntryBytes
+  ) {
+    throw responseTooLarge("top_logprobs");
   }
 }
 

@@ -4,6 +4,8 @@
  * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
  * turns the builder's changes into events.
  */
+import type { JsonText } from "../../json-text.ts";
+import { logprobText } from "../reply/held-reply.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
@@ -16,7 +18,6 @@ import {
   isMessage,
   type OpenItem,
   toItem,
-  toOutputLogprob,
   toStoredItem,
   toUrlCitation,
 } from "./output-item.ts";
@@ -28,7 +29,6 @@ import type {
   CompactionItem,
   ItemStatus,
   OutputItem,
-  OutputLogprob,
   ResponseResource,
   ResponseState,
   UrlCitation,
@@ -61,7 +61,7 @@ export interface ResponseBuilderOptions {
 export interface ItemDelta {
   readonly text: string;
   /** Of this text, if the item has any. */
-  readonly logprobs: readonly OutputLogprob[] | undefined;
+  readonly logprobs: readonly JsonText[] | undefined;
 }
 
 /** Called synchronously, after the change. Items open and close strictly one after the other. */
@@ -233,7 +233,7 @@ export class ResponseBuilder {
     if (item.input) return this.#showInput(item, item.input.push(text));
     item.text += text;
     const shown =
-      logprobs && isMessage(item.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
+      logprobs && isMessage(item.part) ? logprobs.map((each) => logprobText(each)) : undefined;
     if (shown) item.logprobs.push(...shown);
     this.#listener?.onDelta(item, { text, logprobs: shown });
   }

@@ -60,6 +60,8 @@ export interface PutOptions {
   readonly store: boolean;
   /** All items before its input. */
   readonly earlier: readonly WireItem[];
+  /** Its output has log probabilities. */
+  readonly hasLogprobs?: boolean;
 }
 
 const wireItem = lazy(() => z.looseObject({ type: z.string() }));
@@ -80,7 +82,9 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
   return {
     async put(tenant, entry, options) {
       if (!options.store) return;
-      if (!(await entries.set(entry, tenant, entry.response.id))) throw responseTooLarge();
+      if (!(await entries.set(entry, tenant, entry.response.id))) {
+        throw responseTooLarge(options.hasLogprobs ? "top_logprobs" : "input");
+      }
     },
     get: (tenant, id) => entries.get(tenant, id),
     getMany: (tenant, ids) => entries.getMany(tenant, ids),
@@ -89,10 +93,12 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
   };
 }
 
-export function responseTooLarge(): RequestError {
+export function responseTooLarge(param: "input" | "top_logprobs"): RequestError {
+  const advice =
+    param === "input" ? "Send less input" : "Send a lower one or a lower max_output_tokens";
   return new RequestError(
-    "input: the response would be too large to be stored. Send less input, or set store to false.",
-    { status: 413, param: "input", errorType: "payload_too_large" },
+    `${param}: the response would be too large to be stored. ${advice}, or set store to false.`,
+    { status: 413, param, errorType: "payload_too_large" },
   );
 }
 

@@ -6,6 +6,7 @@ import { mediaHeader } from "../media/media-counts.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../request/client.ts";
+import { holding, holdReply, wholeReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
@@ -17,7 +18,7 @@ import { toFailureFrames, toFrames } from "./frames.ts";
 import { keepAliveFrames } from "./keep-alive.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 import { omissionHeaders } from "./omissions.ts";
-import { type PreparedResponse, prepareResponse, readResponse } from "./prepare.ts";
+import { type PreparedResponse, prepareResponse, readResponse, toHeldTurn } from "./prepare.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import type { ResponseStore } from "./response-store.ts";
 import { collectResponse, runResponse } from "./run.ts";
@@ -82,9 +83,15 @@ async function replyWhole(
   signal: AbortSignal,
   context: ResponsesContext,
 ): Promise<Response> {
-  const events = runResponse(prepared, context, signal);
-  const response = await collectResponse(prepared, events, context);
-  return c.json(response, 200, toHeaders(prepared));
+  const held = await holdReply(toHeldTurn(prepared), context);
+  try {
+    const events = holding(runResponse(prepared, context, signal), held);
+    const response = await collectResponse(prepared, events, context);
+    return wholeReply(c, response, toHeaders(prepared), { held, pause: context.pause });
+  } catch (error) {
+    held.release();
+    throw error;
+  }
 }
 
 /** Replies with the queued response, which is completed even if the client disconnects. */

@@ -8,8 +8,10 @@ import { StoreError } from "../../store/store-error.ts";
 import { consume } from "../../streams/push-stream.ts";
 import { sleep } from "../../streams/timers.ts";
 import { describeError } from "../errors.ts";
+import { holdingStream } from "../reply/held-reply.ts";
 import type { BackgroundWriter } from "./background-writer.ts";
 import type { ResponsesContext } from "./context.ts";
+import { toHeldTurn } from "./prepare.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
 import { runResponse } from "./run.ts";
 import type { StreamedResponse } from "./stream-response.ts";
@@ -43,7 +45,8 @@ export async function runInBackground(
   const pieces = repeat(paced(PIECE_MS, AGE_SHARE), () => backgroundWriter.writePiece());
   const heartbeats = repeat(paced(HEARTBEAT_MS, 1), () => backgroundWriter.heartbeat(abort));
   try {
-    await consume(runResponse(streamed, context, abort.signal), (event) => {
+    const turnEvents = runResponse(streamed, context, abort.signal);
+    await consume(holdingStream(turnEvents, toHeldTurn(streamed), context), (event) => {
       const events = writer.push(event);
       backgroundWriter.add(event.type === "end" ? events.slice(0, -1) : events);
       return true;

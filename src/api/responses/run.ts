@@ -66,7 +66,7 @@ export async function keepResponse(
   deps: ResponsesContext,
   events?: number,
 ): Promise<void> {
-  const { request, context, caller, builder } = prepared;
+  const { request, turn, context, caller, builder } = prepared;
   const { tenant } = caller.client;
   const isPrivate = caller.client.isPrivate || context.isPrivate;
   const response = builder.response();
@@ -96,6 +96,10 @@ export async function keepResponse(
       ...(isPrivate && { isPrivate }),
       events,
     },
-    { store: request.store ?? true, earlier: context.earlier },
+    {
+      store: request.store ?? true,
+      earlier: context.earlier,
+      hasLogprobs: turn.topLogprobs !== undefined,
+    },
   );
 }

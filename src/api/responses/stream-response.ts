@@ -5,9 +5,10 @@ import {
   deliverAll,
   type PushStream,
 } from "../../streams/push-stream.ts";
+import { holdingStream } from "../reply/held-reply.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import type { ResponsesContext } from "./context.ts";
-import type { PreparedResponse } from "./prepare.ts";
+import { type PreparedResponse, toHeldTurn } from "./prepare.ts";
 import { keepResponse, type ResponseTurnEvent } from "./run.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
 import { EventWriter, type ResponseEvent } from "./to-events.ts";
@@ -41,8 +42,9 @@ export function streamResponse(
   context: ResponsesContext,
 ): PushStream<ResponseEvent> {
   const { writer, builder } = streamed;
+  const held = holdingStream(turn, toHeldTurn(streamed), context);
   return createPushStream((consumer) =>
-    consume(turn, (event) => {
+    consume(held, (event) => {
       const events = writer.push(event);
       if (event.type !== "end") return deliverAll(events, consumer);
       return keepResponse(streamed, context).then(

@@ -3,6 +3,7 @@
  *
  * Events repeat ids, indexes and texts exactly, because strict clients compare them (OpenAI's stream helper throws).
  */
+import { type JsonText, toJson } from "../../json-text.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
@@ -18,7 +19,7 @@ import type { CompactionEvent } from "./compaction.ts";
 import type { ItemDelta, ResponseBuilder, ResponseListener } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
 import { listEvents, type McpListItem } from "./mcp-items.ts";
-import type { CompactionItem, OutputItem, OutputLogprob, UrlCitation } from "./to-response.ts";
+import type { CompactionItem, OutputItem, UrlCitation } from "./to-response.ts";
 
 /**
  * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
@@ -164,7 +165,7 @@ class EventList implements ResponseListener {
       this.#write("response.content_part.done", `${this.#place}"part":${toPart(item)}`);
     }
     if (item.summary !== undefined) this.#writeSummary(item, item.summary);
-    const members = `"output_index":${item.index},"item":${JSON.stringify(done)}`;
+    const members = `"output_index":${item.index},"item":${toJson(done)}`;
     this.#write("response.output_item.done", members);
   }
 
@@ -198,7 +199,7 @@ class EventList implements ResponseListener {
   }
 
   #lifecycle(name: string): void {
-    this.#write(`response.${name}`, `"response":${JSON.stringify(this.#builder.response())}`);
+    this.#write(`response.${name}`, `"response":${toJson(this.#builder.response())}`);
   }
 
   /** The whole text of the item. */
@@ -208,7 +209,7 @@ class EventList implements ResponseListener {
     const text = JSON.stringify(item.text);
     if (part.kind === "tool-call") return this.#writeCallDone(item, text);
     if (part.kind !== "reasoning") {
-      const members = `"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
+      const members = `"text":${text},"logprobs":${toJson(item.logprobs)}`;
       return this.#write("response.output_text.done", this.#place + members);
     }
     if (this.#showReasoning) this.#write(`${this.#reasoning}.done`, `${this.#place}"text":${text}`);
@@ -268,15 +269,13 @@ const CALL_DELTAS: Readonly<Record<CallTarget["kind"], string | undefined>> = {
   "tool-search": undefined,
 };
 
-function toMessageTail(logprobs: readonly OutputLogprob[] | undefined): string {
-  return `,"logprobs":${logprobs ? JSON.stringify(logprobs) : "[]"}}`;
+function toMessageTail(logprobs: readonly JsonText[] | undefined): string {
+  return `,"logprobs":${logprobs ? toJson(logprobs) : "[]"}}`;
 }
 
 function toPart(item: OpenItem): string {
   const { part, text } = item;
-  return JSON.stringify(
-    part.kind === "reasoning" ? { type: "reasoning_text", text } : toOutputText(item),
-  );
+  return toJson(part.kind === "reasoning" ? { type: "reasoning_text", text } : toOutputText(item));
 }
 
 function hasNoParts({ kind }: OpenItem["part"]): boolean {

@@ -2,6 +2,7 @@
  * The response object. Open Responses requires every key of it, numbers included, wherever it appears: in a plain
  * answer, in the events that carry it, and later from the store.
  */
+import type { JsonText } from "../../json-text.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../tools/hosted-tools.ts";
@@ -47,7 +48,7 @@ export interface OutputText {
   readonly text: string;
   /** LangChain maps over it: never absent. */
   readonly annotations: readonly UrlCitation[];
-  readonly logprobs: readonly OutputLogprob[];
+  readonly logprobs: readonly JsonText[];
 }
 
 /** Offsets are of UTF-16 code units, the end exclusive. */
@@ -57,13 +58,6 @@ export interface UrlCitation {
   readonly end_index: number;
   readonly url: string;
   readonly title: string;
-}
-
-export interface OutputLogprob {
-  readonly token: string;
-  readonly bytes: readonly number[];
-  readonly logprob: number;
-  readonly top_logprobs: readonly Omit<OutputLogprob, "top_logprobs">[];
 }
 
 export interface FunctionCallItem {

@@ -137,7 +137,7 @@ export function* turnMaker(
     stop: [],
     sampling: toSampling(request),
     ...(request.max_output_tokens != null && { maxOutputTokens: request.max_output_tokens }),
-    ...(request.include?.includes("message.output_text.logprobs") && {
+    ...(asksForLogprobs(request) && {
       topLogprobs: request.top_logprobs ?? 0,
     }),
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
@@ -145,6 +145,10 @@ export function* turnMaker(
     ...unwrittenCalls(frame.trained),
   });
   return { turnOf, targets, skipped };
+}
+
+export function asksForLogprobs({ include }: Pick<ResponsesRequest, "include">): boolean {
+  return include?.includes("message.output_text.logprobs") ?? false;
 }
 
 /** The conversation alone. */

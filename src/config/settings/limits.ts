@@ -9,7 +9,8 @@ export function limitSettings() {
       default: 33_554_432,
       description:
         "Maximum bytes of a request body, and of all bodies and WebSocket messages of a key that are being received at a " +
-        "time; of all keys four times as many. Bodies that find no room wait ten seconds, then get 429, or 503 if other keys take it.",
+        "time; of all keys four times as many. Bodies that find no room wait ten seconds, then get 429, or 503 if other keys take it. " +
+        "The replies that are held for a key may take four times as many.",
     }),
     maxMessages: setting("limits", count, {
       default: 10_000,

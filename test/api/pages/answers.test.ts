@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { afterAll, describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import type * as z from "zod";
+import type { JsonText } from "../../../src/json-text.ts";
 import { createApp } from "../../../src/app.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
@@ -445,12 +446,23 @@ describe("answers are as the OpenAPI document says", () => {
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
+/** As its reader sees it. */
+type Written<T> = T extends JsonText
+  ? OutputText["logprobs"][number]
+  : T extends object
+    ? { readonly [K in keyof T]: Written<T[K]> }
+    : T;
+type OutputText = Extract<
+  DeepReadonly<z.infer<ReturnType<typeof outputItem>>>,
+  { type: "message" }
+>["content"][number];
+
 test("the types of what the Responses API writes are those of its schemas", () => {
   type Fields = DeepReadonly<z.infer<ReturnType<typeof responseSchema>>>;
   type Item = DeepReadonly<z.infer<ReturnType<typeof outputItem>>>;
   // Searches and calls of the gateway have no precise type.
   expectTypeOf(
-    (item: Exclude<OutputItem, BuiltinItem | ToolSearchCallItem>): Item => item,
+    (item: Written<Exclude<OutputItem, BuiltinItem | ToolSearchCallItem>>): Item => item,
   ).toBeFunction();
   expectTypeOf<
     Omit<DeepReadonly<ResponseResource>, "output" | "tools" | "tool_choice" | "text">

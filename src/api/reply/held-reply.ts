@@ -1,0 +1,236 @@
+/**
+ * The rule for replies: what is held for one counts before it is generated. That is text and log probabilities, of all `n` choices,
+ * of a request and of its key, in plain replies and in streams whose end repeats them. Where the request limits its tokens, its
+ * log probabilities are reserved as a whole, and refused if they can never fit; the rest is counted as it arrives, and ends the
+ * turn where there is no room. A large reply is built and written in pieces.
+ */
+import type { Context } from "hono";
+import type { TokenLogprob } from "../../engines/engine.ts";
+import { jsonPieces, JsonText } from "../../json-text.ts";
+import {
+  consume,
+  createPushStream,
+  type Demand,
+  type PushStream,
+} from "../../streams/push-stream.ts";
+import type { Pause } from "../../streams/slices.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import { RequestError, refusal } from "../errors.ts";
+import { type ByteBudget, type ByteLease, UNCOUNTED_BYTES } from "../request/byte-budget.ts";
+import { tokenText } from "./token-text.ts";
+
+/** The usual JSON of a token with its probability, in bytes. */
+const LOGPROB_BYTES = 80;
+/** Of a token's event, in addition to its text: what it costs to read it. */
+const EVENT_BYTES = 64;
+/** Bytes that are read between two pauses: a few milliseconds. */
+const SLICE_BYTES = 65_536;
+
+export interface HeldReplyDeps {
+  readonly replies: ByteBudget;
+  readonly pause: Pause;
+}
+
+export interface HeldTurn {
+  readonly turn: Turn;
+  /** Of the model, in tokens. */
+  readonly contextLength: number | undefined;
+  /** `n`. Default: 1. */
+  readonly choices?: number;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Waits for room, if it is known how much the reply needs. Rejects with a {@link RequestError}. */
+export async function holdReply(held: HeldTurn, deps: HeldReplyDeps): Promise<HeldReply> {
+  const { tenant } = held.turn;
+  const bytes = refuseUnholdable(held, deps.replies.tenantBytes);
+  const lease =
+    bytes === 0
+      ? deps.replies.open(tenant)
+      : await deps.replies.reserve(tenant, bytes, { signal: held.signal });
+  return new HeldReply(lease, bytes, deps);
+}
+
+/**
+ * The bytes of the log probabilities that a request can get, or 0 if it does not limit its tokens.
+ * @throws RequestError if they are more than `most`.
+ */
+export function refuseUnholdable(
+  { turn, ...held }: Omit<HeldTurn, "signal">,
+  most: number,
+): number {
+  const { maxOutputTokens, topLogprobs } = turn;
+  if (topLogprobs === undefined || maxOutputTokens === undefined) return 0;
+  const { contextLength = maxOutputTokens, choices = 1 } = held;
+  const tokens = choices * Math.min(maxOutputTokens, contextLength);
+  const bytes = logprobBytes(tokens, topLogprobs);
+  if (bytes <= most) return bytes;
+  throw refusal(
+    topLogprobs === 0 ? "logprobs" : "top_logprobs",
+    `the log probabilities of ${tokens} tokens would take about ${bytes} bytes, more than the ${most} that can be held for a reply. ` +
+      "Send a lower limit of tokens, fewer choices, or a lower top_logprobs.",
+  );
+}
+
+/** The usual JSON of so many tokens' log probabilities. */
+export function logprobBytes(tokens: number, topLogprobs: number): number {
+  return tokens * (1 + topLogprobs) * LOGPROB_BYTES;
+}
+
+/** The same events of a turn, each counted before the next. */
+export function holding<T extends { readonly type: string }>(
+  events: AsyncIterable<T | TurnEvent>,
+  held: HeldReply,
+): PushStream<T | TurnEvent> {
+  return createPushStream((consumer) =>
+    consume(events, (event) => {
+      const hasRoom = isDelta(event) ? held.addEvent(event) : true;
+      return afterBoth(hasRoom, consumer(event));
+    }),
+  );
+}
+
+/** For a reply that is a stream: held until the turn has ended and its end has been taken. */
+export function holdingStream<T extends { readonly type: string }>(
+  events: AsyncIterable<T | TurnEvent>,
+  turn: HeldTurn,
+  deps: HeldReplyDeps,
+): PushStream<T | TurnEvent> {
+  return createPushStream(async (consumer) => {
+    const held = await holdReply(turn, deps);
+    try {
+      await holding(events, held).pushTo(consumer);
+    } finally {
+      held.release();
+    }
+  });
+}
+
+/** The demand of a consumer, once a pause has ended as well. */
+export function afterBoth(pausing: Demand, demand: Demand): Demand {
+  if (pausing === true) return demand;
+  return Promise.all([pausing, demand]).then(([, isWanted]) => isWanted);
+}
+
+type Delta = Extract<TurnEvent, { type: "part-delta" }>;
+
+function isDelta(event: { readonly type: string }): event is Delta {
+  return event.type === "part-delta";
+}
+
+/** The bytes of one reply, over all of its choices. */
+export class HeldReply {
+  readonly pace: Pace;
+  readonly #lease: ByteLease;
+  readonly #most: number;
+  #leased: number;
+  #held = 0;
+
+  constructor(lease: ByteLease, reserved: number, { replies, pause }: HeldReplyDeps) {
+    this.#lease = lease;
+    this.#leased = reserved;
+    this.#most = replies.tenantBytes;
+    this.pace = createPace(pause);
+  }
+
+  /** Counts what a reply keeps. @throws RequestError when there is no room for it. */
+  add(bytes: number): Demand {
+    this.#held += bytes;
+    if (this.#held > Math.max(this.#leased, UNCOUNTED_BYTES)) this.#grow();
+    return this.pace(bytes + EVENT_BYTES);
+  }
+
+  /** Counts the text of an event, and its log probabilities with their usual size. */
+  addEvent({ text, logprobs }: Extract<TurnEvent, { type: "part-delta" }>): Demand {
+    return this.add(text.length + usualBytes(logprobs));
+  }
+
+  get isLarge(): boolean {
+    return this.#held > UNCOUNTED_BYTES;
+  }
+
+  /** The reply has been written, or nobody waits for it any more. */
+  release(): void {
+    this.#lease.release();
+  }
+
+  #grow(): void {
+    this.#leased = this.#held + UNCOUNTED_BYTES;
+    if (this.#leased > this.#most) {
+      throw new RequestError(
+        `The reply has become larger than the ${this.#most} bytes that can be held for one. ` +
+          "Send a limit of tokens, fewer choices, or a lower top_logprobs.",
+        { status: 413, errorType: "payload_too_large" },
+      );
+    }
+    this.#lease.resize(this.#leased);
+  }
+}
+
+/** Called with the bytes of what was just read or written: pauses where they become too many for a slice. */
+export type Pace = (bytes: number) => Demand;
+
+/** While one of several choices pauses, the others do too. */
+export function createPace(pause: Pause): Pace {
+  let bytes = 0;
+  let pausing: Promise<true> | undefined;
+  const wait = async (): Promise<true> => {
+    await pause();
+    bytes = 0;
+    pausing = undefined;
+    return true;
+  };
+  return (more) => {
+    bytes += more;
+    if (bytes < SLICE_BYTES) return true;
+    pausing ??= wait();
+    return pausing;
+  };
+}
+
+/** A token's log probabilities as all APIs write them: its text and bytes with each value. */
+export function logprobText({ id, logprob, top }: TokenLogprob): JsonText {
+  const others = top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob }));
+  return new JsonText(JSON.stringify({ ...tokenText(id), logprob, top_logprobs: others }));
+}
+
+/** Replies with JSON, and releases what is held once it has been written. */
+export function wholeReply(
+  c: Context,
+  body: object,
+  headers: ResponseHeaders,
+  { held, pause }: { readonly held: HeldReply; readonly pause: Pause },
+): Response {
+  if (held.isLarge)
+    return c.body(toStream(jsonPieces(body), held, pause), 200, { ...headers, ...JSON_TYPE });
+  held.release();
+  return c.json(body, 200, headers);
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Each piece is made when the one before has been read. */
+function toStream(pieces: Iterator<string, void>, held: HeldReply, pause: Pause): ReadableStream {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        await pause();
+        const { value, done } = pieces.next();
+        if (!done) return controller.enqueue(encoder.encode(value));
+        held.release();
+        return controller.close();
+      },
+      cancel: () => held.release(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function usualBytes(logprobs: readonly TokenLogprob[] = []): number {
+  let values = 0;
+  for (const { top } of logprobs) values += 1 + top.length;
+  return values * LOGPROB_BYTES;
+}
