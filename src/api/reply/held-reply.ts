@@ -43,14 +43,11 @@ export interface HeldTurn {
 }
 
 /** Waits for room, if it is known how much the reply needs. Rejects with a {@link RequestError}. */
-export async function holdReply(held: HeldTurn, deps: HeldReplyDeps): Promise<HeldReply> {
-  const { tenant } = held.turn;
-  const bytes = refuseUnholdable(held, deps.replies.tenantBytes);
-  const lease =
-    bytes === 0
-      ? deps.replies.open(tenant)
-      : await deps.replies.reserve(tenant, bytes, { signal: held.signal });
-  return new HeldReply(lease, bytes, deps);
+export async function holdReply(turn: HeldTurn, deps: HeldReplyDeps): Promise<HeldReply> {
+  const bytes = refuseUnholdable(turn, deps.replies.tenantBytes);
+  const held = new HeldReply(turn.turn.tenant, deps);
+  if (bytes > 0) await held.reserve(bytes, turn.signal);
+  return held;
 }
 
 /**
@@ -123,16 +120,23 @@ function isDelta(event: { readonly type: string }): event is Delta {
 /** The bytes of one reply, over all of its choices. */
 export class HeldReply {
   readonly pace: Pace;
-  readonly #lease: ByteLease;
-  readonly #most: number;
-  #leased: number;
+  readonly #tenant: string;
+  readonly #replies: ByteBudget;
+  /** Undefined: it is small so far. */
+  #lease: ByteLease | undefined;
+  #leased = 0;
   #held = 0;
 
-  constructor(lease: ByteLease, reserved: number, { replies, pause }: HeldReplyDeps) {
-    this.#lease = lease;
-    this.#leased = reserved;
-    this.#most = replies.tenantBytes;
+  constructor(tenant: string, { replies, pause }: HeldReplyDeps) {
+    this.#tenant = tenant;
+    this.#replies = replies;
     this.pace = createPace(pause);
+  }
+
+  /** Waits for room. Rejects with a {@link RequestError} if there is none in time. */
+  async reserve(bytes: number, signal: AbortSignal): Promise<void> {
+    this.#lease = await this.#replies.reserve(this.#tenant, bytes, { signal });
+    this.#leased = bytes;
   }
 
   /** Counts what a reply keeps. @throws RequestError when there is no room for it. */
@@ -153,18 +157,20 @@ export class HeldReply {
 
   /** The reply has been written, or nobody waits for it any more. */
   release(): void {
-    this.#lease.release();
+    this.#lease?.release();
   }
 
   #grow(): void {
+    const most = this.#replies.tenantBytes;
     this.#leased = this.#held + UNCOUNTED_BYTES;
-    if (this.#leased > this.#most) {
+    if (this.#leased > most) {
       throw new RequestError(
-        `The reply has become larger than the ${this.#most} bytes that can be held for one. ` +
+        `The reply has become larger than the ${most} bytes that can be held for one. ` +
           "Send a limit of tokens, fewer choices, or a lower top_logprobs.",
         { status: 413, errorType: "payload_too_large" },
       );
     }
+    this.#lease ??= this.#replies.open(this.#tenant);
     this.#lease.resize(this.#leased);
   }
 }
