@@ -60,18 +60,6 @@ export interface Parser {
    * has no others (rule T1).
    */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
-  /** Whether these ids can only continue the open body, with text that is passed on at once. */
-  canContinueBody(ids: readonly TokenId[]): boolean;
-  /**
-   * As {@link pushIds}, for some of the ids for which {@link canContinueBody} has just been true: at most one `part-delta`,
-   * whose text is returned. Half the cost.
-   */
-  continueBody(ids: readonly TokenId[], from: number, to: number): string;
-  /**
-   * As {@link continueBody}, for ids whose text the caller knows. Each must have a text of its own, and the body must hold more
-   * than white space.
-   */
-  countBody(ids: number): void;
   /** Adds text, in which every spelled marker is a marker. */
   pushText(text: string): ParseEvent[];
   /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
@@ -86,6 +74,8 @@ export interface Parser {
   /** Which part of a message the next token belongs to. */
   readonly position: "between" | "header" | "body";
   readonly openPart: PartKind | undefined;
+  /** Whether ordinary ids can only continue the open body, with text that is passed on at once. */
+  readonly isInBody: boolean;
   /** Ordinary ids in bodies so far. Text and pieces are not counted. */
   readonly tokens: BodyTokens;
   /** The repairs made so far and how often, in order of first use. */
@@ -189,6 +179,10 @@ class HarmonyParser implements Parser {
     return this.#machine.parts.open;
   }
 
+  get isInBody(): boolean {
+    return this.#spelling === "text" && this.#machine.isPlainBody;
+  }
+
   get tokens(): BodyTokens {
     return this.#machine.parts.tokens;
   }
@@ -201,42 +195,21 @@ class HarmonyParser implements Parser {
     this.#flushScanner();
     let run = "";
     let length = 0;
-    const flush = () => {
-      if (length > 0) this.#ordinary(run, length);
-      run = "";
-      length = 0;
-    };
     for (const id of ids) {
-      if (id >= 0 && id < FIRST_SPECIAL_ID) {
+      const isOrdinary = id >= 0 && id < FIRST_SPECIAL_ID;
+      if (isOrdinary) {
         run += this.#decoder.push(id);
         length++;
         // In a body, token boundaries do not matter: all tokens make one delta.
-        if (this.#spelling !== "text" || !this.#machine.isFlowing) flush();
-      } else {
-        flush();
-        this.#special(id);
+        if (this.#spelling === "text" && this.#machine.isFlowing) continue;
       }
+      if (length > 0) this.#ordinary(run, length);
+      run = "";
+      length = 0;
+      if (!isOrdinary) this.#special(id);
     }
-    flush();
+    if (length > 0) this.#ordinary(run, length);
     return this.#machine.parts.drain();
-  }
-
-  canContinueBody(ids: readonly TokenId[]): boolean {
-    if (this.#spelling !== "text" || !this.#machine.isPlainBody) return false;
-    for (const id of ids) if (!(id >= 0 && id < FIRST_SPECIAL_ID)) return false;
-    return true;
-  }
-
-  continueBody(ids: readonly TokenId[], from: number, to: number): string {
-    this.#flushScanner();
-    let run = "";
-    for (let at = from; at < to; at++) run += this.#decoder.push(ids[at] ?? 0);
-    this.#machine.text(run, to - from);
-    return this.#machine.parts.takeDelta();
-  }
-
-  countBody(ids: number): void {
-    this.#machine.parts.count(ids);
   }
 
   pushText(text: string): ParseEvent[] {

@@ -207,13 +207,6 @@ export class Parts {
     return events;
   }
 
-  /** As {@link drain}, where nothing but text can have been added. */
-  takeDelta(): string {
-    const delta = this.#delta;
-    this.#delta = "";
-    return delta;
-  }
-
   #settle({ toStart, text, tokens }: CallDoubt<PartStart>, isCall: boolean): void {
     this.#doubt = undefined;
     this.start(toStart(isCall), false);

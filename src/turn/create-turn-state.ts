@@ -47,8 +47,6 @@ export interface RunDeps {
   readonly pause: Pause;
   /** Absent: nobody listens. */
   readonly onFact?: OnFact | undefined;
-  /** Default: false. The events are the same (see `sampling/fast-path.ts`). */
-  readonly disableFastPath?: boolean;
 }
 
 /** What the engine continues. */
@@ -94,7 +92,6 @@ export function createTurnState(
     contextLength,
     signal,
     output,
-    disableFastPath: deps.disableFastPath ?? false,
     tokenizer,
     renderer,
     prefixes,

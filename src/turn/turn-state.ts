@@ -28,8 +28,6 @@ export interface TurnState {
   readonly contextLength: number | undefined;
   readonly signal: AbortSignal;
   readonly output: TurnOutput;
-  /** For the test that compares the fast path with the general one. */
-  readonly disableFastPath: boolean;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;

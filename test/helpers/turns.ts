@@ -58,7 +58,6 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly pause?: Pause;
   readonly onFact?: OnFact;
-  readonly disableFastPath?: boolean;
 }
 
 /** Call ids are `call_1`, `call_2`, … */
@@ -71,7 +70,6 @@ export function startTurn(
     signal = new AbortController().signal,
     pause = createPause(),
     onFact,
-    disableFastPath = false,
   }: RunOptions = {},
 ): PushStreamIterator<TurnEvent> {
   let calls = 0;
@@ -85,7 +83,6 @@ export function startTurn(
       newCallId: () => `call_${++calls}`,
       pause,
       onFact,
-      disableFastPath,
     },
     signal,
   )[Symbol.asyncIterator]();

@@ -46,20 +46,15 @@ export class OpenPart {
     return events;
   }
 
-  /** Adds text whose event exists. */
-  add(text: string): void {
-    this.text += text;
-    const written = text.trimEnd().length;
-    this.blankTail = text.length - written + (written === 0 ? this.blankTail : 0);
-  }
-
   #show({ text, citations }: CitedText, logprobs: TokenLogprob[]): TurnEvent[] {
     if (citations.length > 0) this.#citations = [...this.#citations, ...citations];
     return text === "" ? [] : this.#toEvents(text, logprobs);
   }
 
   #toEvents(text: string, logprobs: TokenLogprob[]): TurnEvent[] {
-    this.add(text);
+    this.text += text;
+    const written = text.trimEnd().length;
+    this.blankTail = text.length - written + (written === 0 ? this.blankTail : 0);
     const citations = this.#citations;
     this.#citations = NO_CITATIONS;
     const delta: TurnEvent = {

@@ -129,26 +129,17 @@ export class PartEmitter implements PartOrigin {
     return out;
   }
 
-  /**
-   * The event of text that only continues the open part. Undefined, with nothing done, where more may have to be: then
-   * {@link push} it.
-   */
-  continuePart(text: string): TurnEvent | undefined {
+  /** Whether text that only continues the open part becomes one delta as it is. Arguments may be repaired. */
+  get isPassedOn(): boolean {
     const open = this.#open;
-    const isPlain =
-      open?.isPlain &&
+    return (
+      open?.isPlain === true &&
+      open.part.kind !== "tool-call" &&
       this.#stopSequence === undefined &&
       this.#logprobs.length === 0 &&
       !this.#stops.isWatching &&
-      !this.#hold.holdsPart(open.part);
-    if (!isPlain) return undefined;
-    open.add(text);
-    return { type: "part-delta", text };
-  }
-
-  /** Adds text that only continues the open part and has been emitted, where {@link continuePart} has made an event before. */
-  addEmitted(text: string): void {
-    this.#open?.add(text);
+      !this.#hold.holdsPart(open.part)
+    );
   }
 
   /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */

@@ -21,7 +21,10 @@ export class TurnOutput extends SerialQueue {
         if (event.type !== "part-delta") this.#onFact({ type: "emitted", event });
       }
     }
-    return this.pass(() => deliverAll(events, this.consumer));
+    const [first] = events;
+    return first !== undefined && events.length === 1
+      ? this.deliver(first, this.consumer)
+      : this.pass(() => deliverAll(events, this.consumer));
   }
 
   /** The same for a single delta. */

@@ -3,8 +3,6 @@
  * that return no ids, characters are compared instead of tokens.
  */
 import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
-import type { TokenId } from "../../tokenizer/index.ts";
-import { type TextTokens, textUnit } from "./token-units.ts";
 
 /** Longest period to detect, in tokens. */
 const MAX_PERIOD = 64;
@@ -33,14 +31,18 @@ export class RepetitionGuard {
     this.#interval = INTERVAL * scale;
   }
 
+  /** At most as many as {@link untilCheck}, or one piece: a check would be skipped. */
   push(tokens: EngineTokens): void {
+    const recent = this.#recent;
+    const before = recent.length;
     switch (tokens.type) {
       case "ids":
-        return this.pushIds(tokens.ids, 0, tokens.ids.length);
+        for (const id of tokens.ids) recent.push(id);
+        break;
       case "pieces":
         for (const piece of tokens.pieces) {
           if ("text" in piece) this.#pushText(piece.text);
-          else this.#recent.push(piece.special);
+          else recent.push(piece.special);
         }
         break;
       case "text":
@@ -49,48 +51,17 @@ export class RepetitionGuard {
       default:
         tokens satisfies never;
     }
-    this.#count(countUnits(tokens));
+    this.#sinceCheck += recent.length - before;
+    if (this.#sinceCheck >= this.#interval) this.#check();
   }
 
-  /** As {@link push}, for some ids of a list. */
-  pushIds(ids: readonly TokenId[], from: number, to: number): void {
-    for (let at = from; at < to; at++) this.#recent.push(ids[at] ?? 0);
-    this.#count(to - from);
-  }
-
-  /** Ids that can be pushed at once without skipping a check. */
-  get idsUntilCheck(): number {
-    return this.#untilCheck;
-  }
-
-  /** Whether all of these tokens can be pushed at once without skipping a check. */
-  hasRoomFor(tokens: EngineTokens): boolean {
-    return countUnits(tokens) <= this.#untilCheck;
-  }
-
-  /**
-   * Splits text at each check, so that the result does not depend on how it arrived. Push each part before requesting the
-   * next.
-   */
-  *split(tokens: TextTokens): Generator<EngineTokens> {
-    for (let at = 0; at < tokens.text.length;) {
-      const end = Math.min(at + this.#untilCheck, tokens.text.length);
-      yield textUnit(tokens, at, end);
-      at = end;
-    }
-  }
-
-  get #untilCheck(): number {
+  /** Units, ids or characters, that can be pushed before the next check. */
+  get untilCheck(): number {
     return this.#interval - this.#sinceCheck;
   }
 
   #pushText(text: string): void {
     for (let at = 0; at < text.length; at++) this.#recent.push(text.charCodeAt(at));
-  }
-
-  #count(units: number): void {
-    this.#sinceCheck += units;
-    if (this.#sinceCheck >= this.#interval) this.#check();
   }
 
   #check(): void {
@@ -121,21 +92,5 @@ export class RepetitionGuard {
       if (at < from) return true;
     }
     return false;
-  }
-}
-
-function countUnits(tokens: EngineTokens): number {
-  switch (tokens.type) {
-    case "ids":
-      return tokens.ids.length;
-    case "pieces":
-      return tokens.pieces.reduce(
-        (sum, piece) => sum + ("text" in piece ? piece.text.length : 1),
-        0,
-      );
-    case "text":
-      return tokens.text.length;
-    default:
-      return tokens satisfies never;
   }
 }

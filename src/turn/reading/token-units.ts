@@ -1,76 +1,83 @@
-/** Splits engine tokens into the smallest units, and tells whether a turn can end inside a batch. */
-import type { EngineTokens, TokenLogprob } from "../../engines/engine.ts";
-import { isSpecial, type TokenId } from "../../tokenizer/index.ts";
+/**
+ * Splits engine tokens into units in which nothing ends before their last token. Ids are counted by id, pieces by piece, and text by
+ * UTF-16 code unit: the parser joins markers and characters again.
+ */
+import type { EngineTokens } from "../../engines/engine.ts";
+import { isSpecial } from "../../tokenizer/index.ts";
 
-export type TextTokens = Extract<EngineTokens, { type: "text" }>;
+type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
-/** Whether the turn may end before the last of these tokens. Only a control token ends it. */
-export function endsWithin(tokens: EngineTokens): boolean {
+/** How many ids, pieces or code units these are. */
+export function sizeOf(tokens: EngineTokens): number {
   switch (tokens.type) {
     case "ids":
-      for (let at = tokens.ids.length - 2; at >= 0; at--) {
-        if (isSpecial(tokens.ids[at] ?? 0)) return true;
-      }
-      return false;
+      return tokens.ids.length;
     case "pieces":
-      return tokens.pieces.slice(0, -1).some((piece) => "special" in piece);
-    case "text": {
-      const marker = tokens.text.indexOf("|>");
-      return marker >= 0 && marker + 2 < tokens.text.length;
-    }
+      return tokens.pieces.length;
+    case "text":
+      return tokens.text.length;
     default:
       return tokens satisfies never;
   }
 }
 
 /**
- * Splits ids behind each control token, the only ones that end a turn, and into parts of at most `room()` ids, which is
- * asked before each part. A short answer that arrives in one read is three parts instead of one for each token.
+ * Where the unit ends that begins at `from`: behind a control token, the only one that can end a turn, or after `most` ids or code
+ * units. A piece is a unit: cutting inside it would leave part of a token in the transcript.
  */
-export function* behindControlTokens(
-  ids: readonly TokenId[],
-  room: () => number,
-): Generator<EngineTokens> {
-  for (let from = 0; from < ids.length;) {
-    const most = Math.min(ids.length, from + room());
-    let to = from + 1;
-    while (to < most && !isSpecial(ids[to - 1] ?? 0)) to++;
-    yield { type: "ids", ids: ids.slice(from, to) };
-    from = to;
+export function unitEnd(tokens: EngineTokens, from: number, most: number): number {
+  switch (tokens.type) {
+    case "ids": {
+      const { ids } = tokens;
+      const last = Math.min(ids.length, from + most);
+      let end = from + 1;
+      while (end < last && !isSpecial(ids[end - 1] ?? 0)) end++;
+      return end;
+    }
+    case "pieces":
+      return from + 1;
+    case "text": {
+      const last = Math.min(tokens.text.length, from + most);
+      const marker = tokens.text.indexOf("|>", from);
+      return marker === -1 ? last : Math.min(last, marker + 2);
+    }
+    default:
+      return tokens satisfies never;
   }
 }
 
-/** Yields the same tokens in the smallest units at which something can begin or end. */
-export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
+/** The part of the tokens from `from` to `to`, in the counts of {@link sizeOf}. */
+export function sliceTokens<T extends EngineTokens>(tokens: T, from: number, to: number): T;
+export function sliceTokens(tokens: EngineTokens, from: number, to: number): EngineTokens {
+  if (from === 0 && to === sizeOf(tokens)) return tokens;
   switch (tokens.type) {
-    case "ids":
-      for (const [index, id] of tokens.ids.entries()) {
-        const logprob: TokenLogprob | undefined = tokens.logprobs?.[index];
-        yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
-      }
-      return;
-    case "pieces":
-      for (const [index, piece] of tokens.pieces.entries()) {
-        yield { type: "pieces", pieces: [piece], counts: [tokens.counts[index] ?? 0] };
-      }
-      return;
+    case "ids": {
+      const logprobs = tokens.logprobs?.slice(from, to);
+      return { ...tokens, ids: tokens.ids.slice(from, to), ...(logprobs && { logprobs }) };
+    }
+    case "pieces": {
+      const { pieces, counts } = tokens;
+      return { type: "pieces", pieces: pieces.slice(from, to), counts: counts.slice(from, to) };
+    }
     case "text":
-      // By code unit: the parser joins markers and characters again.
-      for (let at = 0; at < tokens.text.length; at++) yield textUnit(tokens, at, at + 1);
-      return;
+      return sliceText(tokens, from, to);
     default:
-      tokens satisfies never;
+      return tokens satisfies never;
   }
 }
 
 /**
- * Characters `from` to `to` of a text. If the engine counted the whole text, its tokens are assumed to be of
- * equal length, and each counts where it begins.
+ * If the engine counted the whole text, its tokens are assumed to be of equal length, and each counts where it begins.
  */
-export function textUnit(tokens: TextTokens, from: number, to: number): TextTokens {
+function sliceText(tokens: TextTokens, from: number, to: number): TextTokens {
   const text = tokens.text.slice(from, to);
   const { tokens: total } = tokens;
   if (total === undefined) return { type: "text", text };
   const begunBy = (at: number) => Math.ceil((at * total) / tokens.text.length);
   return { type: "text", text, tokens: begunBy(to) - begunBy(from) };
+}
+
+/** Yields the same tokens in the smallest units at which something can begin or end. */
+export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
+  for (let at = 0; at < sizeOf(tokens); at++) yield sliceTokens(tokens, at, at + 1);
 }

@@ -76,22 +76,6 @@ export class TurnParser {
     }
   }
 
-  /** Whether these ids can only continue the open part. See {@link Parser.canContinueBody}. */
-  canContinueBody(ids: readonly TokenId[]): boolean {
-    return this.#parser.canContinueBody(ids);
-  }
-
-  /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
-  continueBody(ids: readonly TokenId[], from: number, to: number): string {
-    this.#isUntouched = false;
-    return this.#parser.continueBody(ids, from, to);
-  }
-
-  /** The same for ids whose text is known. See {@link Parser.countBody}. */
-  countBody(ids: number): void {
-    this.#parser.countBody(ids);
-  }
-
   /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
     this.#isUntouched = false;
@@ -153,6 +137,11 @@ export class TurnParser {
 
   get position(): Parser["position"] {
     return this.#parser.position;
+  }
+
+  /** See {@link Parser.isInBody}. */
+  get isInBody(): boolean {
+    return this.#parser.isInBody;
   }
 
   get openPart(): PartKind | undefined {

@@ -27,8 +27,8 @@ export type CountTokens = (tokens: EngineTokens) => void;
 export interface TokenReader {
   /** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
   take(tokens: EngineTokens, count: CountTokens): Demand;
-  /** Brings the turn's state up to date with the tokens taken so far. Called at the latest when the call ends. */
-  settle?(): void;
+  /** The call ends, or its usage comes: reads what {@link take} has passed on only. */
+  settle?(count: CountTokens): void;
 }
 
 /** How an engine call has ended. */
@@ -83,7 +83,7 @@ export async function callEngine(
     if (!state.signal.aborted) onFact?.({ type: "call-failed", error });
     throw error;
   } finally {
-    reader.settle?.();
+    reader.settle?.(reading.count);
   }
   if (reading.end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
@@ -122,7 +122,7 @@ class Reading {
         this.#state.onFact?.(event);
         return this.#state.output.emit([{ ...event, type: "prefill" }]);
       case "finish":
-        this.#reader.settle?.();
+        this.#reader.settle?.(this.count);
         this.#state.onFact?.(event);
         this.#state.usage.endCall(event.usage);
         this.end = {
@@ -144,7 +144,7 @@ class Reading {
   }
 
   #takeTokens(tokens: EngineTokens): Demand {
-    const more = this.#reader.take(tokens, this.#count);
+    const more = this.#reader.take(tokens, this.count);
     return typeof more === "boolean"
       ? this.#noteCut(more)
       : more.then((wanted) => this.#noteCut(wanted));
@@ -155,7 +155,7 @@ class Reading {
     return more;
   }
 
-  readonly #count: CountTokens = (tokens) => {
+  readonly count: CountTokens = (tokens) => {
     const { usage, tokenizer } = this.#state;
     switch (tokens.type) {
       case "ids":

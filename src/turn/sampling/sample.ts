@@ -3,11 +3,11 @@ import type { Constraint, EngineTokens } from "../../engines/engine.ts";
 import type { Sampling } from "../../engines/sampling.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../../harmony/tokens.ts";
 import type { Demand } from "../../streams/push-stream.ts";
-import { isSpecial, type TokenId } from "../../tokenizer/index.ts";
+import { isSpecial, type TokenId, tokenText } from "../../tokenizer/index.ts";
 import { type CallEnd, callEngine, type CountTokens, type TokenReader } from "./engine-call.ts";
-import { ConsumerStopped } from "../output/turn-output.ts";
-import { OrdinaryReads } from "./fast-path.ts";
-import { behindControlTokens, endsWithin, oneByOne } from "../reading/token-units.ts";
+import type { OnFact } from "../facts.ts";
+import { ConsumerStopped, type TurnOutput } from "../output/turn-output.ts";
+import { sizeOf, sliceTokens, unitEnd } from "../reading/token-units.ts";
 import { TurnError } from "../turn-error.ts";
 import type { TurnEvent } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
@@ -23,13 +23,13 @@ export interface SampleOptions<Cut extends string> {
   /** Ids that end this call. For engines that cannot stop at them, `cut` does. */
   readonly stopIds?: readonly TokenId[];
   /**
-   * Returns why to stop reading, or undefined to continue. Called after each read from the engine, unless all that it did was to
-   * continue a part, and the repetition guard has not checked.
+   * Returns why to stop reading, or undefined to continue. Called behind each control token, after each check of the repetition
+   * guard, and at the end of each read.
    */
   readonly cut?: () => Cut | undefined;
-  /** Call `cut` after every token, for cuts that must be exact, except where `idsUntilCut` says that it need not be. */
-  readonly exact?: boolean;
-  /** After how many ids that only continue the open part `cut` has to be called. Default: never for these alone. */
+  /** Call `cut` also after every token of a header, and where `idsUntilCut` says: for cuts that must be exact. */
+  readonly isExact?: boolean;
+  /** After how many ids that only continue the open part `cut` may return something else than before. Default: never. */
   readonly idsUntilCut?: () => number;
 }
 
@@ -63,42 +63,107 @@ export function sample<Cut extends string = never>(
   return end.then((finish) => sampler.end(finish));
 }
 
-/** Reads the tokens of one engine call until enough of it has been read. */
+/** Most ids of an open unit. */
+const MOST_OPEN = 32;
+
+/**
+ * Reads the tokens of one engine call until enough of it has been read. Whatever their form and however many arrive together, they
+ * are read in units within which nothing can end the call: up to a control token, a check of the repetition guard or the end of a
+ * budget. Counters, parser, transcript and guard read the same units.
+ *
+ * A unit of ids that only continue the open part stays open for further reads. Its text is passed on at once, and the unit is read
+ * when it ends. Between two tokens of a stream come those of all others, which evict its objects from the processor's cache: an id
+ * that is read touches a dozen of them, one that is added to a unit three (docs/decisions/fast-path.md).
+ */
 class Sampler<Cut extends string> implements TokenReader {
+  // What an id of an open unit needs comes first.
+  #openIds: TokenId[] = [];
+  /** How many ids the open unit may have. 0: the open part does not pass on the text of ids as it is. */
+  #openRoom = 0;
+  readonly #output: TurnOutput;
+  readonly #onFact: OnFact | undefined;
   readonly #state: TurnState;
-  readonly #cut: (() => Cut | undefined) | undefined;
-  readonly #readsEach: boolean;
+  readonly #options: SampleOptions<Cut>;
   #end: SampleEnd<Cut> | undefined;
   /**
    * A cut on the last token of a turn waits for the finish event, which carries the engine's own token
    * counts.
    */
   #atLastToken: SampleEnd<Cut> | undefined;
-  readonly #ordinary: OrdinaryReads;
 
-  constructor(state: TurnState, { cut, exact, idsUntilCut }: SampleOptions<Cut>) {
+  constructor(state: TurnState, options: SampleOptions<Cut>) {
+    this.#output = state.output;
+    this.#onFact = state.onFact;
     this.#state = state;
-    this.#cut = cut;
-    this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;
-    this.#ordinary = new OrdinaryReads(state, { isEnough: () => this.#isCut(), idsUntilCut });
+    this.#options = options;
   }
 
   take(tokens: EngineTokens, count: CountTokens): Demand {
-    const isOver = !this.#ordinary.isDeferring && this.#isOver();
-    const passed = isOver ? undefined : this.#ordinary.pass(tokens);
-    if (passed !== undefined) return this.#end === undefined && passed;
-    this.settle();
-    this.#state.onFact?.(tokens);
-    if (isOver) return false;
-    const events = this.#readsEach
-      ? this.#readEach(oneByOne(tokens), count)
-      : this.#readAll(tokens, count);
-    const more = this.#state.output.emit(events);
+    const text = this.#extend(tokens);
+    if (text === "") {
+      this.settle(count);
+      return this.#readUnits(tokens, count);
+    }
+    this.#onFact?.(tokens);
+    const more = this.#output.emitDelta({ type: "part-delta", text });
+    if (this.#openIds.length < this.#openRoom) return more;
+    this.settle(count);
+    this.#judge(tokens);
+    if (this.#end === undefined) this.#openRoom = this.#unitRoom();
     return this.#end === undefined && more;
   }
 
-  settle(): void {
-    this.#ordinary.settle();
+  /** Reads the open unit. Its text has been passed on, and nothing else comes of it. */
+  settle(count: CountTokens): void {
+    this.#openRoom = 0;
+    const ids = this.#openIds;
+    if (ids.length === 0) return;
+    this.#openIds = [];
+    this.#read({ type: "ids", ids }, count);
+  }
+
+  /** Adds ids to the open unit, and returns their text. Empty, with nothing done: they have to be read. */
+  #extend(tokens: EngineTokens): string {
+    if (tokens.type !== "ids" || tokens.logprobs !== undefined) return "";
+    const { ids } = tokens;
+    const open = this.#openIds;
+    if (open.length + ids.length > this.#openRoom) return "";
+    const text = ownText(ids) ?? "";
+    if (text !== "") for (const id of ids) open.push(id);
+    return text;
+  }
+
+  #readUnits(tokens: EngineTokens, count: CountTokens): Demand {
+    this.#onFact?.(tokens);
+    const size = sizeOf(tokens);
+    let events: TurnEvent[] = [];
+    for (let at = 0; at < size && !this.#isOver();) {
+      const end = unitEnd(tokens, at, this.#room(tokens));
+      const unit = sliceTokens(tokens, at, end);
+      const read = this.#read(unit, count);
+      if (at === 0) events = read;
+      else for (const event of read) events.push(event);
+      this.#judge(unit);
+      at = end;
+    }
+    const more = this.#output.emit(events.length > 1 ? joinDeltas(events) : events);
+    if (this.#end === undefined && this.#passesOn(tokens)) this.#openRoom = this.#unitRoom();
+    return this.#end === undefined && more;
+  }
+
+  /** Whether the text of ids that only continue the open part behind these tokens becomes a delta as it is. */
+  #passesOn(tokens: EngineTokens): boolean {
+    if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
+    const { turn, parser, emitter } = this.#state;
+    if (turn.topLogprobs !== undefined || !parser.isInBody || !emitter.isPassedOn) return false;
+    const last = tokens.ids.at(-1);
+    return last !== undefined && tokenText(last) !== undefined;
+  }
+
+  /** How many ids may be read at once in the body of a part. */
+  #unitRoom(): number {
+    const untilCheck = this.#state.repetition?.untilCheck ?? MOST_OPEN;
+    return Math.min(MOST_OPEN, untilCheck, this.#options.idsUntilCut?.() ?? MOST_OPEN);
   }
 
   /** How the call has ended. */
@@ -111,75 +176,48 @@ class Sampler<Cut extends string> implements TokenReader {
     return this.#atLastToken ?? { why: finish.reason };
   }
 
+  /** How many ids or characters may be read before something has to be judged. */
+  #room(tokens: EngineTokens): number {
+    const { turn, parser, repetition } = this.#state;
+    const { isExact = false, idsUntilCut } = this.#options;
+    // What follows a stop string is neither counted nor judged, and each log probability has a text.
+    if (turn.stop.length > 0 || turn.topLogprobs !== undefined) return 1;
+    const untilCheck = repetition?.untilCheck ?? Infinity;
+    if (!isExact) return untilCheck;
+    if (tokens.type !== "ids" || !parser.isInBody) return 1;
+    return Math.max(1, Math.min(untilCheck, idsUntilCut?.() ?? Infinity));
+  }
+
+  #read(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
+    const { turn, onFact, parser, transcript, repetition, emitter } = this.#state;
+    if (turn.topLogprobs !== undefined) expectLogprobs(tokens);
+    onFact?.({ type: "parsed", tokens });
+    count(tokens);
+    const events = parser.push(tokens);
+    // Behind the parser, whose repairs belong to the message before a start in these tokens.
+    transcript.append(tokens);
+    repetition?.push(tokens);
+    return emitter.push(events, tokens.type === "ids" ? tokens.logprobs : undefined);
+  }
+
   /** Whether all further output is irrelevant. */
   #isOver(): boolean {
     if (this.#atLastToken || this.#state.parser.done) {
-      this.#end = this.#atLastToken ?? { why: "stop" };
+      this.#end ??= this.#atLastToken ?? { why: "stop" };
     }
     return this.#end !== undefined;
   }
 
-  /** Whether enough of this call has been read. */
-  #isEnough(tokens: EngineTokens): boolean {
-    const { emitter, parser } = this.#state;
-    const cut = this.#cut?.();
+  /** Notes whether enough of this call has been read. */
+  #judge(tokens: EngineTokens): void {
+    const cut = this.#options.cut?.();
     let found: SampleEnd<Cut> | undefined;
-    if (emitter.stopSequence !== undefined) found = { why: "stop-sequence" };
+    if (this.#state.emitter.stopSequence !== undefined) found = { why: "stop-sequence" };
     else if (cut !== undefined) found = { why: "cut", cut };
-    if (found === undefined) return parser.done;
+    if (found === undefined) return;
     if (endsGeneration(tokens)) this.#atLastToken = found;
     else this.#end = found;
-    return true;
   }
-
-  /** The same for ordinary ids, none of which is the last token of a turn. */
-  #isCut(): boolean {
-    const cut = this.#cut?.();
-    if (cut !== undefined) this.#end = { why: "cut", cut };
-    return cut !== undefined;
-  }
-
-  /** Reads all tokens at once if none before the last can end the turn. */
-  #readAll(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
-    const { repetition, turn } = this.#state;
-    const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
-    const mayEnd = endsWithin(tokens);
-    // Output after a stop string is neither counted nor judged.
-    const isExact = turn.stop.length > 0;
-    if (!isExact && (mayEnd || isLong) && tokens.type === "ids" && tokens.logprobs === undefined) {
-      const room = () => repetition?.idsUntilCheck ?? Infinity;
-      return this.#readEach(behindControlTokens(tokens.ids, room), count);
-    }
-    if (!isExact && !mayEnd && isLong && tokens.type === "text") {
-      return this.#readEach(repetition.split(tokens), count);
-    }
-    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
-    if (isExact || mayEnd || isLong) return this.#readEach(oneByOne(tokens), count);
-    const events = read(this.#state, tokens, count);
-    this.#isEnough(tokens);
-    return events;
-  }
-
-  #readEach(units: Iterable<EngineTokens>, count: CountTokens): TurnEvent[] {
-    const events: TurnEvent[] = [];
-    for (const unit of units) {
-      if (this.#isOver()) break;
-      events.push(...read(this.#state, unit, count));
-      if (this.#isEnough(unit) && this.#end !== undefined) break;
-    }
-    return joinDeltas(events);
-  }
-}
-
-function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnEvent[] {
-  if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
-  state.onFact?.({ type: "parsed", tokens });
-  count(tokens);
-  const events = state.parser.push(tokens);
-  // Behind the parser, whose repairs belong to the message before a start in these tokens.
-  state.transcript.append(tokens);
-  state.repetition?.push(tokens);
-  return state.emitter.push(events, tokens.type === "ids" ? tokens.logprobs : undefined);
 }
 
 /**
@@ -195,6 +233,17 @@ function expectLogprobs(tokens: EngineTokens): void {
       "logprobs: the engine of this model was asked for log probabilities but returned none. Send the request without logprobs.",
     );
   }
+}
+
+/** The text of ids that begin and end between characters. Undefined if one is a control token, or part of a character. */
+function ownText(ids: readonly TokenId[]): string | undefined {
+  let text = "";
+  for (const id of ids) {
+    const own = tokenText(id);
+    if (own === undefined) return undefined;
+    text += own;
+  }
+  return text;
 }
 
 function endsGeneration(tokens: EngineTokens): boolean {

@@ -2,7 +2,7 @@
 import type { EngineTokens } from "../../engines/engine.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import { TextMeter } from "../reading/text-meter.ts";
-import { textUnit } from "../reading/token-units.ts";
+import { sliceTokens } from "../reading/token-units.ts";
 
 type Ids = Extract<EngineTokens, { type: "ids" }>;
 type Pieces = Extract<EngineTokens, { type: "pieces" }>;
@@ -37,12 +37,8 @@ export class TokenAllowance {
   }
 
   #takeIds(tokens: Ids): Ids | undefined {
-    const { ids, logprobs } = tokens;
-    const room = this.#spend(ids.length);
-    if (room >= ids.length) return tokens;
-    if (room === 0) return undefined;
-    const kept = logprobs && { logprobs: logprobs.slice(0, room) };
-    return { ...tokens, ids: ids.slice(0, room), ...kept };
+    const room = this.#spend(tokens.ids.length);
+    return room === 0 && tokens.ids.length > 0 ? undefined : sliceTokens(tokens, 0, room);
   }
 
   #takePieces(tokens: Pieces): Pieces | undefined {
@@ -53,16 +49,14 @@ export class TokenAllowance {
       if (this.#spend(count) < count) break;
       allowed += 1;
     }
-    if (allowed === pieces.length) return tokens;
-    if (allowed === 0) return undefined;
-    return { type: "pieces", pieces: pieces.slice(0, allowed), counts: counts.slice(0, allowed) };
+    return allowed === 0 && pieces.length > 0 ? undefined : sliceTokens(tokens, 0, allowed);
   }
 
   #takeCountedText(tokens: Text, told: number): Text | undefined {
     const count = atLeast(leastTokens(tokens.text), told);
     const room = this.#spend(count);
     if (room >= count) return tokens;
-    return nonEmpty(textUnit(tokens, 0, Math.floor((tokens.text.length * room) / count)));
+    return nonEmpty(sliceTokens(tokens, 0, Math.floor((tokens.text.length * room) / count)));
   }
 
   /**

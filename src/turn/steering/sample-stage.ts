@@ -93,7 +93,7 @@ function toSampleOptions(state: TurnState, constraint: Constraint | undefined): 
     ...(ban && { ban }),
     stopIds: toStopIds(state),
     cut: () => findCut(state),
-    exact: needsExactCuts(state),
+    isExact: needsExactCuts(state),
     idsUntilCut: () => idsUntilCut(state),
   };
 }

@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import type { EngineTokens } from "../../../src/engines/engine.ts";
 import { END, START } from "../../../src/harmony/tokens.ts";
-import { RepetitionGuard } from "../../../src/turn/reading/repetition.ts";
-import { behindControlTokens, oneByOne } from "../../../src/turn/reading/token-units.ts";
+import { oneByOne, sizeOf, sliceTokens, unitEnd } from "../../../src/turn/reading/token-units.ts";
 
 function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
   return Array.from(units, (unit) => {
@@ -31,26 +30,36 @@ test("text without a count stays without one", () => {
   expect(countsOf(units)).toEqual([undefined, undefined]);
 });
 
-test("a text that is split at the checks for repetition carries a share of its count in each part", () => {
-  const guard = new RepetitionGuard("none");
-  const text = "abcd ".repeat(100);
-  const counts: (number | undefined)[] = [];
-  let joined = "";
-  for (const part of guard.split({ type: "text", text, tokens: 101 })) {
-    if (part.type === "text") joined += part.text;
-    counts.push(...countsOf([part]));
-    guard.push(part);
-  }
-  expect(joined).toBe(text);
-  expect(sum(counts)).toBe(101);
-  // 128 of the 500 characters lie between two checks.
-  expect(counts).toEqual([26, 26, 26, 23]);
+test("a text that is read in parts carries a share of its count in each", () => {
+  const tokens: EngineTokens = { type: "text", text: "abcd ".repeat(100), tokens: 101 };
+  const units = unitsOf(tokens, [128, 128, 128, 128]);
+  expect(countsOf(units)).toEqual([26, 26, 26, 23]);
+  expect(units.map((unit) => (unit.type === "text" ? unit.text : "")).join("")).toBe(tokens.text);
+});
+
+test("text is split behind what may be a control token", () => {
+  const units = unitsOf({ type: "text", text: "ab|>c<|end|>de" }, []);
+  expect(units.map((unit) => unit.type === "text" && unit.text)).toEqual([
+    "ab|>",
+    "c<|end|>",
+    "de",
+  ]);
 });
 
 test("ids are split behind control tokens, and where there is no more room", () => {
   const ids = [1, 2, END, START, 3, 4, 5, 6, END];
-  const rooms = [10, 10, 2, 1, 10, 10];
-  const units = behindControlTokens(ids, () => rooms.shift() ?? 0);
-  const parts = Array.from(units, (unit) => (unit.type === "ids" ? unit.ids : []));
+  const units = unitsOf({ type: "ids", ids }, [10, 10, 2, 1, 10, 10]);
+  const parts = units.map((unit) => (unit.type === "ids" ? unit.ids : []));
   expect(parts).toEqual([[1, 2, END], [START], [3, 4], [5], [6, END]]);
 });
+
+/** @param rooms how many ids or characters there is room for in each unit; after the last, for any number */
+function unitsOf(tokens: EngineTokens, rooms: number[]): EngineTokens[] {
+  const units: EngineTokens[] = [];
+  for (let at = 0; at < sizeOf(tokens);) {
+    const end = unitEnd(tokens, at, rooms.shift() ?? Infinity);
+    units.push(sliceTokens(tokens, at, end));
+    at = end;
+  }
+  return units;
+}

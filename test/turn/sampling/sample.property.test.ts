@@ -1,8 +1,10 @@
-/** The fast path for ordinary ids has the results of the general path: events, usage, repairs, prompts and records. */
+/**
+ * However many tokens arrive together, the results are those of the reading loop before: events, usage, repairs, prompts and records.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { array, assert, asyncProperty, constantFrom, record } from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Capabilities, Engine, EngineTokens } from "../../../src/engines/engine.ts";
 import { parseJson } from "../../../src/harmony/json.ts";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
@@ -15,16 +17,30 @@ import { completion } from "../../helpers/completions.ts";
 import { fakeBrowser, fakeTool, turnWithTools } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import {
-  formedAnswer,
-  offeredTool,
-  type RunOptions,
-  startTurn,
-  turnWith,
-} from "../../helpers/turns.ts";
+import type { RunOptions } from "../../helpers/turns.ts";
+
+// The same modules twice, once with the loop before.
+const LOOP = "../../../src/turn/sampling/sample.ts";
+vi.resetModules();
+vi.doMock(LOOP, () => import("../../helpers/frozen-sample.ts"));
+const before = await import("../../helpers/turns.ts");
+vi.doUnmock(LOOP);
+vi.resetModules();
+const now = await import("../../helpers/turns.ts");
+const { formedAnswer, offeredTool, turnWith } = now;
+
+/** `estimatesReasoning`: tokens of reasoning depend on how text without spaces arrives, and are left out. */
+interface Observed extends RunOptions {
+  readonly estimatesReasoning?: boolean;
+}
 
 /** All observable results of a turn. */
-async function observe(engine: Engine, turn: Turn, options: RunOptions) {
+async function observe(
+  startTurn: typeof now.startTurn,
+  engine: Engine,
+  turn: Turn,
+  { estimatesReasoning = false, ...options }: Observed,
+) {
   const events: TurnEvent[] = [];
   const facts: unknown[] = [];
   const parsed: EngineTokens[] = [];
@@ -39,7 +55,11 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   };
   try {
     const running = startTurn(engine, turn, { ...options, onFact });
-    for await (const event of running) events.push(event);
+    for await (const event of running) {
+      if (estimatesReasoning && event.type === "end")
+        Object.assign(event.usage, { reasoningTokens: 0 });
+      events.push(event);
+    }
   } catch (thrown) {
     error = thrown;
   }
@@ -48,10 +68,10 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   return { events, facts, ids, calls, parser: recording.parser, error };
 }
 
-async function bothWays(createEngine: () => Engine, turn: Turn, options: RunOptions = {}) {
-  const short = await observe(createEngine(), turn, options);
-  const long = await observe(createEngine(), turn, { ...options, disableFastPath: true });
-  return { short, long };
+async function bothWays(createEngine: () => Engine, turn: Turn, options: Observed = {}) {
+  const own = await observe(now.startTurn, createEngine(), turn, options);
+  const expected = await observe(before.startTurn, createEngine(), turn, options);
+  return { own, expected };
 }
 
 const SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
@@ -81,8 +101,8 @@ describe("recorded streams, cut between any events", () => {
           model: "m",
           transport: scriptTransport(() => ({ pieces })),
         });
-      const { short, long } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
-      expect(short).toEqual(long);
+      const { own, expected } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+      expect(own).toEqual(expected);
     }
   });
 });
@@ -123,20 +143,22 @@ test("any completion, in reads of any size", async () => {
       constantFrom(1, 2, 7, 40, 1000),
       options,
       constantFrom<Capabilities["constraints"]>([], ["json-schema"], ["structural-tag"]),
-      async (completions, fields, batch, steering, constraints) => {
+      constantFrom<EngineTokens["type"]>("ids", "ids", "pieces", "text"),
+      async (completions, fields, batch, steering, constraints, form) => {
         const createEngine = () =>
           scriptedEngine(
             (_, call) => [...first, ...(completions[call % completions.length] ?? [])],
-            { batch, capabilities: { constraints } },
+            { batch, form, capabilities: { constraints } },
           );
-        const { short, long } = await bothWays(createEngine, turnWith(fields), {
+        const { own, expected } = await bothWays(createEngine, turnWith(fields), {
           steering,
           contextLength: 20_000,
+          estimatesReasoning: form !== "ids",
         });
-        expect(short).toEqual(long);
+        expect(own).toEqual(expected);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: Number(process.env["RUNS"] ?? 200) },
   );
 });
 
@@ -155,9 +177,9 @@ test("reads without ids change nothing", async () => {
       },
     };
   };
-  const { short, long } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
-  expect(short).toEqual(long);
-  expect(short.events.at(-1)).toMatchObject({ finish: "tool-calls" });
+  const { own, expected } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+  expect(own).toEqual(expected);
+  expect(own.events.at(-1)).toMatchObject({ finish: "tool-calls" });
 });
 
 test("log probabilities that nobody asked for are passed on as well", async () => {
@@ -174,7 +196,7 @@ test("log probabilities that nobody asked for are passed on as well", async () =
       },
     };
   };
-  const { short, long } = await bothWays(createEngine, turnWith());
-  expect(short).toEqual(long);
-  expect(short.events.some((event) => event.type === "part-delta" && event.logprobs)).toBe(true);
+  const { own, expected } = await bothWays(createEngine, turnWith());
+  expect(own).toEqual(expected);
+  expect(own.events.some((event) => event.type === "part-delta" && event.logprobs)).toBe(true);
 });
