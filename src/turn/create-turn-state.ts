@@ -1,15 +1,12 @@
 /** The state of a turn before its first engine call. */
-import { allowedTools } from "./allowed-tools.ts";
 import type { Engine } from "../engines/engine.ts";
 import { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { Layout } from "../harmony/message-layout.ts";
-import type { BuiltinName } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
-import { isBuiltInTool } from "../harmony/recipient.ts";
 import type { Pause } from "../streams/slices.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
-import type { OnFact, ParsingOptions } from "./facts.ts";
+import type { OnFact } from "./facts.ts";
 import type { EmittedBuiltins } from "./output/open-call.ts";
 import { PartEmitter } from "./output/part-emitter.ts";
 import type { TurnOutput } from "./output/turn-output.ts";
@@ -23,12 +20,11 @@ import { TurnParser } from "./reading/turn-parser.ts";
 import { UsageCounter } from "./reading/usage-counter.ts";
 import { noteExactness } from "./sampled/exactness.ts";
 import { StepCutter } from "./sampled/step-cutter.ts";
-import { findCheckedTool } from "./steering/checks.ts";
-import { findMappedTool } from "./find-mapped-tool.ts";
 import type { Steering } from "./steering/settings.ts";
 import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
 import { TurnError } from "./turn-error.ts";
 import { countRepair, type TurnState } from "./turn-state.ts";
+import { TurnTools } from "./turn-tools.ts";
 import type { Part, Turn, TurnBuiltins } from "./turn.ts";
 
 export interface RunDeps {
@@ -69,7 +65,8 @@ export function createTurnState(
   const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   const reading = toMarkerReading(engine, steering);
-  const parsing = toParsingOptions(turn);
+  const tools = new TurnTools(turn);
+  const parsing = tools.toParsingOptions();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) throw withoutLogprobs();
   const builtins = turn.builtins && new BuiltinRuns(turn, turn.builtins, signal);
   const parser = new TurnParser(tokenizer, { ...parsing, ...reading });
@@ -87,6 +84,7 @@ export function createTurnState(
   const steps = new StepCutter({ prompt, transcript, tokenizer, prefixes, countRepairs });
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
+    tools,
     engine,
     steering,
     contextLength,
@@ -106,10 +104,10 @@ export function createTurnState(
       newCallId: deps.newCallId,
       foldPreambles: turn.answer.type !== "text",
       omits: toOmittedParts(turn),
-      refuses: refusedCalls(turn, steering),
+      refuses: tools.toRefused(steering.refuseUnofferedTools),
       cutStep: () => steps.cut(),
-      checks: (name) => findCheckedTool(turn, name) !== undefined,
-      findMapped: (name) => findMappedTool(turn, name),
+      checks: (name) => tools.findChecked(name) !== undefined,
+      findMapped: (name) => tools.findMapped(name),
       ...(turn.builtins && {
         builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
       }),
@@ -121,7 +119,7 @@ export function createTurnState(
     repetition: steering.repetitionGuard
       ? new RepetitionGuard(engine.capabilities.idsOut)
       : undefined,
-    singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
+    singleCallConstraint: toSingleCallConstraint(turn, tools, engine, steering),
     stage: "free",
     callsBefore: 0,
     approvedRun: 0,
@@ -137,38 +135,6 @@ function withoutLogprobs(): TurnError {
   return new TurnError(
     "unsupported",
     "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
-  );
-}
-
-function toParsingOptions(turn: Turn): ParsingOptions {
-  const shown = turn.tools.flatMap(({ name, shownAs }) =>
-    shownAs === undefined ? [] : ([[shownAs, name]] as const),
-  );
-  return {
-    ...(shown.length > 0 && { shownNames: new Map(shown) }),
-    toolNames: toFunctionNames(turn),
-    readsCalls: turn.toolChoice.type === "none",
-    textTools: turn.tools.flatMap(({ name, text, mapped }) => {
-      if (mapped?.isText) return [mapped.name];
-      return text === undefined ? [] : [name];
-    }),
-    builtins: toBuiltinNames(turn.builtins),
-  };
-}
-
-function toFunctionNames({ tools, builtins }: Turn): string[] {
-  const own = [...namesOf(tools)];
-  if (builtins === undefined) return own;
-  return own.concat(
-    builtins.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
-  );
-}
-
-function toBuiltinNames(builtins: TurnBuiltins | undefined): BuiltinName[] {
-  return (builtins?.tools ?? []).flatMap(({ namespace, rawBody }) =>
-    namespace === undefined
-      ? []
-      : { name: namespace.name, functions: namespace.functions.map(({ name }) => name), rawBody },
   );
 }
 
@@ -212,20 +178,4 @@ function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
   if (toolChoice.type === "required") omitted.push("content");
   if (!reasoning.enabled) omitted.push("reasoning");
   return omitted;
-}
-
-function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
-  const { toolChoice, builtins } = turn;
-  const offered = namesOf(allowedTools(turn));
-  if (toolChoice.type !== "auto" || steering.refuseUnofferedTools) {
-    return (name) => !offered.has(name);
-  }
-  if (builtins === undefined) return () => false;
-  // A client that has left its tools to the gateway cannot run one that the model was trained with.
-  return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
-}
-
-/** Instructions of a client name its tools: the model may call them by these names, too. */
-function namesOf(tools: Turn["tools"]): ReadonlySet<string> {
-  return new Set(tools.flatMap(({ name, mapped }) => (mapped ? [name, mapped.name] : [name])));
 }

@@ -16,6 +16,7 @@ import type { Pause } from "../streams/slices.ts";
 import type { Steering } from "./steering/settings.ts";
 import type { Transcript } from "./prompt/transcript.ts";
 import type { Turn } from "./turn.ts";
+import type { TurnTools } from "./turn-tools.ts";
 import type { TurnOutput } from "./output/turn-output.ts";
 import type { TurnParser } from "./reading/turn-parser.ts";
 import type { Exactness } from "./sampled/exactness.ts";
@@ -23,6 +24,7 @@ import type { UsageCounter } from "./reading/usage-counter.ts";
 
 export interface TurnState {
   readonly turn: Turn;
+  readonly tools: TurnTools;
   readonly engine: Engine;
   readonly steering: Steering;
   readonly contextLength: number | undefined;

@@ -8,7 +8,6 @@ import type { Constraint, EngineProgress, TokenLogprob } from "../engines/engine
 import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
-import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
 import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
@@ -112,24 +111,6 @@ export interface ApprovedCall {
   readonly body: string;
   /** Names the request that the client has approved. */
   readonly requestId?: string;
-}
-
-/** The format of a tool's call bodies, which their header states if it is JSON. */
-export function bodyForm({ tools }: Pick<Turn, "tools">, name: string): "json" | "raw" {
-  return tools.find((tool) => tool.name === name)?.text === undefined ? "json" : "raw";
-}
-
-/**
- * The recipient of calls to the tool with this name. A name that is not offered is taken for a function's. Tools that the
- * gateway runs are named by their recipient.
- */
-export function recipientOf(
-  { tools, builtins }: Pick<Turn, "tools" | "builtins">,
-  name: string,
-): string {
-  const offered = tools.find((tool) => tool.name === name);
-  if (offered === undefined && builtins?.tools.some((tool) => tool.accepts(name))) return name;
-  return offered?.recipient ?? functionRecipient(name);
 }
 
 export type ToolChoice =

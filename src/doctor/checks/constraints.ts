@@ -6,6 +6,7 @@ import { CHANNEL, CONSTRAIN, MESSAGE } from "../../harmony/tokens.ts";
 import { compileSchema } from "../../json-schema/index.ts";
 import { yieldToEventLoop } from "../../streams/timers.ts";
 import { toSingleCallConstraint } from "../../turn/steering/single-call-constraint.ts";
+import { TurnTools } from "../../turn/turn-tools.ts";
 import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { body } from "../completion.ts";
 import { adviceFor } from "../engine-advice.ts";
@@ -199,7 +200,7 @@ async function runTurn(examination: Examination, signal: AbortSignal): Promise<F
     answer: { type: "json-schema", name: "sea", schema: fromPlainJson(SCHEMA), checker: CHECKER },
   });
   const steering = { ...DEFAULT_STEERING, singleCallConstraint: true };
-  const constraint = toSingleCallConstraint(turn, engine, steering);
+  const constraint = toSingleCallConstraint(turn, new TurnTools(turn), engine, steering);
   if (constraint === undefined) return notApplicable("This turn needs none.");
   const maxTokens = Math.min(TURN_TOKENS, Math.floor((examination.contextLength ?? Infinity) / 2));
   const completion = await examination.call(

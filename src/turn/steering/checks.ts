@@ -8,30 +8,15 @@ import { yieldToEventLoop } from "../../streams/timers.ts";
 import type { WrongCall } from "./decision.ts";
 import type { OfferedTool, Part, Turn } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
-import { findMappedTool, findOwnTool } from "../find-mapped-tool.ts";
 
 export function toAnswerSchema({ answer }: Turn): Json | undefined {
   return answer.type === "json-schema" ? answer.schema : undefined;
 }
 
-/** Finds the tool with this name if its arguments must satisfy their schema. */
-export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
-  const offered = turn.tools.find((each) => each.name === name);
-  const tool = offered ?? findMappedTool(turn, name) ?? findOwnTool(turn, name);
-  if (tool?.mapped !== undefined) return tool;
-  if (tool === undefined || tool.text !== undefined) return undefined;
-  return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
-}
-
-/** Finds the tool of a call if its arguments must satisfy their schema. */
-export function toCheckedTool(turn: Turn, part: Part | undefined): OfferedTool | undefined {
-  return part?.kind === "tool-call" ? findCheckedTool(turn, part.name) : undefined;
-}
-
 /** Whether completed calls are held until their arguments are checked. */
-export function hasUncheckedCall({ turn, emitter }: TurnState): boolean {
+export function hasUncheckedCall({ tools, emitter }: TurnState): boolean {
   if (!emitter.holds("tool-call") || emitter.part !== undefined) return false;
-  return emitter.held("tool-call").some(({ part }) => toCheckedTool(turn, part));
+  return emitter.held("tool-call").some(({ part }) => tools.checkedToolOf(part));
 }
 
 /**
@@ -56,7 +41,7 @@ export async function whyAnswerIsWrong({
 /** Finds the first call whose arguments violate their schema. */
 export async function findWrongCall({
   emitter,
-  turn,
+  tools,
   signal,
 }: TurnState): Promise<WrongCall | undefined> {
   const calls =
@@ -64,7 +49,7 @@ export async function findWrongCall({
       ? emitter.held("tool-call")
       : [{ part: emitter.last, text: emitter.text }];
   for (const { part, text } of calls) {
-    const tool = toCheckedTool(turn, part);
+    const tool = tools.checkedToolOf(part);
     const problem = tool && (await whyCallIsWrong(tool, text, signal));
     // Another name than the tool's, which it can only stand for if its arguments are right.
     const isOther = tool?.mapped !== undefined && tool.name !== nameOf(part);

@@ -6,7 +6,7 @@ import type { StreamingDecoder } from "../../tokenizer/index.ts";
 import { callEngine } from "../sampling/engine-call.ts";
 import type { Outcome } from "./decision.ts";
 import { oneByOne } from "../reading/token-units.ts";
-import { recipientOf, type Turn } from "../turn.ts";
+import type { TurnTools } from "../turn-tools.ts";
 import type { TurnState } from "../turn-state.ts";
 
 /** A longer text is not a function name. */
@@ -18,9 +18,9 @@ const MAX_NAME_TOKENS = 48;
  * caller appends the whole header.
  */
 export async function chooseFunction(state: TurnState, names: readonly string[]): Promise<Outcome> {
-  const { engine, turn, tokenizer, prefixes } = state;
+  const { engine, turn, tools, tokenizer, prefixes } = state;
   const decoder = tokenizer.createDecoder();
-  const { namespace, spellings } = toSpellings(turn, names);
+  const { namespace, spellings } = toSpellings(tools, names);
   let text = "";
 
   const end = await callEngine(
@@ -76,8 +76,8 @@ function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
 }
 
 /** What the model has to write to choose each function, after the namespace that the gateway writes. */
-function toSpellings(turn: Turn, names: readonly string[]) {
-  const recipients = names.map((name) => [recipientOf(turn, name), name] as const);
+function toSpellings(tools: TurnTools, names: readonly string[]) {
+  const recipients = names.map((name) => [tools.recipientOf(name), name] as const);
   const namespaces = new Set(recipients.map(([recipient]) => namespaceOf(recipient)));
   const [first] = namespaces;
   const namespace = namespaces.size === 1 ? first : undefined;

@@ -1,7 +1,7 @@
 /** The constraints that an engine applies to the next tokens. */
 import type { Capabilities, Constraint } from "../../engines/engine.ts";
 import { type Json, toCompactJson } from "../../harmony/json.ts";
-import { toAnswerSchema, toCheckedTool } from "./checks.ts";
+import { toAnswerSchema } from "./checks.ts";
 import type { Part } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
 
@@ -20,9 +20,9 @@ export function toArgumentsConstraint(
   part: Part | undefined,
 ): Constraint | undefined {
   if (part?.kind !== "tool-call" || state.emitter.text !== "") return undefined;
-  const text = state.turn.tools.find(({ name }) => name === part.name)?.text;
+  const { text } = state.tools.find(part.name) ?? {};
   if (text !== undefined) return findTextFormat(state.engine.capabilities, text.formats);
-  const tool = toCheckedTool(state.turn, part);
+  const tool = state.tools.checkedToolOf(part);
   if (tool === undefined) return undefined;
   const { strict, mapped } = tool;
   const isChoice = mapped !== undefined && !strict && state.turn.toolChoice.type !== "required";

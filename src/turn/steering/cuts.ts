@@ -22,7 +22,8 @@ export function findCut(state: TurnState): Cut | undefined {
       return isDocument(state) ? findWhiteSpace(state) : undefined;
     case "arguments":
       if (emitter.part?.kind !== "tool-call") return "call-completed";
-      return isTextCall(state, emitter.part.name) ? undefined : findWhiteSpace(state);
+      // The body of a text's call is no JSON.
+      return state.tools.bodyForm(emitter.part.name) === "raw" ? undefined : findWhiteSpace(state);
     case "more-calls":
       return parser.openPart && parser.openPart !== "tool-call" ? "not-a-call" : undefined;
     default:
@@ -80,11 +81,6 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
 
 function isDocument({ turn }: TurnState): boolean {
   return turn.answer.type !== "text";
-}
-
-/** The body of such a call is no JSON. */
-function isTextCall({ turn }: TurnState, name: string): boolean {
-  return turn.tools.some((tool) => tool.name === name && tool.text !== undefined);
 }
 
 /** Longest white space within or behind a document, in characters: the deepest indentation needs less. */

@@ -3,7 +3,6 @@ import type { Constraint } from "../../engines/engine.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../../harmony/tokens.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
-import { hasMappedTools } from "../find-mapped-tool.ts";
 import { findCut, idsUntilCut, needsExactCuts } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./decision.ts";
 import { sample, type SampleEnd, type SampleOptions } from "../sampling/sample.ts";
@@ -68,20 +67,15 @@ function toConstraint(state: TurnState): Constraint | undefined {
 
 /** Holds output that must be checked before it is emitted. Output under an engine constraint is streamed. */
 function holdUnchecked(state: TurnState, constrained: boolean): void {
-  const { stage, turn, emitter } = state;
-  const isConverted = hasMappedTools(turn) && stage === "arguments";
+  const { stage, turn, tools, emitter } = state;
+  const isConverted = tools.hasMapped && stage === "arguments";
   if (constrained && stage !== "constrained-turn" && !isConverted) {
     void state.output.emit(emitter.release());
     return;
   }
   const held: Part["kind"][] = [];
   if (turn.answer.type !== "text" && !constrained) held.push("content");
-  if (
-    turn.toolChoice.type === "required" ||
-    turn.tools.some((tool) => tool.strict || tool.mapped !== undefined)
-  ) {
-    held.push("tool-call");
-  }
+  if (tools.holdsCalls) held.push("tool-call");
   if (stage === "more-calls") held.push(...BESIDE_CALLS);
   emitter.setHeld(held);
 }

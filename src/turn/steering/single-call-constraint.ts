@@ -11,9 +11,8 @@ import { toCompactJson } from "../../harmony/json.ts";
 import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../../harmony/tokens.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { Steering } from "./settings.ts";
-import { recipientOf, type Turn } from "../turn.ts";
-import { allowedTools } from "../allowed-tools.ts";
-import { hasMappedTools } from "../find-mapped-tool.ts";
+import type { Turn } from "../turn.ts";
+import type { TurnTools } from "../turn-tools.ts";
 
 /** What may follow the reasoning. */
 interface Endings {
@@ -29,27 +28,27 @@ interface Endings {
  */
 export function toSingleCallConstraint(
   turn: Turn,
+  tools: TurnTools,
   engine: Engine,
   steering: Steering,
 ): Constraint | undefined {
   if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
     return undefined;
   // Calls to tools that the gateway runs, or of training, would need a form of their own.
-  if (turn.builtins !== undefined || hasMappedTools(turn)) return undefined;
-  const endings = toEndings(turn);
+  if (turn.builtins !== undefined || tools.hasMapped) return undefined;
+  const endings = toEndings(turn, tools);
   if (endings === undefined) return undefined;
   const { constraints } = engine.capabilities;
   if (constraints.includes("structural-tag")) return toStructuralTag(endings);
   return constraints.includes("token-grammar") ? toTokenGrammar(endings) : undefined;
 }
 
-function toEndings(turn: Turn): Endings | undefined {
-  const { toolChoice, answer } = turn;
-  const callable = allowedTools(turn);
+function toEndings({ toolChoice, answer }: Turn, tools: TurnTools): Endings | undefined {
+  const callable = tools.allowed;
   // A text without JSON around it has no end that a grammar of the whole turn could name.
   if (callable.some(({ text }) => text !== undefined)) return undefined;
   const calls = callable.map(({ name, parameters, checker }) => {
-    const recipient = recipientOf(turn, name);
+    const recipient = tools.recipientOf(name);
     // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
     const isHeld = parameters !== undefined && checker !== undefined;
     return { recipient, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };

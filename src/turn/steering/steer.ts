@@ -5,7 +5,6 @@
  * append the required header, and let the engine continue from there, with a constraint if it supports one.
  * `next-step.ts` decides, this module executes.
  */
-import { allowedTools } from "../allowed-tools.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { isBuiltInTool } from "../../harmony/recipient.ts";
@@ -18,7 +17,6 @@ import { chooseFunction } from "./choose-function.ts";
 import type { Conclusion, Decision, Demands, Outcome, SteeringState } from "./decision.ts";
 import { nextStep } from "./next-step.ts";
 import { leaveStage, sampleStage } from "./sample-stage.ts";
-import { bodyForm, recipientOf, type Turn } from "../turn.ts";
 import {
   appendMessage,
   countRepair,
@@ -41,7 +39,8 @@ export async function steer(state: TurnState): Promise<Conclusion> {
 }
 
 function toDemands(state: TurnState): Demands {
-  const { turn, steering } = state;
+  const { turn, tools, steering } = state;
+  const mayCall = tools.allowed.length > 0 || turn.builtins !== undefined;
   return {
     requiredCalls: turn.toolChoice.type === "required" ? turn.toolChoice.names : undefined,
     document: turn.answer.type !== "text",
@@ -52,13 +51,9 @@ function toDemands(state: TurnState): Demands {
     prefill: turn.prefill !== undefined,
     moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
     openMissingAnswer: steering.openMissingAnswer,
-    continueAnnouncedCalls: steering.continueAnnouncedCalls && mayCall(turn),
+    continueAnnouncedCalls: steering.continueAnnouncedCalls && mayCall,
     singleCallConstraint: state.singleCallConstraint !== undefined,
   };
-}
-
-function mayCall(turn: Turn): boolean {
-  return allowedTools(turn).length > 0 || turn.builtins !== undefined;
 }
 
 function toSteeringState(state: TurnState, demands: Demands): SteeringState {
@@ -82,7 +77,7 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
 
 /** Not async: its frame would be held as long as the model samples. */
 function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Promise<Outcome> {
-  const { turn, prefixes, emitter } = state;
+  const { tools, prefixes, emitter } = state;
   if ("repair" in decision && decision.repair) countRepair(state, decision.repair);
   switch (decision.type) {
     case "continue":
@@ -122,7 +117,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
       const { tool, problem } = decision.wrong;
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
       emitter.discard("tool-call");
-      const recipient = recipientOf(turn, tool.name);
+      const recipient = tools.recipientOf(tool.name);
       appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
       openMessage(state, toCallPrefix(state, tool.name));
       return sampleStage(state, "arguments");
@@ -135,9 +130,9 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
       return sampleStage(state, "free");
     }
     case "refuse-call": {
-      const names = callableNames(turn).join(", ") || "none";
-      const error = `Error: the function ${JSON.stringify(shownName(turn, decision.name))} cannot be called now. Functions: ${names}.`;
-      const recipient = recipientOf(turn, decision.name);
+      const names = tools.callableNames().join(", ") || "none";
+      const error = `Error: the function ${JSON.stringify(tools.shownName(decision.name))} cannot be called now. Functions: ${names}.`;
+      const recipient = tools.recipientOf(decision.name);
       appendMessage(state, prefixes.endOfCall, toResult(recipient, error));
       return sampleStage(state, "free");
     }
@@ -199,22 +194,6 @@ function openAnswer(state: TurnState): Promise<Outcome> {
   return sampleStage(state, isDocument ? "answer" : "free");
 }
 
-function shownName({ tools }: Turn, name: string): string {
-  return tools.find((tool) => tool.name === name)?.shownAs ?? name;
-}
-
-/** As the model knows them. */
-function callableNames(turn: Turn): string[] {
-  const { builtins } = turn;
-  const namespaces = (builtins?.tools ?? []).flatMap(({ namespace }) => namespace ?? []);
-  const trained = namespaces.flatMap(({ name, functions }) =>
-    functions.length === 0 ? [name] : functions.map((each) => `${name}.${each.name}`),
-  );
-  const others = (builtins?.tools ?? []).flatMap(({ functions = [] }) => functions);
-  const own = allowedTools(turn).map(({ name, shownAs = name }) => shownAs);
-  return [...own, ...others.map(({ name }) => name), ...trained];
-}
-
 /** Emits what is held, or discards it if the turn has failed. */
 function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   // If no tokens were left for any engine call, `start` has not been emitted yet.
@@ -226,10 +205,10 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   return conclusion;
 }
 
-function toCallPrefix({ turn, prefixes }: TurnState, name: string): readonly TokenId[] {
-  const recipient = recipientOf(turn, name);
+function toCallPrefix({ tools, prefixes }: TurnState, name: string): readonly TokenId[] {
+  const recipient = tools.recipientOf(name);
   if (isBuiltInTool(recipient)) return prefixes.builtinCall(recipient);
-  return prefixes.call(recipient, bodyForm(turn, name));
+  return prefixes.call(recipient, tools.bodyForm(name));
 }
 
 /** A result that the gateway writes, where that of the tool would stand. */
