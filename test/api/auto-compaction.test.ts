@@ -9,6 +9,8 @@ import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 const SUMMARY = "<|channel|>final<|message|>They said hello.<|return|>";
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 const SUMMARIZED = "user<|message|>Summary of the conversation so far:\n\nThey said hello.<|end|>";
+/** The user's words, which stay before the summary. */
+const KEPT = ["user<|message|>Hello.<|end|>", "user<|message|>And now?<|end|>"];
 const ASKED = /user<\|message\|>Summarize this conversation so that you could go on/;
 
 function start(scripts: readonly Script[], contextLength?: number) {
@@ -56,6 +58,7 @@ describe("Messages", () => {
     expect(messagesOf(0)?.slice(-1)).toEqual([expect.stringMatching(ASKED)]);
     expect(messagesOf(1)).toEqual([
       "developer<|message|># Instructions\n\nBe brief.<|end|>",
+      ...KEPT,
       SUMMARIZED,
     ]);
     const [summary, answer] = engine.requests.map(({ prompt }) => prompt.ids.length);
@@ -110,6 +113,7 @@ describe("Messages", () => {
       ],
     });
     expect(messagesOf(2)?.slice(1)).toEqual([
+      ...KEPT,
       SUMMARIZED,
       "assistant<|channel|>final<|message|>Done.<|end|>",
       "user<|message|>Thanks.<|end|>",
@@ -208,7 +212,7 @@ describe("Messages", () => {
       ],
     });
     expect(messagesOf(1)).toContainEqual(expect.stringContaining("I need f."));
-    expect(messagesOf(2)?.slice(1)).toEqual([SUMMARIZED]);
+    expect(messagesOf(2)?.slice(1)).toEqual([...KEPT, SUMMARIZED]);
     expect(second.content.map(({ type }) => type)).toEqual(["compaction", "text"]);
   });
 
@@ -305,6 +309,7 @@ describe("Responses", () => {
     expect(messagesOf(0)?.slice(-1)).toEqual([expect.stringMatching(ASKED)]);
     expect(messagesOf(1)).toEqual([
       "developer<|message|># Instructions\n\nBe brief.<|end|>",
+      ...KEPT,
       SUMMARIZED,
     ]);
     expect(response.usage?.input_tokens).toBe(engine.requests[1]?.prompt.ids.length);
@@ -335,6 +340,7 @@ describe("Responses", () => {
     await client.responses.create({ ...request, previous_response_id: first.id, input: [next] });
     await client.responses.create({ ...request, input: [...input, ...sent(first), next] });
     const expected = [
+      ...KEPT,
       SUMMARIZED,
       "assistant<|channel|>final<|message|>Done.<|end|>",
       "user<|message|>Thanks.<|end|>",
@@ -399,5 +405,100 @@ describe("Responses", () => {
     const { post, engine } = start([]);
     const response = await post("/v1/responses", { ...body(), context_management: rules });
     expect([response.status, engine.requests.length]).toEqual([400, 0]);
+  });
+});
+
+describe("the user's words before a summary", () => {
+  const LONG = (name: string) => `${name} ${"word ".repeat(200)}`.trim();
+  const said = ["one", "two", "three", "four"].map((name) => LONG(name));
+  const compactions = (output: readonly OpenAI.Responses.ResponseOutputItem[]) =>
+    output.filter((item) => item.type === "compaction");
+  /** The first words of the user's messages in a prompt. */
+  const namesIn = (messages: readonly string[] | undefined) =>
+    (messages ?? []).flatMap((text) => /^user<\|message\|>(\w+) word/.exec(text)?.[1] ?? []);
+
+  test("Responses: stay before a compaction item, also where the client sends what it summarizes", async () => {
+    const { client, messagesOf } = start([SUMMARY, ANSWER], 131_072);
+    const input: OpenAI.Responses.ResponseInput = [
+      { role: "developer", content: "Use tabs." },
+      { role: "user", content: LONG("one") },
+      { role: "assistant", content: "Step one is done." },
+      { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: "secret result" },
+      { role: "user", content: LONG("two") },
+    ];
+    const tools = [{ type: "function", name: "f", parameters: {}, strict: false } as const];
+    const { output } = await client.responses.create({
+      model: MODEL,
+      tools,
+      input: [...input, { type: "compaction_trigger" }],
+    });
+    await client.responses.create({
+      model: MODEL,
+      tools,
+      input: [...input, ...compactions(output)],
+    });
+    const prompt = messagesOf(1) ?? [];
+    expect(namesIn(prompt)).toEqual(["one", "two"]);
+    expect(prompt.at(-1)).toBe(SUMMARIZED);
+    expect(prompt.join("")).toContain("Use tabs.");
+    expect(prompt.join("")).not.toMatch(/Step one|secret result/);
+  });
+
+  test("Responses: the oldest go where they do not fit into the context", async () => {
+    const { client, messagesOf } = start([SUMMARY, ANSWER], 1000);
+    const { output } = await client.responses.create({
+      model: MODEL,
+      input: [{ role: "user", content: "Hello." }, { type: "compaction_trigger" }],
+    });
+    const words = said.map((content) => ({ role: "user", content }) as const);
+    await client.responses.create({ model: MODEL, input: [...words, ...compactions(output)] });
+    expect(namesIn(messagesOf(1))).toEqual(["two", "three", "four"]);
+    expect(messagesOf(1)?.at(-1)).toBe(SUMMARIZED);
+  });
+
+  test("Messages: the oldest go where they do not fit into the context", async () => {
+    const { anthropic, messagesOf } = start([ANSWER], 1000);
+    await anthropic.beta.messages.create({
+      model: MODEL,
+      max_tokens: 100,
+      messages: [
+        ...said.map((content) => ({ role: "user", content }) as const),
+        { role: "assistant", content: [{ type: "compaction", content: "They said hello." }] },
+        { role: "user", content: "Go on." },
+      ],
+    });
+    expect(namesIn(messagesOf(0))).toEqual(["two", "three", "four"]);
+    expect(messagesOf(0)?.slice(-2)).toEqual([SUMMARIZED, "user<|message|>Go on.<|end|>"]);
+  });
+
+  test("Messages: words that reach the trigger by themselves are not summarized again", async () => {
+    const { anthropic, engine } = start([SUMMARY, ANSWER, ANSWER], 131_072);
+    const request = {
+      model: MODEL,
+      max_tokens: 100,
+      context_management: {
+        edits: [{ type: "compact_20260112", trigger: { type: "input_tokens", value: 400 } }],
+      } satisfies Anthropic.Beta.BetaContextManagementConfig,
+    };
+    const messages = said.map((content) => ({ role: "user", content }) as const);
+    const { content } = await anthropic.beta.messages.create({ ...request, messages });
+    const next = [
+      ...messages,
+      { role: "assistant", content } as const,
+      { role: "user", content: "Thanks." } as const,
+    ];
+    await anthropic.beta.messages.create({ ...request, messages: next });
+    expect(engine.requests).toHaveLength(3);
+  });
+
+  test("Responses: words that reach the threshold by themselves are not summarized again", async () => {
+    const { client, engine } = start([SUMMARY, ANSWER, ANSWER], 131_072);
+    const rules = [{ type: "compaction", compact_threshold: 400 }];
+    const request = { model: MODEL, context_management: rules };
+    const input = said.map((content) => ({ role: "user", content }) as const);
+    const { id } = await client.responses.create({ ...request, input });
+    await client.responses.create({ ...request, previous_response_id: id, input: "Thanks." });
+    expect(engine.requests).toHaveLength(3);
   });
 });

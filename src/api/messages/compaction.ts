@@ -1,11 +1,17 @@
 /** The edit `compact_20260112`: a summary at the beginning of the reply, in place of what the prompt had before it. */
 import { AutoCompaction, type CompactionPlan, reachesThreshold } from "../reply/auto-compaction.ts";
+import {
+  countOrInfinity,
+  fitKeptWords,
+  KEPT_SHARE,
+  type KeptWords,
+} from "../reply/since-summary.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { compactionOf, type EditedTurn } from "./context-management.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import type { CountRequest } from "./request.ts";
+import type { CountRequest, MessagesRequest } from "./request.ts";
 
 /** Anthropic's. The context of gpt-oss is shorter, which counts as well. */
 const DEFAULT_TRIGGER = 150_000;
@@ -14,29 +20,67 @@ const DEFAULT_TRIGGER = 150_000;
 export function toCompactionPlan(
   { turn, entries }: EditedTurn,
   request: CountRequest,
-  turnOf: (entries: readonly HistoryEntry[]) => Turn | Promise<Turn>,
+  { turnOf, model, signal }: FittingDeps,
 ): CompactionPlan | undefined {
   const edit = compactionOf(request);
   // The beginning of an answer, or a call without a result, cannot be summarized.
   if (edit === undefined || entries.at(-1)?.type === "assistant") return undefined;
-  const kept = entries.filter(({ type }) => type === "instructions");
-  if (kept.length === entries.length) return undefined;
+  const kept = entries.filter(({ type }) => type === "instructions" || type === "user");
+  if (entries.every(({ type }) => type === "instructions")) return undefined;
   return {
     whole: turn,
     instructions: edit.instructions?.trim() || undefined,
-    after: (summary) => turnOf([...kept, { type: "summary", text: summaryText(summary) }]),
+    async after(summary) {
+      const compacted = [...kept, { type: "summary", text: summaryText(summary) } as const];
+      const { items } = await toFittingEntries(compacted, request, { turnOf, model, signal });
+      return turnOf(items);
+    },
     pauses: edit.pause_after_compaction ?? false,
   };
+}
+
+interface CompactionParts {
+  readonly compactionPlan: CompactionPlan | undefined;
+  readonly keptTokens: number;
+  readonly model: Model;
+}
+
+interface FittingDeps {
+  readonly turnOf: (entries: readonly HistoryEntry[]) => Turn | Promise<Turn>;
+  readonly model: Model;
+  readonly signal: AbortSignal;
+}
+
+/** Leaves out the oldest of the user's messages before a summary until prompt and answer fit into the context. */
+export function toFittingEntries(
+  entries: readonly HistoryEntry[],
+  request: CountRequest & Partial<MessagesRequest>,
+  { turnOf, model, signal }: FittingDeps,
+): Promise<KeptWords<HistoryEntry>> {
+  const { contextLength = Infinity } = model;
+  const limit = contextLength - Math.min(request.max_tokens ?? 0, contextLength / 4);
+  const isCompacting = compactionOf(request) !== undefined;
+  return fitKeptWords(entries, {
+    isUser: ({ type }) => type === "user",
+    count: async (items) => countOrInfinity(model.countTurnTokens(await turnOf(items), signal)),
+    limit,
+    keptLimit: isCompacting ? contextLength * KEPT_SHARE : limit,
+  });
 }
 
 /** Undefined: the prompt is shorter than the edit's trigger. */
 export async function toCompaction(
   request: CountRequest,
-  { compactionPlan: plan, model }: { compactionPlan: CompactionPlan | undefined; model: Model },
+  { compactionPlan: plan, keptTokens, model }: CompactionParts,
   signal: AbortSignal,
 ): Promise<AutoCompaction | undefined> {
   if (plan === undefined) return undefined;
   const threshold = compactionOf(request)?.trigger?.value ?? DEFAULT_TRIGGER;
-  const isReached = await reachesThreshold(plan.whole, threshold, model, signal);
+  const isReached = await reachesThreshold(
+    { turn: plan.whole, keptTokens },
+    threshold,
+    model,
+    signal,
+  );
   return isReached ? new AutoCompaction(plan) : undefined;
 }

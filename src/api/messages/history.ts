@@ -2,6 +2,7 @@
  * Converts the messages of a request to history entries. Text blocks become text, unsupported blocks are
  * skipped and reported, and consecutive assistant messages become one turn.
  */
+import { sinceSummary } from "../reply/since-summary.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { MediaRules } from "../request/media.ts";
 import { toAssistantParts } from "./assistant-parts.ts";
@@ -64,24 +65,22 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
         role satisfies never;
     }
   }
-  return { entries: sinceSummary(entries), references, skipped };
+  return { entries: sinceCompaction(entries), references, skipped };
 }
 
-/** From the last summary on. Instructions before it stay, and calls whose results come after it. */
-function sinceSummary(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
-  const at = entries.findLastIndex(({ type }) => type === "summary");
-  if (at < 0) return entries;
-  const rest = entries.slice(at);
-  const answered = new Set(
-    rest.map((entry) => (entry.type === "result" ? entry.toolUseId : undefined)),
-  );
-  const kept = entries.slice(0, at).flatMap((entry): HistoryEntry[] => {
-    if (entry.type === "instructions") return [entry];
-    if (entry.type !== "assistant") return [];
-    const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.id));
-    return parts.length === 0 ? [] : [{ type: "assistant", parts }];
+/** Without what the last summary replaces. Calls stay whose results come after it. */
+function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return sinceSummary(entries, (after) => {
+    const answered = new Set(
+      after.map((entry) => (entry.type === "result" ? entry.toolUseId : undefined)),
+    );
+    return (entry) => {
+      if (entry.type === "instructions" || entry.type === "user") return [entry];
+      if (entry.type !== "assistant") return [];
+      const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.id));
+      return parts.length === 0 ? [] : [{ type: "assistant", parts }];
+    };
   });
-  return [...kept, ...rest];
 }
 
 /** Runs of blocks, each after a summary but for the first. */

@@ -17,7 +17,7 @@ import { createStages, type Stages } from "../request/stages.ts";
 import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-management.ts";
-import { toCompaction, toCompactionPlan } from "./compaction.ts";
+import { toCompaction, toCompactionPlan, toFittingEntries } from "./compaction.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { unknownModel } from "./find-model.ts";
 import type { HistoryEntry } from "./history-entry.ts";
@@ -48,6 +48,8 @@ export interface PreparedTurn {
   readonly clearedTokens: number;
   /** Undefined: the request asks for none. `after` makes the turn of a summary. */
   readonly compactionPlan: CompactionPlan | undefined;
+  /** Tokens of the user's messages before an earlier summary. */
+  readonly keptTokens: number;
   readonly headers: ResponseHeaders;
 }
 
@@ -202,7 +204,9 @@ async function prepareTurn(
     const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
     return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
   };
-  const edited = await toEditedTurn(restored.entries, request, { model, turnOf, signal });
+  const fitting = { turnOf, model, signal };
+  const fitted = await toFittingEntries(restored.entries, request, fitting);
+  const edited = await toEditedTurn(fitted.items, request, { model, turnOf, signal });
   const { turn, applied, clearedTokens } = edited;
   refuseUnknownEdits(sent, name);
   const plugins = skippedPlugins(request.plugins, found.suffixes, turn);
@@ -214,7 +218,8 @@ async function prepareTurn(
     turn,
     applied,
     clearedTokens,
-    compactionPlan: toCompactionPlan(edited, request, turnOf),
+    compactionPlan: toCompactionPlan(edited, request, fitting),
+    keptTokens: fitted.tokens,
     headers: {
       ...read.headers,
       ...(restored.outcome && { "x-harmony-cot": restored.outcome }),

@@ -8,6 +8,7 @@ import { consume, createPushStream, type PushStream } from "../../streams/push-s
 import { collectTurn } from "../../turn/collect.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import { countOrInfinity } from "./since-summary.ts";
 import { SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
 
 export interface CompactionPlan {
@@ -116,12 +117,13 @@ const NOTHING: TurnEnd = {
 const SUMMARY_ROOM = 8192;
 
 /**
- * Whether the prompt has so many tokens, or leaves no room for a summary.
+ * Whether the prompt has so many tokens that a summary can replace, or leaves no room for a summary.
  *
+ * @param prompt `keptTokens`: those of the user's messages before an earlier summary, which stay
  * @param threshold undefined: only the room counts.
  */
 export async function reachesThreshold(
-  turn: Turn,
+  { turn, keptTokens }: { readonly turn: Turn; readonly keptTokens: number },
   threshold: number | undefined,
   model: Model,
   signal: AbortSignal,
@@ -130,12 +132,8 @@ export async function reachesThreshold(
   const room = contextLength - (turn.maxOutputTokens ?? 0) - SUMMARY_ROOM;
   // With a short context, or a limit as long as the context, half of it.
   const most = Math.max(room, contextLength / 2);
-  try {
-    return (await model.countTurnTokens(turn, signal)) >= Math.min(threshold ?? Infinity, most);
-  } catch (error) {
-    if (isTooLong(error)) return true;
-    throw error;
-  }
+  const tokens = await countOrInfinity(model.countTurnTokens(turn, signal));
+  return tokens >= most || tokens - keptTokens >= (threshold ?? Infinity);
 }
 
 function isTooLong(error: unknown): boolean {

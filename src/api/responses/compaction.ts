@@ -7,6 +7,7 @@ import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
+import { sinceSummary } from "../reply/since-summary.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
@@ -55,6 +56,19 @@ export function toCompactionRequest(request: ResponsesRequest): ResponsesRequest
 
 export function toCompactionHistory(history: readonly HistoryItem[]): readonly HistoryItem[] {
   return [...withoutTriggers(history), SUMMARY_REQUEST];
+}
+
+/** The history without what its last compaction item replaces. Calls stay whose outputs come after it. */
+export function sinceCompaction(history: readonly HistoryItem[]): readonly HistoryItem[] {
+  return sinceSummary(history, (after) => {
+    const answered = new Set(
+      after.map((item) => (item.type === "output" ? item.callId : undefined)),
+    );
+    return (item) => {
+      const stays = item.type === "message" || (item.type === "call" && answered.has(item.callId));
+      return stays ? [item] : [];
+    };
+  });
 }
 
 /** Earlier triggers have been answered. */

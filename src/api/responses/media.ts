@@ -2,8 +2,8 @@
 import { type MediaTexts, slotsOf, withTextParts } from "../media/content-media.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { MediaRules } from "../request/media.ts";
+import { sinceCompaction } from "./compaction.ts";
 import type { HistoryItem } from "./history-item.ts";
-import { sinceSummary } from "./since-summary.ts";
 
 /** The items with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts(
@@ -11,7 +11,7 @@ export async function withMediaTexts(
   { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
   signal: AbortSignal,
 ): Promise<readonly HistoryItem[]> {
-  const slots = sinceSummary(items).flatMap((item) => {
+  const slots = sinceCompaction(items).flatMap((item) => {
     if (item.type === "output")
       return slotsOf(item.content, `${item.param}.output`, rules.inResults);
     if (!("content" in item)) return [];

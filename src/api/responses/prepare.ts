@@ -28,6 +28,7 @@ import {
 import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
+import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
@@ -265,18 +266,21 @@ async function prepareTurn(
     namedEffort,
   });
   const { turnOf, targets, skipped } = await stages.run(maker);
-  const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, deps.pause);
+  const fitting = (items: readonly HistoryItem[]) =>
+    toFittingTurn(request, model, { turnOf, prompt, history: items }, deps.pause);
+  const { turn, keptTokens } = await fitting(history);
   await stages.next();
   const plan = {
     whole: turn,
-    after: (summary: string) =>
-      turnOf([...history, { type: "summary", text: summaryText(summary) }]),
+    after: async (summary: string) =>
+      (await fitting([...history, { type: "summary", text: summaryText(summary) }])).turn,
     pauses: false,
   };
   const rule = purpose === "answer" ? compactionRule(request) : undefined;
   const { compact_threshold: threshold } = rule ?? {};
   const isLong =
-    rule && (await reachesThreshold(turn, threshold ?? undefined, model, caller.signal));
+    rule &&
+    (await reachesThreshold({ turn, keptTokens }, threshold ?? undefined, model, caller.signal));
   const compaction = isLong ? new AutoCompaction(plan) : undefined;
   const plugins = skippedPlugins(request.plugins, requested.suffixes, turn);
   const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);

@@ -10,7 +10,6 @@ import { createStages } from "../request/stages.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
-import type { WireItem } from "./items.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
 import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
@@ -52,14 +51,14 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
   const { turnOf } = await stages.run(turnMaker(request, turnContext));
-  const turn = await toFittingTurn(request, model, { turnOf, prompt, history }, context.pause);
+  const { turn } = await toFittingTurn(request, model, { turnOf, prompt, history }, context.pause);
   return c.json({
     object: "response.input_tokens",
     input_tokens: await model.countTurnTokens(turn, c.req.raw.signal),
   });
 }
 
-/** Asks the model for a summary and encrypts it. Instructions among the items stay as they are. */
+/** Asks the model for a summary and encrypts it. Instructions and the user's messages stay as they are. */
 async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
   const bodyText = await c.req.text();
   const stages = createStages(bodyText.length, context.pause);
@@ -84,18 +83,23 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
   const { turnOf } = await stages.run(maker);
   const runner = loaded.isPrivate ? toPrivateModel(model) : model;
-  const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
+  const { turn } = await toFittingTurn(
+    shortened,
+    model,
+    { turnOf, prompt, history },
+    context.pause,
+  );
   const { parts, end } = await collectTurn(runner.run(turn, c.req.raw.signal));
   const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
   if (end.finish !== "stop" || summary.trim() === "") {
     const failure = describeTurnFailure(UNFINISHED_SUMMARY);
     return c.json({ error: toResponsesError(failure) }, 502);
   }
-  const instructions = [...loaded.earlier, ...loaded.input]
-    .filter((item) => isInstruction(item))
+  const kept = [...loaded.earlier, ...loaded.input]
+    .filter(({ type, role }) => type === "message" && role !== "assistant")
     .map((item) => showItem(item, caller.client));
   const compaction = {
-    id: toItemId(id, "cmp", instructions.length),
+    id: toItemId(id, "cmp", kept.length),
     type: "compaction",
     encrypted_content: await sealSummary(summary, tenant, context.cipher),
   };
@@ -103,7 +107,7 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     id,
     object: "response.compaction",
     created_at: Math.floor(context.now() / 1000),
-    output: [...instructions, compaction],
+    output: [...kept, compaction],
     usage: toResponseUsage(end.usage),
   });
 }
@@ -120,8 +124,4 @@ function toCaller(c: Context<ApiEnv>, { responses }: ResponsesContext): Caller {
     isCodex: false,
     responses,
   };
-}
-
-function isInstruction({ type, role }: WireItem): boolean {
-  return type === "message" && (role === "system" || role === "developer");
 }

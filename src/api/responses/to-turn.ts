@@ -36,10 +36,10 @@ import { joinTexts } from "../request/apply-preset.ts";
 import { toSampling } from "../request/sampling.ts";
 import { runAtOnce } from "../../streams/slices.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
+import { sinceCompaction } from "./compaction.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvedCalls } from "./mcp-items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
-import { sinceSummary } from "./since-summary.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
 import {
@@ -262,7 +262,7 @@ function withHistory(
   context: PromptContext,
 ): CollectedHistory {
   const { leading, tools, history } = toHistory(
-    sinceSummary(items),
+    sinceCompaction(items),
     {
       unsupported: context.unsupported,
       style: context.tools.style,

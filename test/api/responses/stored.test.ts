@@ -484,6 +484,12 @@ describe("compact", () => {
         content: [{ type: "input_text", text: "Be brief." }],
       },
       {
+        type: "message",
+        status: "completed",
+        role: "user",
+        content: [{ type: "input_text", text: "Remember 42." }],
+      },
+      {
         type: "compaction",
         id: expect.stringMatching(/^cmp_/),
         encrypted_content: expect.any(String),
@@ -496,10 +502,11 @@ describe("compact", () => {
     await app.create({ input: [...output, { role: "user", content: "What was it?" }] });
     expect(engine.prompts[1]).toContain("# Instructions\n\nBe brief.<|end|>");
     expect(engine.prompts[1]).toContain(
-      "<|start|>user<|message|>Summary of the conversation so far:\n\nThe user wants 42 remembered.<|end|>" +
+      "<|start|>user<|message|>Remember 42.<|end|>" +
+        "<|start|>user<|message|>Summary of the conversation so far:\n\nThe user wants 42 remembered.<|end|>" +
         "<|start|>user<|message|>What was it?<|end|>",
     );
-    expect(engine.prompts[1]).not.toContain("Remember 42.");
+    expect(engine.prompts[1]).not.toContain("I will.");
   });
 
   test("can compact what it has compacted, and a stored conversation", async () => {
