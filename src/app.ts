@@ -18,12 +18,12 @@ import type { ReadPdf } from "./api/media/read-pdf.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
-import { ByteBudget } from "./api/request/byte-budget.ts";
+import { ByteBudget, HeldBytes } from "./api/request/byte-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
-import { ProcessState } from "./lazy.ts";
+import { partOf, ProcessState } from "./lazy.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import type { Transport } from "./engines/transport.ts";
 import { chatRoutes, type FoundEngine } from "./pages/chat-routes.ts";
@@ -149,10 +149,20 @@ export interface AppDeps {
  * ```
  */
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
+  const { app, enforce } = prepareApp(deps);
+  enforce();
+  return app;
+}
+
+/** An application that does not serve yet. `enforce`: from then on its settings hold for what all applications of a process share. */
+export function prepareApp(deps: AppDeps) {
   const { settings, registry = createRegistry() } = deps;
-  const cacheBytes = settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES;
-  TEXT_BUDGET.resize(0.75 * cacheBytes);
-  BODY_BUDGET.resize(0.25 * cacheBytes);
+  const enforce = (): void => {
+    const cacheBytes = settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES;
+    TEXT_BUDGET.resize(0.75 * cacheBytes);
+    BODY_BUDGET.resize(0.25 * cacheBytes);
+    registerBackendMetrics(deps.models, registry);
+  };
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings, services.models, deps.now);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
@@ -202,8 +212,11 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     services.onFailure(error, c.get("requestId"), c.get("client"));
     return toErrorResponse(error, c);
   });
-  return app;
+  return { app, enforce };
 }
+
+const uploadsIn = partOf(() => new HeldBytes());
+const repliesIn = partOf(() => new HeldBytes());
 
 function createServices(
   deps: AppDeps,
@@ -212,7 +225,6 @@ function createServices(
   const { settings, log, now, clock = monotonicMs, shutdown = createShutdown() } = deps;
   const { state = new ProcessState() } = deps;
   const meters = createMeters(registry);
-  registerBackendMetrics(deps.models, registry);
   const { recorder } = deps;
   const stoppable = shutdown.watch(deps.models);
   const observed = observeModels(recorder?.watchModels(stoppable) ?? stoppable, {
@@ -225,14 +237,14 @@ function createServices(
   const spanned = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
   const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock, errorTypeOf });
   const models = audit?.watchModels(spanned) ?? spanned;
-  const watching = { log, meters, now: clock };
+  const watching = { log, meters, now: clock, state };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log, state);
   const reasoning = openReasoningStore(store, cipher, settings, watching);
   const onUnreadable = reportUnreadable(watching);
   const { transport = createFetchTransport(), pause = createPause(), requestPage, readPdf } = deps;
   const { stopping } = shutdown;
-  const loading = { transport, requestPage, readPdf, pause, stopping };
+  const loading = { transport, requestPage, readPdf, pause, stopping, state };
   return {
     settings,
     audit,
@@ -246,11 +258,16 @@ function createServices(
     readsPdfs: readPdf !== undefined,
     openMedia: createOpenMedia(settings, { store, onUnreadable, log, meters, clock, ...loading }),
     shutdown,
-    uploads: new ByteBudget(settings.maxBodyBytes),
-    replies: new ByteBudget(REPLY_BODIES * settings.maxBodyBytes, "holding replies to"),
+    state,
+    uploads: new ByteBudget(settings.maxBodyBytes, { held: uploadsIn(state) }),
+    replies: new ByteBudget(REPLY_BODIES * settings.maxBodyBytes, {
+      doing: "holding replies to",
+      held: repliesIn(state),
+    }),
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
       now: clock,
+      state,
     }),
     webSockets: deps.webSockets,
     log,

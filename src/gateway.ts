@@ -4,7 +4,7 @@
  */
 import type { Hono } from "hono";
 import type { ApiEnv } from "./api/request/client.ts";
-import { type AppDeps, createApp } from "./app.ts";
+import { type AppDeps, prepareApp } from "./app.ts";
 import { DEFAULT_MODEL, toBackends } from "./config/backends.ts";
 import { leaveOutNodeOnly } from "./config/node-only.ts";
 import { type SettingOptions, toOptionInputs } from "./config/option-inputs.ts";
@@ -103,7 +103,6 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
     shutdown,
     registry: createRegistry(),
     state: new ProcessState(),
-    counts: new Map(),
   });
   return {
     get models() {
@@ -165,6 +164,7 @@ class FoundGateway {
     this.#isComplete =
       finder === undefined || toBackends(settings).every((each) => !each.findsModel);
     this.#current = assemble(settings, deps);
+    this.#current.enforce();
     this.#probe = this.#probing();
   }
 
@@ -200,6 +200,7 @@ class FoundGateway {
     if (backends === this.#backends) return;
     this.#backends = backends;
     this.#current = assemble(found.settings, this.#deps);
+    this.#current.enforce();
     this.#probe = this.#probing();
   }
 
@@ -228,7 +229,8 @@ export interface AssemblyDeps
 export function assemble(settings: Settings, deps: AssemblyDeps) {
   const { pause = createPause(), shutdown = createShutdown(), randomId = newRandomId } = deps;
   const { watchModels = (inner) => inner } = deps;
-  const created = createModels(deps.models ?? toModelOptions(settings, deps), {
+  const options = deps.models ?? toModelOptions(settings, deps);
+  const created = createModels(options, {
     steering: settings,
     newCallId: () => `call_${randomId()}`,
     pause,
@@ -237,7 +239,7 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
   });
   const models = watchModels(created);
   const inspector = deps.inspector?.(models);
-  const app = createApp({
+  const prepared = prepareApp({
     ...deps,
     inspector,
     settings,
@@ -247,7 +249,16 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
     now: Date.now,
     randomId,
   });
-  return { app, models, shutdown };
+  return {
+    app: prepared.app,
+    models,
+    shutdown,
+    /** To be called when requests come here: until then the settings of another assembly are in force. */
+    enforce(): void {
+      for (const { engine } of options) if ("enforce" in engine) engine.enforce();
+      prepared.enforce();
+    },
+  };
 }
 
 /** Options that are no settings, and those that may hold more than a setting. */

@@ -29,10 +29,11 @@ export class ProcessState {
   readonly type = "process";
 }
 
-/** A module's part of the state of a process: the same one for all generations of settings. */
-export function partOf<T>(create: () => T): (state: ProcessState) => T {
+/** A module's part of the state of a process: the same one for all generations of settings. Of no process: a new one. */
+export function partOf<T>(create: () => T): (state: ProcessState | undefined) => T {
   const parts = new WeakMap<ProcessState, { readonly part: T }>();
   return (state) => {
+    if (state === undefined) return create();
     const known = parts.get(state);
     if (known !== undefined) return known.part;
     const part = create();

@@ -22,6 +22,7 @@ import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
 import type { OnFailure } from "./reply/stream-reply.ts";
+import type { ProcessState } from "../lazy.ts";
 import type { ByteBudget } from "./request/byte-budget.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
@@ -92,6 +93,8 @@ export interface ApiServices {
   readonly store: GuardedStore;
   readonly onUnreadable: EntryDeps["onUnreadable"];
   readonly shutdown: Shutdown;
+  /** Outlives the settings. */
+  readonly state: ProcessState;
   /** For all that clients send. */
   readonly uploads: ByteBudget;
   /** For replies until they are sent. */

@@ -5,7 +5,6 @@
  * one (`pool/choose-backend.ts`), and is retried on another if it fails (`pool/failover.ts`). The health of a backend
  * is judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
  */
-import { getOrCreate } from "../lazy.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
@@ -15,21 +14,15 @@ import type {
   EngineEvent,
   EngineProbe,
 } from "./engine.ts";
-import {
-  Admission,
-  type FindPlace,
-  type TenantLimits,
-  type TenantState,
-} from "./pool/admission.ts";
+import type { AdmissionOptions, FindPlace, TenantLimits, TenantState } from "./pool/admission.ts";
 import { Backend, type BackendOptions, type BackendState } from "./pool/backend.ts";
 import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
 import { completeWithFailover, type FailoverDeps } from "./pool/failover.ts";
-import { createBackendCounts, createPoolCounts, type PoolCounts } from "./pool/counts.ts";
 import { describeKind } from "./pool/error-class.ts";
+import { PoolLoad } from "./pool/load.ts";
 import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
-import { RetryBudget } from "./pool/retry-budget.ts";
 
 export interface PoolOptions {
   /** The most completions that may be queued, over all backends. */
@@ -43,8 +36,8 @@ export interface PoolOptions {
   /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack?: number;
   readonly breaker?: BreakerOptions;
-  /** Counters of the model's former pool, which this one continues. Default: zero. */
-  readonly counts?: PoolCounts;
+  /** That of the model's former pool, which this one continues: its limits hold until `enforce`. Default: none. */
+  readonly load?: PoolLoad;
   readonly clock?: Clock;
 }
 
@@ -54,6 +47,8 @@ export interface Pool extends Engine {
   readonly state: PoolState;
   /** That of the state. It is needed with each request, and the rest of the state is not. */
   readonly contextLength: number | undefined;
+  /** The limits of this pool replace those of the former one, for requests of both. */
+  enforce(): void;
   /** @param onContextLength called as soon as the context length of a backend is known. */
   probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe>;
   check(signal: AbortSignal): Promise<void>;
@@ -98,43 +93,36 @@ export function createPool(
 class BackendPool implements Pool {
   readonly backends: readonly Backend[];
   readonly #clock: Clock;
-  readonly #counts: PoolCounts;
+  readonly #load: PoolLoad;
+  readonly #limits: AdmissionOptions;
   readonly #affinitySlack: number;
-  readonly #admission: Admission;
-  readonly #budget: RetryBudget;
   readonly #failover: FailoverDeps;
   #turn = 0;
 
   constructor(options: readonly BackendOptions[], poolOptions: PoolOptions) {
-    const { clock = systemClock, breaker, counts = createPoolCounts() } = poolOptions;
-    const { affinitySlack, maxAttempts, ...limits } = { ...DEFAULTS, ...poolOptions };
+    const { clock = systemClock, breaker } = poolOptions;
+    const { affinitySlack, maxAttempts, maxQueued, queueTimeoutMs, tenants } = {
+      ...DEFAULTS,
+      ...poolOptions,
+    };
+    const limits = { maxQueued, queueTimeoutMs, tenants };
+    const { load = new PoolLoad(limits, clock) } = poolOptions;
     const backends: readonly Backend[] = options.map((each, at) => {
       const isLast = () => backends.every((other, index) => index === at || !other.isStanding);
-      const own = getOrCreate(counts.backends, each.id, createBackendCounts);
-      return new Backend(each, clock, breaker, isLast, own);
+      return new Backend(each, clock, breaker, isLast, load.of(each.id, each.server ?? each.id));
     });
-    const admission = new Admission(limits, (wish) => this.#findPlace(wish), clock, counts.waits);
+    const find: FindPlace = (wish) => this.#findPlace(wish);
     this.backends = backends;
     this.#clock = clock;
-    this.#counts = counts;
+    this.#load = load;
+    this.#limits = limits;
     this.#affinitySlack = affinitySlack;
-    this.#admission = admission;
-    this.#budget = new RetryBudget({
-      inFlight: () => admission.inFlight,
-      maxWaiting: limits.maxQueued,
-      timeoutMs: limits.queueTimeoutMs,
-      clock,
-    });
-    this.#failover = {
-      backends,
-      admission,
-      budget: this.#budget,
-      maxAttempts,
-      clock,
-      onRetry: () => {
-        counts.retries += 1;
-      },
-    };
+    this.#failover = { backends, load, find, maxAttempts, clock };
+  }
+
+  enforce(): void {
+    for (const backend of this.backends) backend.enforce();
+    this.#load.limit(this.#limits);
   }
 
   get name(): string {
@@ -153,9 +141,9 @@ class BackendPool implements Pool {
     const { contextLength } = this;
     return {
       ready: this.#isReady,
-      queued: this.#admission.queued + this.#budget.waiting,
-      retries: this.#counts.retries,
-      tenants: this.#admission.tenants,
+      queued: this.#load.admission.queued + this.#load.budget.waiting,
+      retries: this.#load.retries,
+      tenants: this.#load.admission.tenants,
       ...(contextLength !== undefined && { contextLength }),
       backends: this.backends.map(({ state }) => state),
     };
@@ -173,14 +161,14 @@ class BackendPool implements Pool {
     };
     // A backend that hangs must not discard the answers of the others.
     const results = await Promise.allSettled(this.backends.map(probe));
-    this.#admission.dispatch();
+    this.#load.admission.dispatch();
     return mergeProbes(this.backends, results);
   }
 
   async check(signal: AbortSignal): Promise<void> {
     await Promise.all(this.backends.map((backend) => backend.check(signal)));
     signal.throwIfAborted();
-    this.#admission.dispatch();
+    this.#load.admission.dispatch();
     if (!this.#isReady) throw toUnavailable(this.backends);
   }
 
@@ -189,7 +177,7 @@ class BackendPool implements Pool {
     signal: AbortSignal,
     onChange: OnBackendChange = () => undefined,
   ): Promise<void> {
-    const onChecked = () => this.#admission.dispatch();
+    const onChecked = () => this.#load.admission.dispatch();
     const options = { everyMs, clock: this.#clock, onChange, onChecked };
     return monitorBackends(this.backends, options, signal);
   }

@@ -6,9 +6,9 @@ import type { Engine } from "../engines/engine.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createPool, type Pool } from "../engines/pool.ts";
 import type { TenantLimits } from "../engines/pool/admission.ts";
-import { createPoolCounts, type PoolCounts } from "../engines/pool/counts.ts";
+import { PoolLoad } from "../engines/pool/load.ts";
 import type { Transport } from "../engines/transport.ts";
-import { getOrCreate } from "../lazy.ts";
+import { getOrCreate, partOf, type ProcessState } from "../lazy.ts";
 import { limitTokens, type TokenLimits } from "../turn/sampling/token-limits.ts";
 import type { ModelOptions } from "./models.ts";
 
@@ -19,8 +19,8 @@ export interface BackendDeps {
   readonly createNativeLlama?: CreateNativeLlama;
   /** Slows the demo engine down, so that streaming is visible. Absent: no delay. */
   readonly demoTokensPerSecond?: number;
-  /** The counters of all pools so far, by the model's id: those of the same model are continued. Absent: from zero. */
-  readonly counts?: Map<string, PoolCounts>;
+  /** Has the load of models so far, which their pools continue. Absent: there is none. */
+  readonly state?: ProcessState;
 }
 
 /**
@@ -51,22 +51,21 @@ function toPool(
   deps: BackendDeps,
 ): Pool {
   const { maxQueued, queueTimeoutMs } = settings;
-  const { counts = new Map<string, PoolCounts>() } = deps;
+  const limits = { maxQueued, queueTimeoutMs, tenants: toTenants(settings) };
   return createPool(
     backends.map((backend) => ({
       id: backend.name,
+      server: backend.url ?? backend.engine,
       engine: limitTokens(toEngine(backend, settings, deps), toTokenLimits(settings)),
       ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
       ...(backend.maxConcurrent !== undefined && { maxConcurrent: backend.maxConcurrent }),
     })),
-    {
-      maxQueued,
-      queueTimeoutMs,
-      tenants: toTenants(settings),
-      counts: getOrCreate(counts, id, createPoolCounts),
-    },
+    { ...limits, load: getOrCreate(loadsOf(deps.state), id, () => new PoolLoad(limits)) },
   );
 }
+
+/** By the model's id. */
+const loadsOf = partOf(() => new Map<string, PoolLoad>());
 
 function toTokenLimits({ firstTokenTimeoutMs, idleTimeoutMs }: Settings): TokenLimits {
   return { firstTokenMs: firstTokenTimeoutMs, idleMs: idleTimeoutMs };

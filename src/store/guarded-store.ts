@@ -5,6 +5,7 @@
  * Reads and writes have a breaker each: a store that is full, or has become a replica, can still be read. An error that the
  * store answered opens neither, because it may concern a single entry.
  */
+import { partOf, type ProcessState } from "../lazy.ts";
 import { byteLength } from "./byte-length.ts";
 import { StoreError, StoreRefusal } from "./store-error.ts";
 import { readMany, type Store } from "./store.ts";
@@ -27,6 +28,8 @@ export interface GuardOptions {
   readonly onFailure: (operation: StoreOperation, failure: StoreFailure, error?: unknown) => void;
   /** Reads and writes succeed again, and none has failed for a while. */
   readonly onRecovery: () => void;
+  /** Knows how the store has answered so far. Absent: nobody does. */
+  readonly state?: ProcessState;
 }
 
 export interface GuardedStore extends Store {
@@ -81,6 +84,18 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
   };
 }
 
+interface Circuits {
+  readonly reads: Circuit;
+  readonly writes: Circuit;
+  /** The last reported failure; undefined once its end has been reported. */
+  failedAt: number | undefined;
+}
+
+const circuitsIn = partOf((): Circuits => {
+  const reads = { isFailing: false, outages: 0, restUntil: -Infinity };
+  return { reads, writes: { ...reads }, failedAt: undefined };
+});
+
 /** The recent failures of reads, or of writes. */
 interface Circuit {
   /** The last operation has failed. */
@@ -94,32 +109,30 @@ interface Circuit {
 class StoreGuard {
   readonly #options: GuardOptions;
   readonly #writeWaitMs: number;
-  readonly #reads: Circuit = { isFailing: false, outages: 0, restUntil: -Infinity };
-  readonly #writes: Circuit = { ...this.#reads };
-  /** The last reported failure; undefined once its end has been reported. */
-  #failedAt: number | undefined;
+  readonly #circuits: Circuits;
 
   /** @param writeWaitMs how much longer than a read a write may take. */
   constructor(options: GuardOptions, writeWaitMs: number) {
     this.#options = options;
     this.#writeWaitMs = writeWaitMs;
+    this.#circuits = circuitsIn(options.state);
   }
 
   get areReadsFailing(): boolean {
-    return this.#reads.isFailing;
+    return this.#circuits.reads.isFailing;
   }
 
   get areWritesFailing(): boolean {
-    return this.#writes.isFailing;
+    return this.#circuits.writes.isFailing;
   }
 
   read<T>(ask: () => Promise<T>): Promise<T> {
-    return this.#attempt(this.#reads, "get", this.#options.timeoutMs, ask);
+    return this.#attempt(this.#circuits.reads, "get", this.#options.timeoutMs, ask);
   }
 
   write<T>(operation: "set" | "delete", ask: () => Promise<T>): Promise<T> {
     const limitMs = this.#options.timeoutMs + this.#writeWaitMs;
-    return this.#attempt(this.#writes, operation, limitMs, ask);
+    return this.#attempt(this.#circuits.writes, operation, limitMs, ask);
   }
 
   async #attempt<T>(
@@ -166,7 +179,7 @@ class StoreGuard {
     circuit.isFailing = true;
     circuit.outages = failure === "refused" ? 0 : circuit.outages + 1;
     if (circuit.outages >= FAILURES_BEFORE_REST) circuit.restUntil = now() + REST_MS;
-    this.#failedAt = now();
+    this.#circuits.failedAt = now();
     onFailure(operation, failure, error);
   }
 
@@ -174,10 +187,11 @@ class StoreGuard {
     const { now, onRecovery } = this.#options;
     circuit.isFailing = false;
     circuit.outages = 0;
-    if (this.#failedAt === undefined || this.areReadsFailing || this.areWritesFailing) return;
+    if (this.#circuits.failedAt === undefined || this.areReadsFailing || this.areWritesFailing)
+      return;
     // Some entries may be refused while others succeed: that is one failure, not many.
-    if (now() - this.#failedAt < REST_MS) return;
-    this.#failedAt = undefined;
+    if (now() - this.#circuits.failedAt < REST_MS) return;
+    this.#circuits.failedAt = undefined;
     onRecovery();
   }
 }

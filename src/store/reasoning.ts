@@ -18,6 +18,7 @@ export interface ReasoningDeps {
   readonly meters: Meters;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
+  readonly state?: ProcessState;
 }
 
 /** The bounds of a store that keeps its own, in memory or in a file. */
@@ -54,16 +55,17 @@ export function maxEntryBytes({ storeMaxEntryBytes, storeMaxBytes }: Settings): 
 
 /** Counts every failure of the store. Logs the first of several in a row, and the recovery. */
 export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): GuardedStore {
-  const { log, meters } = deps;
-  let failing = false;
+  const { log, meters, state } = deps;
+  const reported = reportedIn(state);
   return createGuardedStore(store, {
     timeoutMs: settings.storeTimeoutMs ?? store.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxEntryBytes: maxEntryBytes(settings),
     now: deps.now,
+    ...(state && { state }),
     onFailure(operation, failure, error) {
       meters.storeFailures.add({ operation, failure });
-      if (failing) return;
-      failing = true;
+      if (reported.isFailing) return;
+      reported.isFailing = true;
       log.warn("store failing", {
         operation,
         failure,
@@ -71,11 +73,13 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
       });
     },
     onRecovery() {
-      failing = false;
+      reported.isFailing = false;
       log.info("store answering again");
     },
   });
 }
+
+const reportedIn = partOf(() => ({ isFailing: false }));
 
 /** Counts and logs entries that could not be read. They are treated as missing. */
 export function reportUnreadable({ log, meters }: ReasoningDeps): EntryDeps["onUnreadable"] {

@@ -2,6 +2,7 @@
  * Limits how many calls of browser and python one tenant makes in an hour, because a search service is paid by the call.
  * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
+import { partOf, type ProcessState } from "../lazy.ts";
 import type { BuiltinCall, BuiltinResult, BuiltinRun, BuiltinTool } from "./builtin-tool.ts";
 import type { Toolbox, TrainedToolbox } from "./toolbox.ts";
 
@@ -10,6 +11,8 @@ export interface CallQuotaOptions {
   readonly perHour: (tenant: string) => number | undefined;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
+  /** Calls are counted in it: a reload gives nobody a new quota. */
+  readonly state?: ProcessState;
 }
 
 /** The same tools. A call above the quota is not made: its result tells the model so. */
@@ -26,8 +29,8 @@ export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox
 const HOUR_MS = 3_600_000;
 
 /** Counts one call against a tenant's quota. False: none is left. Tenants are the operator's keys, so there are few. */
-function createQuota({ perHour, now }: CallQuotaOptions): (tenant: string) => boolean {
-  const left = new Map<string, { calls: number; at: number }>();
+function createQuota({ perHour, now, state }: CallQuotaOptions): (tenant: string) => boolean {
+  const left = callsLeftIn(state);
   return (tenant) => {
     const quota = perHour(tenant);
     if (quota === undefined) return true;
@@ -40,6 +43,9 @@ function createQuota({ perHour, now }: CallQuotaOptions): (tenant: string) => bo
     return isLeft;
   };
 }
+
+/** By tenant. */
+const callsLeftIn = partOf(() => new Map<string, { calls: number; at: number }>());
 
 function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): BuiltinTool {
   return {

@@ -34,7 +34,7 @@ export function createMcpApp({
 }: McpAppOptions): McpApp {
   const logged: string[] = [];
   const log = createLog({ level: "debug", now: Date.now, write: (line) => logged.push(line) });
-  const mcp = openMcp(testSettings(settings), log, guard);
+  const mcp = openMcp(testSettings(settings), log, { guard });
   onTestFinished(() => mcp.retire());
   const toolbox = mcp.toolbox ? { mcp: mcp.toolbox } : {};
   const app = createBrowsingApp({ engine, toolbox, settings, ...given });

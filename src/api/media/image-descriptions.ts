@@ -6,7 +6,8 @@ import * as z from "zod";
 import { EngineError } from "../../engines/engine-error.ts";
 import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
-import { TenantCalls } from "./tenant-calls.ts";
+import { TenantCalls, type Tenants } from "./tenant-calls.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
 import {
   type Description,
   PROMPT_VERSION,
@@ -28,6 +29,7 @@ export interface ImageDescriptionsDeps extends EntryDeps {
   readonly timeoutMs: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  readonly state?: ProcessState;
 }
 
 export interface SharedDescription extends Description {
@@ -43,6 +45,8 @@ const MAX_RUNNING = 4;
 
 const stored = z.lazy(() => z.object({ text: z.string() }));
 
+const callsIn = partOf((): Tenants => new Map());
+
 export class ImageDescriptions {
   readonly #deps: ImageDescriptionsDeps;
   readonly #entries: Entries<z.output<typeof stored>>;
@@ -56,11 +60,8 @@ export class ImageDescriptions {
     this.#entries = createEntries("image", [stored], deps);
     // It may also wait for so long.
     this.#longestMs = 2 * deps.timeoutMs;
-    this.#calls = new TenantCalls({
-      clock: deps.clock,
-      maxRunning: MAX_RUNNING,
-      longestMs: this.#longestMs,
-    });
+    const limits = { clock: deps.clock, maxRunning: MAX_RUNNING, longestMs: this.#longestMs };
+    this.#calls = new TenantCalls(limits, callsIn(deps.state));
   }
 
   /** The text of an earlier description. */

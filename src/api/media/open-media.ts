@@ -9,7 +9,8 @@ import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { RequestPage } from "../../tools/browser/fetch-page.ts";
-import { ByteBudget } from "../request/byte-budget.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
+import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
 import { createImageFetch } from "./fetch-image.ts";
 import { ImageDescriptions } from "./image-descriptions.ts";
 import { PdfTexts } from "./pdf-texts.ts";
@@ -27,6 +28,7 @@ export interface MediaServices {
   readonly transport: Transport;
   readonly pause: Pause;
   readonly stopping: AbortSignal;
+  readonly state: ProcessState;
   /** Absent: PDFs are not read. */
   readonly readPdf?: ReadPdf | undefined;
   /** Absent: images behind addresses are not fetched. */
@@ -36,16 +38,21 @@ export interface MediaServices {
 /** Largest bodies of one tenant of which images and files are read at a time. */
 const BODIES = 4;
 
+const heldIn = partOf(() => new HeldBytes());
+
 /** Begins to read the images and files of a request of this tenant. */
 export type OpenMedia = (tenant: string) => RequestMedia;
 
 export function createOpenMedia(settings: Settings, services: MediaServices): OpenMedia {
-  const { readPdf, pause, clock, stopping } = services;
+  const { readPdf, pause, clock, stopping, state } = services;
   const entries = toEntryDeps(settings, services);
   const deps = {
     images: toImageDeps(settings, services),
-    budget: new ByteBudget(BODIES * settings.maxBodyBytes, "reading images and files of"),
-    files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock }), pause },
+    budget: new ByteBudget(BODIES * settings.maxBodyBytes, {
+      doing: "reading images and files of",
+      held: heldIn(services.state),
+    }),
+    files: { pdfs: readPdf && new PdfTexts({ ...entries, readPdf, clock, state }), pause },
     stopping,
   };
   return (tenant) => new RequestMedia(tenant, deps);
@@ -64,6 +71,7 @@ function toImageDeps(settings: Settings, services: MediaServices): MediaDeps["im
       vision,
       timeoutMs,
       clock,
+      state: services.state,
     }),
     fetchImage:
       requestPage && mediaHosts.length > 0 ? createImageFetch(mediaHosts, requestPage) : undefined,

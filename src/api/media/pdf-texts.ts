@@ -2,18 +2,22 @@
 import * as z from "zod";
 import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";
 import type { PdfText, ReadPdf } from "./read-pdf.ts";
-import { TenantCalls } from "./tenant-calls.ts";
+import { TenantCalls, type Tenants } from "./tenant-calls.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
 
 export interface PdfTextsDeps extends EntryDeps {
   readonly readPdf: ReadPdf;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  readonly state?: ProcessState;
 }
 
 const stored = z.lazy(() => z.object({ pages: z.array(z.string()), total: z.number() }));
 
 /** Each takes a processor. */
 const MAX_RUNNING = 1;
+
+const callsIn = partOf((): Tenants => new Map());
 
 export class PdfTexts {
   readonly #readPdf: ReadPdf;
@@ -24,11 +28,8 @@ export class PdfTexts {
     this.#readPdf = deps.readPdf;
     this.#entries = createEntries("pdf", [stored], deps);
     // Their signal ends them, and no Worker reads PDFs.
-    this.#calls = new TenantCalls({
-      clock: deps.clock,
-      maxRunning: MAX_RUNNING,
-      longestMs: Infinity,
-    });
+    const limits = { clock: deps.clock, maxRunning: MAX_RUNNING, longestMs: Infinity };
+    this.#calls = new TenantCalls(limits, callsIn(deps.state));
   }
 
   /** Rejects with the signal's reason. */

@@ -15,6 +15,8 @@ interface Tenant {
   restUntil: number;
 }
 
+export type Tenants = Map<string, Tenant>;
+
 /** The tenant's calls have just failed several times. */
 export class CallsRest extends Error {
   override readonly name = "CallsRest";
@@ -31,11 +33,13 @@ export interface TenantCallsOptions {
 
 export class TenantCalls {
   /** By tenant, of which there are as many as keys. */
-  readonly #tenants = new Map<string, Tenant>();
+  readonly #tenants: Tenants;
   readonly #options: TenantCallsOptions;
 
-  constructor(options: TenantCallsOptions) {
+  /** @param tenants continued, with the calls that run. */
+  constructor(options: TenantCallsOptions, tenants: Tenants = new Map()) {
     this.#options = options;
+    this.#tenants = tenants;
   }
 
   /**

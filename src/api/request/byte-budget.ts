@@ -28,21 +28,36 @@ const MAX_WAITING = 256;
 interface Waiting {
   readonly tenant: string;
   readonly bytes: number;
+  /** Under the limits of the budget that it waits in. */
+  hasRoom(): boolean;
   admit(): void;
+}
+
+/** The bytes that are held, under whichever limits they came. */
+export class HeldBytes {
+  readonly byTenant = new Map<string, number>();
+  sum = 0;
+  /** In order of arrival. */
+  readonly waiting = new Set<Waiting>();
+}
+
+export interface ByteBudgetOptions {
+  /** Default: `receiving`. */
+  readonly doing?: string;
+  /** Those of the former budget, which this one continues under limits of its own. Default: none. */
+  readonly held?: HeldBytes;
 }
 
 export class ByteBudget {
   readonly tenantBytes: number;
   readonly #doing: string;
-  readonly #held = new Map<string, number>();
-  #sum = 0;
-  /** In order of arrival. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #held: HeldBytes;
 
-  /** @param doing what the bytes are held for, in errors. */
-  constructor(tenantBytes: number, doing = "receiving") {
+  constructor(tenantBytes: number, options: ByteBudgetOptions = {}) {
+    const { doing = "receiving", held = new HeldBytes() } = options;
     this.tenantBytes = tenantBytes;
     this.#doing = doing;
+    this.#held = held;
   }
 
   /** For a body whose length is known. Waits for room; rejects with a {@link RequestError} if there is none in time. */
@@ -75,30 +90,31 @@ export class ByteBudget {
     if (this.#waitingOf(tenant) >= MAX_WAITING) throw this.#refusal(tenant, bytes);
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { tenant, bytes, admit: resolve };
+    const hasRoom = () => this.#hasRoom(tenant, bytes);
+    const waiting: Waiting = { tenant, bytes, hasRoom, admit: resolve };
     const leave = () => reject(signal.reason);
     const timer = setTimeout(() => reject(this.#refusal(tenant, bytes)), WAIT_MS);
     signal.addEventListener("abort", leave, { once: true });
-    this.#waiting.add(waiting);
+    this.#held.waiting.add(waiting);
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
       // A smaller one may have waited behind it.
-      if (this.#waiting.delete(waiting)) this.#admitWaiting();
+      if (this.#held.waiting.delete(waiting)) this.#admitWaiting();
     });
   }
 
   /** In order within a tenant, so that large bodies are not overtaken by small ones for ever. */
   #admitWaiting(): void {
     const blocked = new Set<string>();
-    for (const waiting of this.#waiting) {
+    for (const waiting of this.#held.waiting) {
       const { tenant, bytes } = waiting;
       if (blocked.has(tenant)) continue;
-      if (!this.#hasRoom(tenant, bytes)) {
+      if (!waiting.hasRoom()) {
         blocked.add(tenant);
         continue;
       }
-      this.#waiting.delete(waiting);
+      this.#held.waiting.delete(waiting);
       this.#hold(tenant, bytes);
       waiting.admit();
     }
@@ -106,23 +122,26 @@ export class ByteBudget {
 
   #waitingOf(tenant: string): number {
     let count = 0;
-    for (const waiting of this.#waiting) if (waiting.tenant === tenant) count++;
+    for (const waiting of this.#held.waiting) if (waiting.tenant === tenant) count++;
     return count;
   }
 
   #hasRoom(tenant: string, bytes: number): boolean {
-    return this.#isWithinShare(tenant, bytes) && this.#sum + bytes <= TENANTS * this.tenantBytes;
+    return (
+      this.#isWithinShare(tenant, bytes) && this.#held.sum + bytes <= TENANTS * this.tenantBytes
+    );
   }
 
   #isWithinShare(tenant: string, bytes: number): boolean {
-    return (this.#held.get(tenant) ?? 0) + bytes <= this.tenantBytes;
+    return (this.#held.byTenant.get(tenant) ?? 0) + bytes <= this.tenantBytes;
   }
 
   #hold(tenant: string, more: number): void {
-    const held = (this.#held.get(tenant) ?? 0) + more;
-    if (held > 0) this.#held.set(tenant, held);
-    else this.#held.delete(tenant);
-    this.#sum += more;
+    const { byTenant } = this.#held;
+    const held = (byTenant.get(tenant) ?? 0) + more;
+    if (held > 0) byTenant.set(tenant, held);
+    else byTenant.delete(tenant);
+    this.#held.sum += more;
   }
 
   #refusal(tenant: string, bytes: number): RequestError {

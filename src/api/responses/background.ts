@@ -6,6 +6,7 @@
  * any gateway with the same store, and a gateway that sees its heartbeat stop reports it as failed.
  */
 import * as z from "zod";
+import { partOf } from "../../lazy.ts";
 import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
@@ -42,18 +43,19 @@ export class Background {
   readonly #context: ResponsesContext;
   readonly #log: EventLog;
   readonly #cancelled: Entries<"cancelled">;
-  /** By the response's id. */
-  readonly #running = new Map<string, Running>();
+  /** Those of all generations of settings, by the response's id. */
+  readonly #running: Map<string, Running>;
   /** The latest heartbeat of each response: apart, because the response may be long. */
   readonly #beats: Entries<number>;
   readonly #heartbeats: HeartbeatWatch;
 
   constructor(context: ResponsesContext) {
     this.#context = context;
+    this.#running = runningIn(context.state);
     this.#log = createEventLog(context);
     this.#cancelled = createEntries("response-cancelled", [cancelMark], context);
     this.#beats = createEntries("response-heartbeat", [heartbeat], context);
-    this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs);
+    this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs, context.state);
   }
 
   /**
@@ -191,6 +193,8 @@ export class Background {
     return next;
   }
 }
+
+const runningIn = partOf(() => new Map<string, Running>());
 
 /** Rethrows anything but the refusal to cancel a response that has ended since it was read. */
 function unlessEnded(error: unknown): void {

@@ -5,7 +5,8 @@ import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Client } from "../request/client.ts";
 import type { ApiServices } from "../api.ts";
 import type { BeginMessage } from "./log-messages.ts";
-import { ByteBudget } from "../request/byte-budget.ts";
+import { partOf } from "../../lazy.ts";
+import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
 import type { TurnDeps } from "../turn-deps.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
@@ -15,7 +16,10 @@ import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-type ResponsesServices = Pick<ApiServices, "cipher" | "shutdown" | "uploads" | "recorder">;
+type ResponsesServices = Pick<
+  ApiServices,
+  "cipher" | "shutdown" | "state" | "uploads" | "recorder"
+>;
 
 export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   /** Rejects when it fails, because clients rely on what is stored here. */
@@ -60,7 +64,10 @@ export interface ResponsesContext extends ResponsesDeps {
 const READS_AT_ONCE = 4;
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
-  const reads = new ByteBudget(deps.maxBodyBytes, "reading stored entries for");
+  const reads = new ByteBudget(deps.maxBodyBytes, {
+    doing: "reading stored entries for",
+    held: readsIn(deps.state),
+  });
   // Their size is known when they are in memory.
   const entryBytes = Math.min(deps.store.maxEntryBytes, deps.maxBodyBytes / READS_AT_ONCE);
   return {
@@ -75,10 +82,13 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
     },
     conversations: createConversationStore(deps),
     responses: createResponseStore(deps),
-    sockets: createOpenSockets(deps.maxSocketsOf),
-    ownResponses: new ByteBudget(deps.maxBodyBytes),
+    sockets: createOpenSockets(deps.maxSocketsOf, deps.state),
+    ownResponses: new ByteBudget(deps.maxBodyBytes, { held: ownBytesIn(deps.state) }),
   };
 }
+
+const ownBytesIn = partOf(() => new HeldBytes());
+const readsIn = partOf(() => new HeldBytes());
 
 /** The sender of a request. */
 export interface Caller {

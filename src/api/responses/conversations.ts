@@ -7,6 +7,7 @@
  * A change waits for the one before it as long as the store's timeouts let that take, and no longer: on Workers, the change of a
  * request that was cancelled never ends.
  */
+import { partOf, type ProcessState } from "../../lazy.ts";
 import * as z from "zod";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
@@ -55,6 +56,8 @@ export interface ConversationDeps extends EntryDeps {
   readonly store: GuardedStore;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  /** Changes of all generations of settings wait for each other. */
+  readonly state?: ProcessState;
 }
 
 /** One that is in flight, or waits for the one before it. */
@@ -65,14 +68,16 @@ interface Change {
   endsBy: number;
 }
 
+/** The latest change of each conversation, oldest first. */
+const changesIn = partOf(() => new Map<string, Change>());
+
 export function createConversationStore(deps: ConversationDeps): ConversationStore {
   const entries = createEntries<z.ZodType<StoredConversation>>(
     "conversation",
     [storedConversation],
     deps,
   );
-  /** The latest change of each conversation, oldest first. */
-  const changing = new Map<string, Change>();
+  const changing = changesIn(deps.state);
 
   const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);
 

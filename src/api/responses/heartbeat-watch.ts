@@ -4,6 +4,8 @@
  * differ, and any of them may jump.
  */
 
+import { partOf, type ProcessState } from "../../lazy.ts";
+
 export interface HeartbeatWatch {
   /** Takes note of a response's heartbeat, and returns whether it has been the same for too long. */
   isDead(id: string, beat: number): boolean;
@@ -20,9 +22,13 @@ const MAX_WATCHED = 10_000;
  * @param clock monotonic, in milliseconds.
  * @param staleMs how long the store may return an earlier heartbeat.
  */
-export function createHeartbeatWatch(clock: () => number, staleMs: number): HeartbeatWatch {
+export function createHeartbeatWatch(
+  clock: () => number,
+  staleMs: number,
+  state?: ProcessState,
+): HeartbeatWatch {
   const deadAfterMs = DEAD_AFTER_MS + staleMs;
-  const seen = new Map<string, { readonly beat: number; readonly since: number }>();
+  const seen = seenIn(state);
   return {
     isDead(id, beat) {
       const last = seen.get(id);
@@ -40,3 +46,6 @@ export function createHeartbeatWatch(clock: () => number, staleMs: number): Hear
     },
   };
 }
+
+/** By the response's id. */
+const seenIn = partOf(() => new Map<string, { readonly beat: number; readonly since: number }>());

@@ -1,4 +1,5 @@
 /** Counts the open WebSockets of each tenant: each may hold messages of the maximum size in memory. */
+import { partOf, type ProcessState } from "../../lazy.ts";
 import { RequestError } from "../errors.ts";
 
 export interface OpenSockets {
@@ -8,8 +9,12 @@ export interface OpenSockets {
   enter(tenant: string): () => void;
 }
 
-export function createOpenSockets(maxOf: (tenant: string) => number): OpenSockets {
-  const open = new Map<string, number>();
+/** @param state in it, those of all generations of settings are counted. */
+export function createOpenSockets(
+  maxOf: (tenant: string) => number,
+  state?: ProcessState,
+): OpenSockets {
+  const open = openIn(state);
   const countOf = (tenant: string) => open.get(tenant) ?? 0;
   return {
     check(tenant) {
@@ -33,3 +38,6 @@ export function createOpenSockets(maxOf: (tenant: string) => number): OpenSocket
     },
   };
 }
+
+/** Their number, by tenant. */
+const openIn = partOf(() => new Map<string, number>());

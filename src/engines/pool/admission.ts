@@ -11,7 +11,6 @@ import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { Attempt, Backend } from "./backend.ts";
 import type { Wish } from "./choose-backend.ts";
-import type { WaitCounts } from "./counts.ts";
 import type { Source } from "./outcomes.ts";
 
 /** Limits of one tenant at a time. Absent: unlimited. */
@@ -53,34 +52,43 @@ export interface TenantState {
   readonly waitedMs: number;
 }
 
+interface WaitCounts {
+  /** Completions that were queued so far, and their total time in the queue. */
+  waits: number;
+  waitedMs: number;
+}
+
 /** Finds a backend with a free slot. Undefined if all are full. Throws if no backend accepts the completion. */
 export type FindPlace = (wish: Wish) => Backend | undefined;
 
 export class Admission {
-  readonly #options: AdmissionOptions;
-  readonly #find: FindPlace;
+  #options: AdmissionOptions;
+  #limits: ReadonlyMap<string, TenantLimits & { readonly index: number }>;
   readonly #clock: Clock;
-  readonly #limits: ReadonlyMap<string, TenantLimits & { readonly index: number }>;
   readonly #tenants = new Map<string, Tenant>();
-  readonly #waited: Map<number, WaitCounts>;
+  /** By the tenant's index. */
+  readonly #waited = new Map<number, WaitCounts>();
   #queued = 0;
   #inFlight = 0;
   #served = 0;
 
-  /** @param waited counts by the tenant's index, continued here. */
-  constructor(
-    options: AdmissionOptions,
-    find: FindPlace,
-    clock: Clock,
-    waited = new Map<number, WaitCounts>(),
-  ) {
-    this.#waited = waited;
+  constructor(options: AdmissionOptions, clock: Clock) {
     this.#options = options;
-    this.#find = find;
+    this.#limits = byName(options.tenants);
     this.#clock = clock;
-    this.#limits = new Map(
-      options.tenants.map((limits, index) => [limits.name, { ...limits, index }]),
-    );
+  }
+
+  /** Other limits, from the next admission on, also of queued requests. Requests that have a slot keep it. */
+  limit(options: AdmissionOptions): void {
+    this.#options = options;
+    this.#limits = byName(options.tenants);
+    for (const tenant of this.#tenants.values()) {
+      const limits = this.#limits.get(tenant.name);
+      tenant.index = limits?.index ?? this.#limits.size;
+      // What a key has sent before it was removed stays under the limits of the key.
+      if (limits !== undefined) Object.assign(tenant, toBounds(limits));
+    }
+    this.dispatch();
   }
 
   get queued(): number {
@@ -107,16 +115,16 @@ export class Admission {
   }
 
   /** Acquires a slot, queueing if necessary. Rejects with the signal's reason when it aborts. */
-  async enter(request: AdmissionRequest, signal: AbortSignal): Promise<Place> {
+  async enter(request: AdmissionRequest, find: FindPlace, signal: AbortSignal): Promise<Place> {
     signal.throwIfAborted();
     const tenant = this.#tenantOf(request.source.tenant);
     try {
       // Queued requests first: the pause of a backend may have ended since.
       this.dispatch();
-      const backend = tenant.inFlight < tenant.maxConcurrent ? this.#find(request) : undefined;
+      const backend = tenant.inFlight < tenant.maxConcurrent ? find(request) : undefined;
       if (backend !== undefined) return this.#admit(tenant, request, backend);
       if (!request.isRetry) this.#makeRoom(tenant);
-      return await this.#wait(tenant, request, signal);
+      return await this.#wait(tenant, { request, find }, signal);
     } finally {
       this.#forget(tenant);
     }
@@ -129,17 +137,18 @@ export class Admission {
 
   /** Returns whether a request was admitted, or refused because no backend accepts it any more. */
   #admitNext(): boolean {
-    let areAllFull = false;
+    /** Those of pools whose backends are all full. */
+    const full = new Set<FindPlace>();
     for (const tenant of this.#inOrder()) {
       for (const waiter of tenant.waiting) {
         const isAnywhere = waiter.request.tried.size === 0;
         // When several choices are aborted together, one releases its slot before the next has left the queue.
-        if (waiter.signal.aborted || (isAnywhere && areAllFull)) continue;
+        if (waiter.signal.aborted || (isAnywhere && full.has(waiter.find))) continue;
         try {
-          const backend = this.#find(waiter.request);
+          const backend = waiter.find(waiter.request);
           if (backend === undefined) {
             // A request after it may be able to use a backend that this one has already tried.
-            areAllFull ||= isAnywhere;
+            if (isAnywhere) full.add(waiter.find);
             continue;
           }
           waiter.remove();
@@ -217,11 +226,16 @@ export class Admission {
     return others.length > 0 && tenant.waiting.length >= share;
   }
 
-  #wait(tenant: Tenant, request: AdmissionRequest, signal: AbortSignal): Promise<Place> {
+  #wait(
+    tenant: Tenant,
+    { request, find }: Pick<Waiter, "request" | "find">,
+    signal: AbortSignal,
+  ): Promise<Place> {
     const since = this.#clock.now();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         request,
+        find,
         signal,
         resolve,
         reject,
@@ -270,8 +284,7 @@ export class Admission {
     const tenant: Tenant = {
       name,
       index: limits?.index ?? this.#limits.size,
-      maxQueued: limits?.maxQueued ?? Infinity,
-      maxConcurrent: limits?.maxConcurrent ?? Infinity,
+      ...toBounds(limits),
       waiting: [],
       inFlight: 0,
       servedAt: 0,
@@ -287,11 +300,19 @@ export class Admission {
   }
 }
 
+function byName(tenants: readonly TenantLimits[]) {
+  return new Map(tenants.map((limits, index) => [limits.name, { ...limits, index }]));
+}
+
+function toBounds({ maxQueued = Infinity, maxConcurrent = Infinity }: Partial<TenantLimits> = {}) {
+  return { maxQueued, maxConcurrent };
+}
+
 interface Tenant {
   readonly name: string;
-  readonly index: number;
-  readonly maxQueued: number;
-  readonly maxConcurrent: number;
+  index: number;
+  maxQueued: number;
+  maxConcurrent: number;
   /** In order of arrival, retries first. */
   readonly waiting: Waiter[];
   inFlight: number;
@@ -301,6 +322,8 @@ interface Tenant {
 
 interface Waiter {
   readonly request: AdmissionRequest;
+  /** That of the pool which the request came to. */
+  readonly find: FindPlace;
   readonly signal: AbortSignal;
   resolve(place: Place): void;
   reject(error: unknown): void;

@@ -1,7 +1,6 @@
 /** A backend: one configured engine and its health. */
 import { Breaker, type BreakerOptions, type Evidence } from "./breaker.ts";
 import type { Clock } from "../clock.ts";
-import { type BackendCounts, createBackendCounts } from "./counts.ts";
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { describeKind, classifyError } from "./error-class.ts";
@@ -14,8 +13,35 @@ export interface BackendOptions {
   readonly engine: Engine;
   /** Tokens of prompt and completion together. Absent: what the probe says. */
   readonly contextLength?: number;
+  /** The server that has the slots. Default: one of its own, by the id. */
+  readonly server?: string;
   /** The most in-flight completions; more are queued in the gateway. Absent: unlimited, the server queues. */
   readonly maxConcurrent?: number;
+}
+
+/** What outlives the backend, for its successor under other settings. */
+export interface BackendLoad {
+  readonly counts: BackendCounts;
+  readonly slots: Slots;
+}
+
+export interface BackendCounts {
+  /** Completions so far, by how they ended. */
+  succeeded: number;
+  failed: number;
+  /** How often the circuit breaker has opened. */
+  ejections: number;
+}
+
+export interface Slots {
+  /** In-flight completions. */
+  inFlight: number;
+  /** The most of them, by the settings in force. Absent: nothing has been said yet. */
+  max?: number;
+}
+
+export function createBackendCounts(): BackendCounts {
+  return { succeeded: 0, failed: 0, ejections: 0 };
 }
 
 /** A snapshot for `/ready`, logs and metrics. */
@@ -86,21 +112,21 @@ export class Backend {
   #isMisconfigured = false;
   #reason: FailureKind | undefined;
   #lastFailure: { readonly kind: FailureKind; readonly at: number } | undefined;
-  #inFlight = 0;
   readonly #counts: BackendCounts;
+  readonly #slots: Slots;
   /** It reported that it is busy: other backends are preferred until this time. */
   #restsUntil = 0;
 
   /**
    * @param isLast whether no other backend is available.
-   * @param counts continued by this backend.
+   * @param load continued by this backend.
    */
   constructor(
     options: BackendOptions,
     clock: Clock,
     breaker?: BreakerOptions,
     isLast: () => boolean = () => false,
-    counts: BackendCounts = createBackendCounts(),
+    { counts, slots }: BackendLoad = { counts: createBackendCounts(), slots: { inFlight: 0 } },
   ) {
     this.id = options.id;
     this.engine = options.engine;
@@ -108,6 +134,8 @@ export class Backend {
     this.#clock = clock;
     this.#isLast = isLast;
     this.#counts = counts;
+    this.#slots = slots;
+    slots.max ??= options.maxConcurrent ?? Infinity;
     this.#breaker = new Breaker(breaker, () => !isLast(), counts);
   }
 
@@ -115,8 +143,9 @@ export class Backend {
     return this.#options.contextLength ?? this.#probed?.contextLength;
   }
 
-  get maxConcurrent(): number {
-    return this.#options.maxConcurrent ?? Infinity;
+  /** Its limit holds from now on. */
+  enforce(): void {
+    this.#slots.max = this.#options.maxConcurrent ?? Infinity;
   }
 
   /** Its health checks have failed: nothing is sent to it. */
@@ -155,12 +184,12 @@ export class Backend {
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#slots.inFlight;
   }
 
   /** All its slots are in use. */
   get isFull(): boolean {
-    return this.#inFlight >= this.maxConcurrent;
+    return this.#slots.inFlight >= (this.#slots.max ?? Infinity);
   }
 
   /** Other backends are preferred. */
@@ -184,7 +213,7 @@ export class Backend {
       ...(failure && {
         lastFailure: { kind: failure.kind, msAgo: this.#clock.now() - failure.at },
       }),
-      inFlight: this.#inFlight,
+      inFlight: this.inFlight,
       succeeded: this.#counts.succeeded,
       failed: this.#counts.failed,
       ejections: this.#breaker.ejections,
@@ -206,12 +235,12 @@ export class Backend {
   begin(source: Source): Attempt {
     const passage = this.#breaker.enter(this.#clock.now());
     const controller = new AbortController();
-    this.#inFlight += 1;
+    this.#slots.inFlight += 1;
     this.#unbegun.add(controller);
     let ended = false;
     const end = (evidence: Evidence): void => {
       ended = true;
-      this.#inFlight -= 1;
+      this.#slots.inFlight -= 1;
       this.#unbegun.delete(controller);
       this.#breaker.end(this.#clock.now(), passage, evidence, source);
     };

@@ -11,19 +11,19 @@ import {
 import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { CompletionRequest, EngineEvent } from "../engine.ts";
-import type { Admission, Place } from "./admission.ts";
+import type { FindPlace, Place } from "./admission.ts";
 import type { Backend } from "./backend.ts";
 import { classifyError, type ErrorClass } from "./error-class.ts";
 import { ReadAhead } from "./read-ahead.ts";
-import type { ReleaseRetry, RetryBudget } from "./retry-budget.ts";
+import type { PoolLoad } from "./load.ts";
+import type { ReleaseRetry } from "./retry-budget.ts";
 
 export interface FailoverDeps {
   readonly backends: readonly Backend[];
-  readonly admission: Admission;
-  readonly budget: RetryBudget;
+  readonly load: PoolLoad;
+  readonly find: FindPlace;
   /** The most attempts of one completion at backends that can be reached. */
   readonly maxAttempts: number;
-  readonly onRetry: () => void;
   readonly clock: Clock;
 }
 
@@ -81,7 +81,7 @@ class Completion {
         const failed = await this.#attempt(consumer);
         if (failed === undefined) return;
         if (failed.isBudgeted && !(await this.#acquireRetry())) throw failed.error;
-        this.#deps.onRetry();
+        this.#deps.load.retries += 1;
       }
     } finally {
       this.#releaseRetry?.();
@@ -91,10 +91,10 @@ class Completion {
   /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
   async #attempt(consumer: Consumer<EngineEvent>): Promise<Failed | undefined> {
     const place = await this.#enter();
-    const { admission, clock } = this.#deps;
+    const { load, clock } = this.#deps;
     const ahead = new ReadAhead(consumer, {
       clock,
-      isSlotWanted: () => admission.queued > 0,
+      isSlotWanted: () => load.admission.queued > 0,
       stop: () => place.attempt.abort(undefined),
     });
     const onAbort = (): void => {
@@ -129,7 +129,7 @@ class Completion {
   /** Returns whether the retry budget allows a retry, after waiting for one if necessary. */
   async #acquireRetry(): Promise<boolean> {
     this.#isBudgeted = true;
-    this.#releaseRetry = await this.#deps.budget.acquire(this.#tenant, this.#signal);
+    this.#releaseRetry = await this.#deps.load.budget.acquire(this.#tenant, this.#signal);
     return this.#releaseRetry !== undefined;
   }
 
@@ -145,7 +145,8 @@ class Completion {
     this.#attempts += 1;
     const source = { tenant: this.#tenant, affinity: affinity ?? "" };
     const wish = { affinity, tried: this.#tried, source, isRetry };
-    return this.#deps.admission.enter(wish, this.#signal);
+    const { load, find } = this.#deps;
+    return load.admission.enter(wish, find, this.#signal);
   }
 
   /** The first token has arrived. */
@@ -154,7 +155,7 @@ class Completion {
     attempt.begin();
     this.#releaseRetry?.();
     // The first token of a trial allows more trials.
-    this.#deps.admission.dispatch();
+    this.#deps.load.admission.dispatch();
   }
 
   /** Returns a failure that may be retried and throws any other. */

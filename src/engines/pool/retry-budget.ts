@@ -22,13 +22,18 @@ const SHARE = 0.2;
 const AT_LEAST = 10;
 
 export class RetryBudget {
-  readonly #options: RetryBudgetOptions;
+  #options: RetryBudgetOptions;
   /** In-flight retries without a token so far, by tenant. */
   readonly #acquired = new Map<string, number>();
   readonly #waiting = new Set<Waiter>();
 
   constructor(options: RetryBudgetOptions) {
     this.#options = options;
+  }
+
+  /** Other limits, for retries from now on. */
+  limit(limits: Pick<RetryBudgetOptions, "maxWaiting" | "timeoutMs">): void {
+    this.#options = { ...this.#options, ...limits };
   }
 
   /** Retries that wait for room. */

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { McpServerSettings } from "../../config/mcp-servers.ts";
 import type { Settings } from "../../config/settings.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { checkUrl, FetchRefused } from "../../tools/browser/url-policy.ts";
 import {
@@ -13,13 +14,19 @@ import {
 import { createSafeFetch } from "../safe-fetch.ts";
 import { createMcpServer, type McpTarget } from "./connect.ts";
 import type { McpFetch } from "./http-fetch.ts";
-import { McpPool } from "./pool.ts";
+import { type Connection, McpPool } from "./pool.ts";
 
 /** The fetch for servers that requests name. Replaced in tests, whose servers are on loopback. */
 export interface McpGuard {
   /** @throws FetchRefused */
   readonly check: (url: string) => void;
   readonly fetch: McpFetch;
+}
+
+export interface OpenMcpOptions {
+  readonly guard?: McpGuard;
+  /** Connections of all generations of settings count in its limits. */
+  readonly state?: ProcessState;
 }
 
 export interface OpenMcp {
@@ -35,10 +42,10 @@ const ANY = "any";
 export function openMcp(
   settings: Pick<Settings, "mcpServers" | "mcpFromRequests" | "mcpTimeoutMs">,
   log: Log,
-  guard: McpGuard = createGuard(settings.mcpFromRequests),
+  { guard = createGuard(settings.mcpFromRequests), state }: OpenMcpOptions = {},
 ): OpenMcp {
   const { mcpServers, mcpFromRequests, mcpTimeoutMs } = settings;
-  const pool = new McpPool();
+  const pool = new McpPool({}, openIn(state));
   const servers = new Map(
     Object.entries(mcpServers).map(([label, each]) => [
       label,
@@ -57,6 +64,8 @@ export function openMcp(
     retire: () => pool.retire(),
   };
 }
+
+const openIn = partOf(() => new Set<Connection>());
 
 interface OperatorDeps {
   readonly pool: McpPool;

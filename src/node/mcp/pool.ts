@@ -19,7 +19,7 @@ export interface ConnectionKey {
   readonly group: string;
 }
 
-interface Connection {
+export interface Connection {
   readonly server: McpServer;
   readonly group: string;
   users: number;
@@ -43,11 +43,15 @@ const MAX_OF_GROUP = 32;
 
 export class McpPool {
   readonly #connections = new Map<string, Connection>();
+  /** With those of retired pools, which calls still use. */
+  readonly #open: Set<Connection>;
   readonly #limits: Required<McpPoolOptions>;
   #uses = 0;
   #isRetired = false;
 
-  constructor(options: McpPoolOptions = {}) {
+  /** @param open the connections of all pools together, for the limits. */
+  constructor(options: McpPoolOptions = {}, open = new Set<Connection>()) {
+    this.#open = open;
     this.#limits = {
       idleMs: IDLE_MS,
       listingMs: LISTING_MS,
@@ -93,7 +97,7 @@ export class McpPool {
     connect: () => McpServer,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    const connection = this.#connections.get(key) ?? this.#open(key, group, connect);
+    const connection = this.#connections.get(key) ?? this.#connect(key, group, connect);
     clearTimeout(connection.idle);
     connection.users++;
     connection.lastUse = ++this.#uses;
@@ -106,11 +110,12 @@ export class McpPool {
   }
 
   /** @throws McpUnavailable */
-  #open(key: string, group: string, connect: () => McpServer): Connection {
-    const all = [...this.#connections];
-    const ofGroup = all.filter(([, each]) => each.group === group);
-    if (ofGroup.length >= this.#limits.maxOfGroup) this.#makeRoom(ofGroup);
-    else if (all.length >= this.#limits.maxConnections) this.#makeRoom(all);
+  #connect(key: string, group: string, connect: () => McpServer): Connection {
+    const own = [...this.#connections];
+    const inGroup = [...this.#open].filter((each) => each.group === group).length;
+    if (inGroup >= this.#limits.maxOfGroup) {
+      this.#makeRoom(own.filter(([, each]) => each.group === group));
+    } else if (this.#open.size >= this.#limits.maxConnections) this.#makeRoom(own);
     const connection: Connection = {
       server: connect(),
       group,
@@ -120,6 +125,7 @@ export class McpPool {
       listing: undefined,
     };
     this.#connections.set(key, connection);
+    this.#open.add(connection);
     return connection;
   }
 
@@ -144,6 +150,7 @@ export class McpPool {
   async #close(key: string, connection: Connection): Promise<void> {
     clearTimeout(connection.idle);
     if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    this.#open.delete(connection);
     // Errors while closing are ignored: the connection is not used any more.
     await connection.server.close().catch(() => undefined);
   }

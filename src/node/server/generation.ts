@@ -1,6 +1,9 @@
 /**
  * The application and its models under one set of settings. Reading settings again creates another one; streams of the
  * former end in it.
+ *
+ * State belongs to the process, settings to a generation: random keys, limits in use, background work, queues and counters are in
+ * `Shared`. `docs/architecture.md` lists each thing that a generation makes anew, with the reason; a test compares the two.
  */
 import { assemble } from "../../gateway.ts";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +11,6 @@ import type { ReadPdf } from "../../api/media/read-pdf.ts";
 import type { WebSocketOptions } from "../../api/web-sockets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
-import type { PoolCounts } from "../../engines/pool/counts.ts";
 import type { Transport } from "../../engines/transport.ts";
 import type { ModelOptions, Models } from "../../models/models.ts";
 import { monitorModels } from "../../models/monitor.ts";
@@ -63,7 +65,6 @@ export interface Shared {
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly state: ProcessState;
-  readonly counts: Map<string, PoolCounts>;
   /** Undefined: this process has no WebSockets. */
   readonly upgrade: WebSocketOptions["upgrade"] | undefined;
   readonly transport: Transport;
@@ -73,6 +74,8 @@ export interface Shared {
 export interface Generation {
   readonly fetch: FetchHandler;
   readonly models: Models;
+  /** Its limits hold from now on, and metrics are read here: requests come to it. */
+  enforce(): void;
   /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs` or when the signal is aborted. */
   firstProbe(timeoutMs: number, signal: AbortSignal): Promise<void>;
   /**
@@ -97,10 +100,10 @@ export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
 export function createGeneration(settings: Settings, shared: Shared): Generation {
   const { log, onTokens } = shared;
   const pause = createPause(setImmediate);
-  const mcp = openMcp(settings, log);
+  const mcp = openMcp(settings, log, { state: shared.state });
   const retired = new AbortController();
   const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
-  const { app, models } = assemble(settings, {
+  const assembled = assemble(settings, {
     ...shared,
     ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
     inspector: (inspected) => {
@@ -119,14 +122,18 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     randomId,
     ...(onTokens && { watchModels: (inner: Models) => countTokens(inner, onTokens) }),
   });
-  const { file, registry } = shared;
-  if (file !== undefined) registerStoreMetrics(registry, settings, () => file.lastCounts);
+  const { models } = assembled;
   const stop = new AbortController();
   let monitoring = Promise.resolve();
 
   return {
-    fetch: app.fetch,
+    fetch: assembled.app.fetch,
     models,
+    enforce() {
+      assembled.enforce();
+      const { file, registry } = shared;
+      if (file !== undefined) registerStoreMetrics(registry, settings, () => file.lastCounts);
+    },
     async firstProbe(timeoutMs, signal) {
       const within = AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]);
       await Promise.all(models.all.map((model) => model.probe(within)));

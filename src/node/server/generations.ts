@@ -1,4 +1,7 @@
-/** The generation that serves requests, and its replacement when settings are read again or models are found. */
+/**
+ * The generation that serves requests, and its replacement when settings are read again or models are found. The settings that were
+ * read last win over anything that a generation finds out.
+ */
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -53,6 +56,7 @@ export class Generations {
     this.#finder = finder;
     this.#served = served;
     this.#current = createGeneration(served.settings, shared);
+    this.#current.enforce();
   }
 
   readonly fetch: FetchHandler = (request, env) => this.#current.fetch(request, env);
@@ -117,6 +121,7 @@ export class Generations {
     const former = this.#current;
     this.#finding.abort();
     this.#current = successor;
+    successor.enforce();
     this.#served = served;
     log.debug("settings", withoutSecrets(served.settings));
     log.info(event, {

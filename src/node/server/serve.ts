@@ -182,7 +182,6 @@ async function openShared(
     assets,
     registry: createRegistry(),
     state: new ProcessState(),
-    counts: new Map(),
     transport,
     createNativeLlama: llamas.create,
   };

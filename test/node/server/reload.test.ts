@@ -9,9 +9,13 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from "../../helpers/gateway.ts";
+import { type FakeExchange, startFakeUpstream } from "../../helpers/fake-upstream.ts";
+import { spelledIds } from "../../helpers/spelled.ts";
+import { readPrompt, toFrame } from "../../helpers/vllm-server.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 
 const gateways: TestGateway[] = [];
+const closing: (() => Promise<void>)[] = [];
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -29,6 +33,7 @@ async function start(options: TestGatewayOptions): Promise<TestGateway> {
 
 afterEach(async () => {
   await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
+  await Promise.all(closing.splice(0).map((close) => close()));
 });
 
 function ask({ baseURL }: TestGateway, { key = "", stream = false } = {}): Promise<Response> {
@@ -232,5 +237,133 @@ describe("reloaded settings", () => {
     // Keys that are added do not end it either.
     await gateway.reload({ sealingKeys: ["k".repeat(43)] });
     expect((await post([...output, question])).status).toBe(200);
+  });
+
+  describe("share limits with the former ones", () => {
+    /** A vLLM whose answers begin, and end when they are released. */
+    async function startHeld() {
+      const open: FakeExchange[] = [];
+      const upstream = await startFakeUpstream((exchange) => {
+        if (exchange.path !== "/v1/completions") {
+          return exchange.reply(200, JSON.stringify({ data: [{ id: "m" }], version: "1" }));
+        }
+        exchange.begin();
+        if (!readPrompt(exchange.body).startsWith("<|start|>system")) return finish(exchange);
+        exchange.write(toFrame(spelledIds("<|channel|>final<|message|>H"), null));
+        open.push(exchange);
+        void exchange.closed.then(() => open.splice(open.indexOf(exchange), 1));
+        return undefined;
+      });
+      closing.push(() => upstream.close());
+      const finish = (exchange: FakeExchange | undefined): void =>
+        exchange?.end(
+          `${toFrame(spelledIds("i<|return|>"), null)}${toFrame([], "stop")}data: [DONE]\n\n`,
+        );
+      return { url: upstream.url, open, finish };
+    }
+
+    const queued = (gateway: TestGateway) => gateway.counter('completions_queued{model="m"}');
+
+    test("slots of a backend: as many streams as before, whatever is reloaded how often", async () => {
+      const { url, open, finish } = await startHeld();
+      const settings = (maxConcurrent: number) => ({
+        engine: "vllm",
+        url,
+        model: "m",
+        metrics: "open",
+        maxConcurrent,
+      });
+      const gateway = await start({ settings: settings(3) });
+      const answers: Promise<Response>[] = [];
+      for (let round = 0; round < 3; round++) {
+        for (let n = 0; n < 3; n++) answers.push(ask(gateway));
+        await gateway.reload(settings(3));
+      }
+      await expect.poll(() => queued(gateway)).toBe(6);
+      expect(open).toHaveLength(3);
+      // One place is left: two of the three that run must end before another one begins.
+      await gateway.reload(settings(2));
+      finish(open[0]);
+      await expect.poll(() => open.length).toBe(2);
+      expect(await queued(gateway)).toBe(6);
+      finish(open[0]);
+      await expect.poll(() => queued(gateway)).toBe(5);
+      // More places are filled at once, from the queue of the first settings.
+      await gateway.reload(settings(7));
+      await expect.poll(() => open.length).toBe(7);
+      expect(await queued(gateway)).toBe(0);
+      for (const exchange of open.slice()) finish(exchange);
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(statuses).toEqual(Array.from({ length: 9 }, () => 200));
+    });
+
+    test("slots of a key, also of one that is gone", async () => {
+      const { url, open, finish } = await startHeld();
+      const engine = { engine: "vllm", url, model: "m", metrics: "open", maxConcurrentPerKey: 1 };
+      const gateway = await start({ settings: { ...engine, keys: [keyOf("a"), keyOf("b")] } });
+      const answers = [ask(gateway, { key: "a" }), ask(gateway, { key: "a" })];
+      await expect.poll(() => queued(gateway)).toBe(1);
+      await gateway.reload({ ...engine, keys: [keyOf("b")] });
+      answers.push(ask(gateway, { key: "b" }));
+      await expect.poll(() => open.length).toBe(2);
+      expect(await queued(gateway)).toBe(1);
+      finish(open[0]);
+      await expect.poll(() => queued(gateway)).toBe(0);
+      for (const exchange of open.slice()) finish(exchange);
+      await Promise.all(answers);
+    });
+
+    test("background responses, which can be cancelled and followed as before", async () => {
+      const settings = { maxBackgroundPerKey: 2, shutdownGraceMs: 1 };
+      const engine = createDemoEngine({ tokensPerSecond: 5 });
+      const gateway = await start({ settings, engine });
+      const url = `${gateway.baseURL}/responses`;
+      const begin = () => {
+        const body = JSON.stringify({ input: "Hello!", background: true, model: "gpt-oss-20b" });
+        return fetch(url, { method: "POST", body });
+      };
+      const [first, second] = [await begin(), await begin()];
+      expect([first.status, second.status]).toEqual([200, 200]);
+      for (let n = 0; n < 3; n++) await gateway.reload(settings);
+      expect((await begin()).status).toBe(429);
+      const { id }: { id: string } = JSON.parse(await first.text());
+      const cancelled = await fetch(`${url}/${id}/cancel`, { method: "POST" });
+      expect(await cancelled.json()).toMatchObject({ status: "cancelled" });
+      expect((await begin()).status).toBe(200);
+      await gateway.reload({ maxBackgroundPerKey: 1 });
+      const refused = await begin();
+      expect([refused.status, await refused.text()]).toEqual([
+        429,
+        expect.stringContaining("this key has reached its limit of 2 background responses"),
+      ]);
+    });
+
+    test("and limits that were not served do not hold", async () => {
+      const { url, open, finish } = await startHeld();
+      const silent = await startFakeUpstream(() => {});
+      closing.push(() => silent.close());
+      const settings = { engine: "vllm", url, model: "m", metrics: "open", maxConcurrent: 1 };
+      const gateway = await start({ settings });
+      const first = ask(gateway);
+      await expect.poll(() => open.length).toBe(1);
+      // Its engine does not answer the probe, so it is tried for long, and then given up.
+      const tried = gateway.reload({
+        ...settings,
+        url: silent.url,
+        maxConcurrent: 9,
+        connectTimeoutMs: 1_000_000,
+      });
+      await expect.poll(() => silent.exchanges.length).toBeGreaterThan(0);
+      const second = ask(gateway);
+      await expect.poll(() => queued(gateway)).toBe(1);
+      expect(open).toHaveLength(1);
+      await gateway.reload(settings);
+      await tried;
+      finish(open[0]);
+      await first;
+      await expect.poll(() => open.length).toBe(1);
+      finish(open[0]);
+      expect((await second).status).toBe(200);
+    });
   });
 });
