@@ -1,14 +1,16 @@
 /**
- * Claude Code, headless, with the variables that `harmony-gateway claude` prints: it writes, edits and runs; a finished
+ * Claude Code, headless, with the variables that `harmony-gateway connect claude-code` prints: it writes, edits and runs; a finished
  * session is resumed; an interrupted tool loop is continued after a restart of the gateway; and a conversation that is
  * too long is compacted.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { claudeCode as connected } from "../../src/node/cli/connect/clients/claude-code.ts";
+import { askTarget } from "../../src/node/cli/connect/target.ts";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { startTap, type Tap } from "./tap.ts";
@@ -18,9 +20,7 @@ import { greyPng, SEEN, startVision } from "./vision.ts";
 import { createWorkspace } from "./workspace.ts";
 
 const PACKAGE = "@anthropic-ai/claude-code";
-const MODEL = "openai/gpt-oss-20b";
 const SUMMARY = "The user lets the model count.";
-const ROOT = join(import.meta.dirname, "../..");
 /** Limits a run that goes wrong. A later `--max-turns` overrides it. */
 const LIMIT = ["--max-turns", "20"];
 /** Finds the binary of this platform, which the package's install script would copy. */
@@ -233,7 +233,9 @@ async function withClaude<Result>(
   const gateway = await startGatewayProcess(gatewayArgs);
   try {
     surroundings.tap.forwardTo(new URL(gateway.baseURL).origin);
-    const printed = printedVariables(new URL(surroundings.tap.baseURL).port);
+    const target = await askTarget(new URL(gateway.baseURL).origin, undefined);
+    const { origin } = new URL(surroundings.tap.baseURL);
+    const { variables: printed } = connected.settings({ ...target, origin });
     const variables = { ...printed, ...surroundings.variables };
     return await use((...args) => runClaude(variables, surroundings, args));
   } finally {
@@ -266,20 +268,4 @@ async function runClaude(
     (error: unknown) => z.object({ stdout: z.string() }).parse(error).stdout,
   );
   return output.parse(JSON.parse(text));
-}
-
-/** The variables that `harmony-gateway claude` exports. */
-function printedVariables(port: string): Record<string, string> {
-  // It asks no engine.
-  const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000", "--model", MODEL];
-  const args = [join(ROOT, "src/node.ts"), "claude", "--port", port, ...engine];
-  const lines = execFileSync(process.execPath, args, { encoding: "utf8", env: {} })
-    .trim()
-    .split("\n");
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [, name = "", value = ""] = /^export (\w+)=(.*)$/.exec(line) ?? [];
-      return [name, value];
-    }),
-  );
 }

@@ -3,10 +3,11 @@
  * calls, is resumed, answers with a schema, compacts a long conversation itself and through the gateway, calls an MCP
  * server directly and after a tool search, and delegates to a sub-agent.
  */
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { codex as connected } from "../../src/node/cli/connect/clients/codex.ts";
+import { askTarget } from "../../src/node/cli/connect/target.ts";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
 import { MCP_SERVER, MODEL } from "./coding-agent.ts";
@@ -19,7 +20,6 @@ import { createWorkspace, type Workspace } from "./workspace.ts";
 const PACKAGE = "@openai/codex";
 const SUMMARY = "The user lets the model count.";
 const CODEX = join(import.meta.dirname, "node_modules", PACKAGE, "bin/codex.js");
-const GATEWAY = join(import.meta.dirname, "../../src/node.ts");
 const FLAGS = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
 
 export const codexOverHttp: MatrixClient = {
@@ -391,7 +391,7 @@ async function withCodex<Result>(
   tap.forwardTo(new URL(gateway.baseURL).origin);
   try {
     const catalogue = workspace.configure(".codex/models.json", {
-      models: [{ ...printedEntry(), ...entry }],
+      models: [{ ...(await connectedEntry(new URL(gateway.baseURL).origin)), ...entry }],
     });
     workspace.configure(
       ".codex/config.toml",
@@ -428,12 +428,10 @@ const MCP_CONFIGURATION = [
 
 const printedCatalogue = z.object({ models: z.tuple([z.looseObject({})]) });
 
-/** The output of `harmony-gateway codex catalog` for the model. It does not call the engine. */
-function printedEntry(): object {
-  const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000"];
-  const args = [GATEWAY, "codex", "catalog", ...engine];
-  const text = execFileSync(process.execPath, args, { encoding: "utf8", env: {} });
-  return printedCatalogue.parse(JSON.parse(text)).models[0];
+/** The catalogue's entry for the model, as `harmony-gateway connect codex` writes it. */
+async function connectedEntry(origin: string): Promise<object> {
+  const [, catalogue] = connected.settings(await askTarget(origin, undefined)).files ?? [];
+  return printedCatalogue.parse(JSON.parse(catalogue?.text ?? "")).models[0];
 }
 
 const event = z.looseObject({

@@ -28,8 +28,6 @@ const OTHER_COMMANDS = new Set([
   "key",
   "store",
   "config",
-  "claude",
-  "codex",
   "connect",
 ]);
 

@@ -139,7 +139,6 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
     "connect codex --gateway http://127.0.0.1:1",
     "No gateway answers at http://127.0.0.1:1. Start it, or name another one with --gateway, for instance --gateway https://llm.example.com.",
   ],
-  ["claude --prot 1", "--prot: there is no such flag. Did you mean --port?"],
   ["config --prot 1", "--prot: there is no such flag. Did you mean --port?"],
   ["key a b", "key: give one name for the client, not 2."],
   [
@@ -235,12 +234,6 @@ test.each(WRONG)("%s", async (line, sentence) => {
     errors: [sentence.replaceAll("~/", `${folder}/`)],
     codes: [2],
   });
-});
-
-test.each(["claude", "codex"])("%s does not need to know where the model runs", async (command) => {
-  const { errors, printed } = await answerTo([command, "--model", "my-model"]);
-  expect(errors).toEqual([]);
-  expect(printed.join()).toContain("my-model");
 });
 
 test.each([

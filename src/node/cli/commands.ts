@@ -37,16 +37,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     purpose: "count, prune or delete what the file of state has",
     load: async () => (await import("./store.ts")).STORE,
   },
-  claude: {
-    synopsis: "[settings]",
-    purpose: "print the variables that point Claude Code at the gateway",
-    load: async () => (await import("./connect/aliases.ts")).CLAUDE,
-  },
-  codex: {
-    synopsis: "[settings]",
-    purpose: "print a config.toml for Codex, or with catalog the models",
-    load: async () => (await import("./connect/aliases.ts")).CODEX,
-  },
   config: {
     synopsis: "[settings]",
     purpose: "print the settings in effect, without secrets",

@@ -66,7 +66,7 @@ test("the short help names only existing flags", () => {
   expect(named.filter((flag) => !known.has(flag))).toEqual([]);
 });
 
-test.each(["connect", "key", "claude", "codex", "config", "serve", "doctor", "store"])(
+test.each(["connect", "key", "config", "serve", "doctor", "store"])(
   "%s has a usage of its own",
   async (command) => {
     for (const args of [

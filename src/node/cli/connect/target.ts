@@ -1,7 +1,6 @@
 /** A gateway, as a client has to know it: address, models with their context lengths, key. */
 import * as z from "zod";
-import { DEFAULT_MODEL, spellings, toBackends } from "../../../config/backends.ts";
-import { toPresets } from "../../../config/presets.ts";
+import { DEFAULT_MODEL } from "../../../config/backends.ts";
 import type { Settings } from "../../../config/settings.ts";
 import { GPT_OSS_CONTEXT } from "../../../engines/context-length.ts";
 import type { CatalogueModel } from "../../../api/codex-catalogue.ts";
@@ -119,34 +118,6 @@ export function targetOfModels(models: Models, origin: string, settings: Setting
   return { origin, key: keyOf(settings), models: [first, ...rest, ...presets] };
 }
 
-/** A gateway with these settings, which need not run. Models that it would find by itself have the default name. */
-export function targetOf(settings: Settings): Target {
-  const backends = toBackends(settings);
-  const contextOf = (names: readonly string[]) => {
-    const serving = backends.filter((each) =>
-      [each.servedName, ...each.aliases].some((name) => names.includes(name)),
-    );
-    const lengths = serving.map(({ contextLength = GPT_OSS_CONTEXT }) => contextLength);
-    // None serves a model that the gateway has yet to find.
-    return lengths.length > 0 ? Math.min(...lengths) : GPT_OSS_CONTEXT;
-  };
-  const seesImages = settings.visionUrl !== undefined;
-  const models = [...new Set(backends.map(({ servedName }) => servedName))].map((id) =>
-    toModel(id, contextOf([id]), seesImages),
-  );
-  const presets = toPresets(settings).filter(({ unlisted }) => !unlisted);
-  const [first = DEFAULT, ...rest] = models;
-  return {
-    origin: settings.publicUrl?.replace(/\/+$/, "") ?? toOrigin(settings),
-    key: keyOf(settings),
-    models: [
-      first,
-      ...rest,
-      ...presets.map((preset) => toPreset(preset, contextOf(spellings(preset.model)), seesImages)),
-    ],
-  };
-}
-
 function keyOf({ keys }: Settings): string | undefined {
   return keys.length > 0 ? "<your key>" : undefined;
 }
@@ -177,11 +148,6 @@ function toSizes(contextLength: number, limit = contextLength) {
 
 /** Where a gateway serves no model yet. */
 const DEFAULT = toModel(DEFAULT_MODEL, GPT_OSS_CONTEXT, false);
-
-function toOrigin({ host, port }: Settings): string {
-  const name = /^(0\.0\.0\.0|::)$/.test(host) ? "127.0.0.1" : host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
-}
 
 async function readJson(response: Response): Promise<unknown> {
   try {

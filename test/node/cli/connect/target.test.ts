@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { askTarget, targetOf } from "../../../../src/node/cli/connect/target.ts";
-import { startTestGateway, testSettings } from "../../../helpers/gateway.ts";
+import { askTarget } from "../../../../src/node/cli/connect/target.ts";
+import { startTestGateway } from "../../../helpers/gateway.ts";
 
-test("a running gateway and its settings give the same models and presets", async () => {
+test("a running gateway gives its models and the presets that are listed", async () => {
   const settings = {
     presets: {
       review: { model: "gpt-oss-20b", effort: "high", maxOutputTokens: 4096, description: "Slow" },
@@ -35,13 +35,6 @@ test("a running gateway and its settings give the same models and presets", asyn
       seesImages: true,
     },
   ]);
-  const own = targetOf(testSettings({ ...settings, port: Number(new URL(gateway.origin).port) }));
-  expect(own.origin).toBe(gateway.origin);
-  expect(own.models).toMatchObject(
-    models.map(({ effort, description, ...rest }) =>
-      rest.isPreset ? { effort, description, ...rest } : rest,
-    ),
-  );
 });
 
 describe("a gateway", () => {
