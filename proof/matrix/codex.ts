@@ -160,12 +160,21 @@ const TASKS = {
     calls: [shell("seq 1 2")],
     answer: "Counted to two.",
   },
+  plan: {
+    name: "plan",
+    ask: "Follow the plan: four steps.",
+    calls: [1, 2, 3, 4].map((step) =>
+      shell(`echo ${step} >> plan.txt${step === 2 ? " && seq 1 2000" : ""}`),
+    ),
+    answer: "The plan is done.",
+  },
   compactHere: {
     name: "compact here",
     // From the gateway's instruction.
     ask: "Summarize this conversation so that you could go on from the summary alone",
     calls: [],
     answer: SUMMARY,
+    countsSteps: true,
   },
   compact: {
     name: "compact",
@@ -320,7 +329,16 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
       const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
       check(
         "has the gateway compact (a provider called OpenAI), and finishes the task",
-        answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
+        answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY, TASKS.fill.ask),
+      );
+    });
+    await withCodex(args, { ...surroundings, provider: "OpenAI" }, async (codex) => {
+      const { answer } = await codex(...LIMIT, TASKS.plan.ask);
+      check(
+        "a plan of four steps, compacted by the gateway after the second: ends, each step once",
+        answer === TASKS.plan.answer &&
+          contentOf("plan.txt") === "1\n2\n3\n4\n" &&
+          seen(TASKS.plan.ask, "Steps done: 2"),
       );
     });
     await withCodex([...args, "--reasoning-summaries"], surroundings, async (codex) => {

@@ -13,6 +13,8 @@ export interface Task {
   /** Calls, each after the result of the previous one. */
   readonly calls: readonly ToolCall[];
   readonly answer: string;
+  /** A summary's answer ends with the number of results that the prompt has. */
+  readonly countsSteps?: true;
 }
 
 export interface ToolCall {
@@ -49,10 +51,11 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
     const call = task.calls[done];
     // Output under a schema or a grammar is opened by the gateway, after the analysis or the name of the tool.
     if (prompt.endsWith("<|message|>")) {
-      return call === undefined ? `${task.answer}<|return|>` : writeBody(call, prompt);
+      return call === undefined ? `${answerOf(task, prompt)}<|return|>` : writeBody(call, prompt);
     }
     const analysis = `<|channel|>analysis<|message|>${analysisOf(task, done)}<|end|><|start|>assistant`;
-    if (call === undefined) return `${analysis}<|channel|>final<|message|>${task.answer}<|return|>`;
+    if (call === undefined)
+      return `${analysis}<|channel|>final<|message|>${answerOf(task, prompt)}<|return|>`;
     return `${analysis}${writeCall(call, prompt)}`;
   });
   return {
@@ -61,6 +64,10 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
     analysis: () => countAnalysis(tasks, vllm.prompts),
     close: () => vllm.close(),
   };
+}
+
+function answerOf({ answer, countsSteps }: Task, prompt: string): string {
+  return countsSteps ? `${answer} Steps done: ${countResults(prompt)}.` : answer;
 }
 
 function writeCall(call: ToolCall, prompt: string): string {
@@ -91,8 +98,13 @@ function readPrompt(tasks: readonly Task[], prompt: string): PromptState | undef
     ({ index, 1: text = "" }) => ({ index, task: lastAsked(possible, text) }),
   ).findLast(({ task }) => task !== undefined);
   if (last?.task === undefined) return undefined;
-  const results = prompt.slice(last.index).match(/<\|start\|>[^<]* to=assistant/g);
-  return { task: last.task, done: results?.length ?? 0 };
+  const since = prompt.slice(last.index);
+  const summarized = /Steps done: (\d+)/.exec(since)?.[1] ?? 0;
+  return { task: last.task, done: countResults(since) + Number(summarized) };
+}
+
+function countResults(prompt: string): number {
+  return prompt.match(/<\|start\|>[^<]* to=assistant/g)?.length ?? 0;
 }
 
 function lastAsked(tasks: readonly Task[], text: string): Task | undefined {
