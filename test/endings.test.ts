@@ -28,8 +28,8 @@ const TABLE = `
   left with an image, late    |       | 200    | 499    |           |                         | cancelled
   left before the first token | 499   | 200    | 200    | cancelled |                         | cancelled
   left behind some            | 499   | 200    | 200    | cancelled |                         | cancelled
-  refused                     | 400   | 400    | 400    |           | invalid_request         | refused
-  refused, late               |       | 200    | 400    |           | invalid_request         | refused
+  refused                     | 400   | 400    | 400    |           | invalid_request         | rejected
+  refused, late               |       | 200    | 400    |           | invalid_request         | rejected
   engine refuses              | 502   | 502    | 502    | failed    | provider_unavailable    | failed
   engine refuses, late        |       | 200    | 502    | failed    | provider_unavailable    | failed
   engine fails behind some    | 502   | 200    | 200    | failed    | provider_unavailable    | failed
@@ -39,6 +39,8 @@ const TABLE = `
   queue full                  | 503   | 503    | 503    | failed    | provider_overloaded     | failed
   queue too slow              | 503   | 503    | 503    | failed    | provider_overloaded     | failed
   queue too slow, late        |       | 200    | 200    | failed    | provider_overloaded     | failed
+  key at its limit            | 429   | 429    | 429    | rejected  | rate_limit_exceeded     | rejected
+  key at its limit behind some| 429   | 200    | 200    | rejected  | rate_limit_exceeded     | rejected
 `;
 
 const HANG: Script = { write: "", hang: true };
@@ -79,6 +81,10 @@ const SETUPS: Record<string, Setup> = {
   "queue full": { pool: { maxQueued: 0 } },
   "queue too slow": { pool: { queueTimeoutMs: 1 } },
   "queue too slow, late": { pool: { queueTimeoutMs: 200 }, settings: LATE },
+  "key at its limit": { pool: { tenants: [{ name: "anonymous", maxQueued: 0 }] } },
+  "key at its limit behind some": {
+    script: { write: SOME, fail: new EngineError("tenant-limit", "Nothing was read.") },
+  },
 };
 
 const MODEL = "openai/gpt-oss-20b";
@@ -167,6 +173,18 @@ describe.each(ROWS)("$name", ({ setup, statuses, socket, turn, error, record }) 
   });
 });
 
+test("a key's own limit is no failure of the backend, and the line of its request says why", async () => {
+  const gateway = await open({
+    script: { refuse: new EngineError("tenant-limit", "Your share is used up.") },
+  });
+  const answer = await gateway.post("chat/completions", "plain", new AbortController().signal);
+  expect(answer.status).toBe(429);
+  await eventually(async () =>
+    expect(gateway.requestLine()).toMatchObject({ status: 429, reason: "Your share is used up." }),
+  );
+  expect(gateway.backend()).toMatchObject({ failed: 0 });
+});
+
 const listed = z.object({ turns: z.array(z.object({ id: z.string(), outcome: z.string() })) });
 const auditLine = z.object({
   id: z.string(),
@@ -233,6 +251,8 @@ async function open({ script, pool, settings, leaves, hasImage, isRefused }: Set
       const response = waiting.pop();
       if (response !== undefined && !leaves) sendDescription(response, "A cat.");
     },
+    requestLine: () => gateway.logged.find(({ event }) => event === "request"),
+    backend: () => backends.state.backends[0],
     async facts(id: string) {
       const own = gateway.logged.filter((line) => line["id"] === id);
       const headers = { "x-inspect-token": TOKEN };

@@ -2,6 +2,7 @@
  * The audit: a line of JSON for each request, written when its response and its turns have ended. It names the key, the
  * route, the model, the outcome and the tokens, and holds no text of users or models.
  */
+import { toFailure } from "./describe-for-log.ts";
 import { getOrCreate } from "../lazy.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
@@ -98,7 +99,7 @@ export class Audit {
           });
         } catch (error) {
           // What fails behind its end, such as the storing of its response, is not the turn.
-          if (!signal.aborted) sum.noteFailure(this.#deps.errorTypeOf(error), hasEnded);
+          if (!signal.aborted) sum.noteFailure(error, this.#deps.errorTypeOf(error), hasEnded);
           throw error;
         } finally {
           sum.running -= 1;
@@ -205,8 +206,8 @@ class TurnSum {
     this.toolCalls += usage.builtins?.executed ?? 0;
   }
 
-  noteFailure(errorType: string, hasEnded: boolean): void {
-    if (!hasEnded) this.finish = "failed";
+  noteFailure(error: unknown, errorType: string, hasEnded: boolean): void {
+    if (!hasEnded) this.finish = toFailure(error);
     this.error ??= errorType;
   }
 }

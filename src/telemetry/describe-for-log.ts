@@ -4,6 +4,11 @@ import { TurnError } from "../turn/turn-error.ts";
 import { hashWords } from "./hash-words.ts";
 import type { LogFields } from "./log.ts";
 
+/** How a turn ended by an error. `rejected`: its key has reached a limit of its own, and nothing has failed. */
+export function toFailure(error: unknown): "failed" | "rejected" {
+  return error instanceof EngineError && error.kind === "tenant-limit" ? "rejected" : "failed";
+}
+
 /**
  * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise
  * its length and a hash show whether it is always the same. An unexpected error is logged as its stack without its message.

@@ -3,7 +3,7 @@ import { createPushStream, consume, type Consumer, type Demand } from "../stream
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import type { ShownCall } from "../tools/builtin-tool.ts";
 import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
-import { describeForLog } from "./describe-for-log.ts";
+import { describeForLog, toFailure } from "./describe-for-log.ts";
 import { observeGenAi, observeTool } from "./gen-ai-metrics.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Meters } from "./meters.ts";
@@ -73,11 +73,13 @@ class TurnObserver {
       () => this.#end("cancelled", {}),
       (error) => {
         if (signal.aborted) this.#end("cancelled", {});
-        else
-          this.#end("failed", describeForLog(error, { logContent: this.#logsContent }), {
-            level: "warn",
+        else {
+          const finish = toFailure(error);
+          this.#end(finish, describeForLog(error, { logContent: this.#logsContent }), {
+            level: finish === "failed" ? "warn" : "info",
             error,
           });
+        }
         throw error;
       },
     );

@@ -57,9 +57,10 @@ describe("a filter", () => {
     ["client:codex tool:get_weather", rowOf({ calls: ["get_weather"] }), true],
     ["tool:get_weather", rowOf({}), false],
     ["status:error", rowOf({ outcome: "failed" }), true],
-    ["status:error", rowOf({ outcome: "refused", status: 404 }), false],
-    ["status:rejected", rowOf({ outcome: "refused", status: 404 }), true],
-    ["status:503", rowOf({ outcome: "refused", status: 503 }), true],
+    ["status:error", rowOf({ outcome: "rejected", status: 404 }), false],
+    ["status:error", rowOf({ outcome: "rejected", status: 429 }), false],
+    ["status:rejected", rowOf({ outcome: "rejected", status: 404 }), true],
+    ["status:503", rowOf({ outcome: "rejected", status: 503 }), true],
     ["status:cut", rowOf({ outcome: "length" }), true],
     ["status:ok", rowOf({}), true],
     ["is:forced", rowOf({ steered: ["open-call"] }), true],
@@ -108,11 +109,12 @@ test("totals count what is shown", () => {
   const rows = [
     rowOf({}),
     rowOf({ outcome: "failed", firstTokenMs: 300, ms: 2300, completionTokens: 100 }),
-    rowOf({ outcome: "refused", status: 404, promptTokens: null, cachedTokens: null }),
+    rowOf({ outcome: "rejected", status: 404, promptTokens: null, cachedTokens: null }),
   ];
   expect(toTotals(rows)).toEqual({
     turns: 3,
     failed: 1,
+    rejected: 1,
     promptTokens: 200,
     cachedTokens: 160,
     completionTokens: 200,
@@ -125,7 +127,7 @@ test("totals count what is shown", () => {
 
 test("equal problems are one, failures first, then the commonest", () => {
   const wrong = {
-    outcome: "refused",
+    outcome: "rejected",
     status: 400,
     problem: "model: there is no model of this name",
   };

@@ -73,7 +73,7 @@ test("turns of a WebSocket are recorded with the message and the events", async 
   await eventually(async () => {
     const listed = turns.parse(JSON.parse(await inspect("turns")));
     expect(listed.turns).toHaveLength(2);
-    expect(listed.turns[1]).toMatchObject({ isComplete: true, outcome: "refused", status: 400 });
+    expect(listed.turns[1]).toMatchObject({ isComplete: true, outcome: "rejected", status: 400 });
   });
 });
 

@@ -111,7 +111,7 @@ export function toOutcome(row: Pick<Row, "outcome" | "status">): {
       return { word: "called a tool", tone: "good" };
     case "length":
       return { word: "cut at limit", tone: "warn" };
-    case "refused":
+    case "rejected":
       return { word: `rejected · ${status ?? ""}`, tone: (status ?? 0) >= 500 ? "bad" : "warn" };
     case "running":
       return { word: "running", tone: "busy" };
@@ -130,7 +130,7 @@ export function toOutcome(row: Pick<Row, "outcome" | "status">): {
 export function toStatus(row: Pick<Row, "outcome" | "status">): string {
   const { tone } = toOutcome(row);
   if (tone === "bad") return "error";
-  if (tone === "warn") return row.outcome === "refused" ? "rejected" : "cut";
+  if (tone === "warn") return row.outcome === "rejected" ? "rejected" : "cut";
   return tone === "busy" ? "running" : "ok";
 }
 

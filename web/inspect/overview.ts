@@ -102,12 +102,12 @@ function cachedShare({ promptTokens, cachedTokens }: Totals): number {
 function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
   if (rows.length === 0) return nothing;
   const totals = toTotals(rows);
-  const { turns, failed, promptTokens, completionTokens, firstToken, duration } = totals;
+  const { turns, failed, rejected, promptTokens, completionTokens, firstToken, duration } = totals;
   const speed =
     totals.tokensPerSecond === null ? "" : `${Math.round(totals.tokensPerSecond)} tokens/s`;
   const parts = [
     `${toCount(turns)} ${turns === 1 ? "turn" : "turns"}`,
-    failed === 0 ? "" : `${((failed / turns) * 100).toFixed(1)} % failed`,
+    failed === 0 ? "" : `${((failed / (turns - rejected)) * 100).toFixed(1)} % failed`,
     `${toCount(promptTokens)} in (${cachedShare(totals)} % cached)`,
     `${toCount(completionTokens)} out`,
     `first token p50 ${toMs(firstToken.p50)}, p95 ${toMs(firstToken.p95)}`,

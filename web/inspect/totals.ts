@@ -5,6 +5,8 @@ import type { Row } from "./types.ts";
 export interface Totals {
   readonly turns: number;
   readonly failed: number;
+  /** Rejected before anything could fail: in no rate of failures. */
+  readonly rejected: number;
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
@@ -32,6 +34,7 @@ export function toTotals(rows: readonly Row[]): Totals {
   return {
     turns: rows.length,
     failed: rows.filter((row) => toOutcome(row).tone === "bad").length,
+    rejected: rows.filter((row) => toStatus(row) === "rejected").length,
     promptTokens: sum(({ promptTokens }) => promptTokens),
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
     completionTokens: sum(({ completionTokens }) => completionTokens),

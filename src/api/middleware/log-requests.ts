@@ -6,6 +6,7 @@ import type { Audit, AuditedRequest } from "../../telemetry/audit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { ApiEnv, Ending, SentResponse } from "../request/client.ts";
+import { EngineError } from "../../engines/engine-error.ts";
 import { describeError, RequestError } from "../errors.ts";
 
 export interface RecordDeps {
@@ -55,7 +56,7 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
       log[level]("request", {
         ...fields,
         // Other failures are logged with their turn or on their own.
-        reason: error instanceof RequestError ? error.reason : undefined,
+        reason: toReason(error),
         ...(sent && { sentMs: now() - started, bytes: sent.bytes }),
         ...(sent?.isComplete === false && { clientLeft: true }),
       });
@@ -66,6 +67,12 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
     if (afterResponse === undefined) write();
     else afterResponse(write);
   };
+}
+
+/** Of a request at fault, or of a key that has reached its limit. */
+function toReason(error: unknown): string | undefined {
+  if (error instanceof RequestError) return error.reason;
+  return error instanceof EngineError && error.kind === "tenant-limit" ? error.message : undefined;
 }
 
 /** The part of an audit's line that does not come from turns. */

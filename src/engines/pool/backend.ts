@@ -256,7 +256,10 @@ export class Backend {
       },
       fail: (error, counts) => {
         if (ended) return;
-        this.#counts.failed += 1;
+        // A key's own limit is no failure of the backend.
+        if (!(error instanceof EngineError && error.kind === "tenant-limit")) {
+          this.#counts.failed += 1;
+        }
         const evidence = this.#toEvidence(error, !this.#unbegun.has(controller));
         end(counts ? evidence : "unclear");
       },

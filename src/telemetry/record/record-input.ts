@@ -32,6 +32,6 @@ export function outcomeWithoutTurn(exchange: Exchange | undefined): string {
   if (exchange === undefined || !exchange.hasEnded) return "running";
   const { status = 0, error, hasAnswer } = exchange;
   // The status of a stream is sent before what is refused behind it.
-  if (error !== undefined || status >= 400) return "refused";
+  if (error !== undefined || status >= 400) return "rejected";
   return hasAnswer ? "answered" : "cancelled";
 }

@@ -3,6 +3,7 @@
  * a record, each further turn of the same request one more. Nobody listens: nothing is made, and turns run as if this were
  * not there.
  */
+import { toFailure } from "../describe-for-log.ts";
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { createPause, type Pause } from "../../streams/slices.ts";
@@ -138,7 +139,7 @@ export class Recorder {
           await consume(run(turn, signal, recording.onFact), consumer);
           recording.noteFailure(CANCELLED);
         } catch (error) {
-          recording.noteFailure(signal.aborted ? CANCELLED : { outcome: "failed", error });
+          recording.noteFailure(signal.aborted ? CANCELLED : { outcome: toFailure(error), error });
           throw error;
         } finally {
           this.#running.delete(recording);

@@ -62,7 +62,7 @@ export interface ResultNote {
 
 /** The outcome of a turn that did not end by itself. */
 export interface Failure {
-  readonly outcome: "failed" | "cancelled";
+  readonly outcome: "failed" | "rejected" | "cancelled";
   /** Undefined: it has not failed. */
   readonly error: unknown;
 }

@@ -318,7 +318,7 @@ const end = lazy(() =>
     outcome: z
       .string()
       .describe(
-        "`stop`, `length`, `tool-calls`, `error`, `failed` or `cancelled`; without a turn `refused`, `answered` or `cancelled`.",
+        "`stop`, `length`, `tool-calls`, `error`, `failed`, `rejected` or `cancelled`; without a turn `rejected`, `answered` or `cancelled`.",
       ),
     nativeReason: z.string().nullable(),
     stopSequence: recordedText().optional(),

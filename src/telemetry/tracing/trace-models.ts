@@ -3,6 +3,7 @@ import { context, trace } from "@opentelemetry/api";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
+import { toFailure } from "../describe-for-log.ts";
 import { holdRequest } from "./request-span.ts";
 import { hasTracer, toTraceHeaders, tracer } from "./tracer.ts";
 import { TurnTrace } from "./turn-trace.ts";
@@ -40,7 +41,7 @@ export function traceModels(models: Models, options: TracingOptions): Models {
             });
             watched.end("cancelled");
           } catch (error) {
-            watched.end(signal.aborted ? "cancelled" : "failed", error);
+            watched.end(signal.aborted ? "cancelled" : toFailure(error), error);
             throw error;
           } finally {
             release();

@@ -110,7 +110,7 @@ export class TurnTrace {
   }
 
   /** Idempotent: the first outcome counts. */
-  end(outcome: "completed" | "failed" | "cancelled", error?: unknown): void {
+  end(outcome: "completed" | "failed" | "rejected" | "cancelled", error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const { span } = this.#options;

@@ -240,7 +240,11 @@ test("a request that is refused is recorded with the reason", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([]) });
   await app.post("/v1/chat/completions", { model: HELLO.model, messages: [] });
   const [record] = await app.records();
-  expect(record).toMatchObject({ calls: [], end: { outcome: "refused" }, answer: { status: 400 } });
+  expect(record).toMatchObject({
+    calls: [],
+    end: { outcome: "rejected" },
+    answer: { status: 400 },
+  });
   expect(record?.end?.error).toContain("messages");
 });
 
@@ -256,7 +260,7 @@ test("a request that is refused behind the head of its stream is recorded with t
   await response.text();
   const [record] = await app.records();
   expect(record?.end).toMatchObject({
-    outcome: "refused",
+    outcome: "rejected",
     error: expect.stringContaining("tool_choice"),
   });
 });
