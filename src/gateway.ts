@@ -3,6 +3,7 @@
  * server share: models by the settings, and the application over them.
  */
 import type { Hono } from "hono";
+import { RequestError } from "./api/errors.ts";
 import type { ApiEnv } from "./api/request/client.ts";
 import { type AppDeps, prepareApp } from "./app.ts";
 import { DEFAULT_MODEL, toBackends } from "./config/backends.ts";
@@ -109,6 +110,7 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
       return served.models;
     },
     async fetch(request, env, context) {
+      const readable = request.bodyUsed ? withReadError(request) : request;
       await served.find();
       const probing = served.probe();
       const waits = isContext(context);
@@ -117,7 +119,7 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
         ? { waitUntil: (work: Promise<unknown>) => context.waitUntil(work) }
         : undefined;
       return served.app.fetch(
-        withoutPrefix(request, prefix),
+        withoutPrefix(readable, prefix),
         isObject(env) ? env : {},
         bindings && { ...bindings, passThroughOnException() {}, props: {} },
       );
@@ -314,6 +316,20 @@ function withoutPrefix(request: Request, prefix: string): Request {
   if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`)) return request;
   url.pathname = url.pathname.slice(prefix.length) || "/";
   return new Request(url, request);
+}
+
+/** A request whose body something has read before: the API answers that in its own envelope, once it reads the body. */
+function withReadError({ url, method, headers }: Request): Request {
+  const body = new ReadableStream({
+    pull(controller) {
+      const message =
+        "Something in front of the gateway has read the request's body. Mount the gateway before express.json() and whatever else parses bodies.";
+      controller.error(new RequestError(message));
+    },
+  });
+  // Node demands `duplex`, which the types of `fetch` do not have.
+  const init = { method, headers, body, duplex: "half" as const };
+  return new Request(url, init);
 }
 
 export function newRandomId(): string {

@@ -10,10 +10,25 @@ import { getRequestListener } from "@hono/node-server";
 export function toNodeHandler(gateway: {
   readonly fetch: (request: Request) => Promise<Response>;
 }): (request: IncomingMessage, response: ServerResponse) => void {
-  const listener = getRequestListener((request) => gateway.fetch(toNative(request)), {
-    overrideGlobalObjects: false,
-  });
-  return (request, response) => void listener(request, response);
+  const listenTo = (toRequest: (request: Request) => Request) =>
+    getRequestListener((request) => gateway.fetch(toRequest(request)), {
+      overrideGlobalObjects: false,
+    });
+  const listener = listenTo(toNative);
+  const listenerOfRead = listenTo(toRead);
+  return (request, response) => {
+    // The adapter takes the bytes that some parsers leave behind as `rawBody`.
+    const isRead = request.readableDidRead && !("rawBody" in request);
+    void (isRead ? listenerOfRead : listener)(request, response);
+  };
+}
+
+/** A request whose body was read before the handler: as `fetch` has it, its body is used. */
+function toRead({ url, method, headers }: Request): Request {
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const request = new Request(url, { method, headers, ...(hasBody && { body: "read" }) });
+  void request.text();
+  return request;
 }
 
 /** The adapter's request is an object of its own, which `new Request` of an application does not take. */
