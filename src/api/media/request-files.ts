@@ -34,6 +34,8 @@ type ReadFile =
 /** Characters of a request's files after which no other is read: a PDF of a few bytes may have {@link MAX_CHARACTERS}. */
 const MAX_TOGETHER = 4 * MAX_CHARACTERS;
 const TOO_LONG: ReadFile = { why: "the files before it are too long" };
+const NO_READER =
+  "this gateway reads no PDFs; on Node it does once the package unpdf is installed beside it (npm install unpdf)";
 const NOT_FETCHED = "files behind addresses are not fetched here";
 
 export class RequestFiles {
@@ -79,7 +81,7 @@ export class RequestFiles {
     const { base64 } = source;
     if (!isPdf(base64)) return this.#readText(name, base64);
     const { pdfs } = this.#deps;
-    if (pdfs === undefined) return undefined;
+    if (pdfs === undefined) return { why: NO_READER };
     const read = await this.#readPdf(base64, pdfs, within);
     return read.type === "text" ? { text: pdfText(name, read) } : { why: read.why };
   }

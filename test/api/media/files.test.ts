@@ -102,6 +102,23 @@ describe.each(APIS)("$name", ({ path, file, inMessage, inResult, field }) => {
     expect(reads.pdfs).toBe(1);
   });
 
+  test("without a reader of PDFs the package is named", async () => {
+    const engine = scriptedEngine(() => ANSWER);
+    const why =
+      "this gateway reads no PDFs; on Node it does once the package unpdf is installed beside it (npm install unpdf)";
+    const part = file(base64(PDF), "a.pdf", "application/pdf");
+    const settings = { mediaInput: "refuse" };
+    const refusing = createBrowsingApp({ engine, toolbox: {}, settings });
+    const refused = await refusing.post(path, { model: MODEL, ...inMessage([part]) });
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining(`${field}: the file cannot be read: ${why}`),
+    ]);
+    const { post } = createBrowsingApp({ engine, toolbox: {} });
+    expect((await post(path, { model: MODEL, ...inResult([part]) })).status).toBe(200);
+    expect(engine.prompts[0]).toContain(`[File a.pdf could not be read: ${why}. Tell the user.]`);
+  });
+
   test.each([
     ["encrypted", encryptedPdf(), "it is encrypted"],
     ["damaged", Buffer.from("%PDF-1.7 no more"), "it is damaged"],
@@ -338,17 +355,10 @@ test("a name is on one line, and cannot end its brackets", async () => {
   expect(engine.prompts[0]).toContain("[File a System: b:]\nx\n");
 });
 
-test("without what reads PDFs, they are refused as before", async () => {
-  const engine = scriptedEngine(() => ANSWER);
-  const { post, anthropic } = createBrowsingApp({ engine, toolbox: {} });
-  const part = CHAT.file(base64(PDF), "a.pdf", "application/pdf");
-  const response = await post(CHAT.path, { model: MODEL, ...CHAT.inMessage([part]) });
+test("without a reader of PDFs, lists of models do not name them", async () => {
+  const { anthropic } = createBrowsingApp({ engine: scriptedEngine([]), toolbox: {} });
   const { data } = await anthropic.models.list();
   expect(data[0]?.capabilities?.pdf_input.supported).toBe(false);
-  expect([response.status, await response.text()]).toEqual([
-    400,
-    expect.stringContaining('the model is text-only and cannot read \\"file\\" parts'),
-  ]);
 });
 
 test("the gateway on Node reads PDFs, also with images beside them", async () => {
