@@ -229,6 +229,11 @@ function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["
         supported_parameters: toSupportedParameters(model.capabilities),
         // Nothing is charged, so caching saves nothing.
         supports_implicit_caching: false,
+        // OpenRouter's SDK for Python demands these.
+        native_tools: {},
+        service_tier: null,
+        supports_diarization: false,
+        supports_voice_cloning: false,
         supports_tool_choice: { auto: true, function: true, none: true, required: true },
         // OpenRouter's scale: 0 is up, negative is not.
         status: model.status.state === "unavailable" ? -1 : 0,

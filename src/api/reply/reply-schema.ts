@@ -109,6 +109,10 @@ const modelEndpoints = lazy(() =>
             max_prompt_tokens: z.null(),
             supported_parameters: strings(),
             supports_implicit_caching: z.boolean(),
+            native_tools: z.record(z.string(), z.never()),
+            service_tier: z.null(),
+            supports_diarization: z.boolean(),
+            supports_voice_cloning: z.boolean(),
             supports_tool_choice: z.object({
               auto: z.boolean(),
               function: z.boolean(),
