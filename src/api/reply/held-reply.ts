@@ -22,9 +22,7 @@ import { tokenText } from "./token-text.ts";
 
 /** The usual JSON of a token with its probability, in bytes. */
 const LOGPROB_BYTES = 80;
-/** Of a token's event, in addition to its text: what it costs to read it. */
-const EVENT_BYTES = 64;
-/** Bytes that are read between two pauses: a few milliseconds. */
+/** Bytes of log probabilities that are read between two pauses: a few milliseconds. */
 const SLICE_BYTES = 65_536;
 
 export interface HeldReplyDeps {
@@ -45,7 +43,7 @@ export interface HeldTurn {
 /** Waits for room, if it is known how much the reply needs. Rejects with a {@link RequestError}. */
 export async function holdReply(turn: HeldTurn, deps: HeldReplyDeps): Promise<HeldReply> {
   const bytes = refuseUnholdable(turn, deps.replies.tenantBytes);
-  const held = new HeldReply(turn.turn.tenant, deps);
+  const held = new HeldReply(turn.turn, deps);
   if (bytes > 0) await held.reserve(bytes, turn.signal);
   return held;
 }
@@ -119,7 +117,8 @@ function isDelta(event: { readonly type: string }): event is Delta {
 
 /** The bytes of one reply, over all of its choices. */
 export class HeldReply {
-  readonly pace: Pace;
+  /** Undefined: its turn has only text, which is read without pauses. */
+  readonly #pace: Pace | undefined;
   readonly #tenant: string;
   readonly #replies: ByteBudget;
   /** Undefined: it is small so far. */
@@ -127,10 +126,10 @@ export class HeldReply {
   #leased = 0;
   #held = 0;
 
-  constructor(tenant: string, { replies, pause }: HeldReplyDeps) {
+  constructor({ tenant, topLogprobs }: Turn, { replies, pause }: HeldReplyDeps) {
     this.#tenant = tenant;
     this.#replies = replies;
-    this.pace = createPace(pause);
+    this.#pace = topLogprobs === undefined ? undefined : createPace(pause);
   }
 
   /** Waits for room. Rejects with a {@link RequestError} if there is none in time. */
@@ -143,7 +142,7 @@ export class HeldReply {
   add(bytes: number): Demand {
     this.#held += bytes;
     if (this.#held > Math.max(this.#leased, UNCOUNTED_BYTES)) this.#grow();
-    return this.pace(bytes + EVENT_BYTES);
+    return this.#pace?.(bytes) ?? true;
   }
 
   /** Counts the text of an event, and its log probabilities with their usual size. */
@@ -178,21 +177,17 @@ export class HeldReply {
 /** Called with the bytes of what was just read or written: pauses where they become too many for a slice. */
 export type Pace = (bytes: number) => Demand;
 
-/** While one of several choices pauses, the others do too. */
+/** Several choices that pause go on one after the other: together, what they have received is more than a slice. */
 export function createPace(pause: Pause): Pace {
   let bytes = 0;
-  let pausing: Promise<true> | undefined;
   const wait = async (): Promise<true> => {
     await pause();
     bytes = 0;
-    pausing = undefined;
     return true;
   };
   return (more) => {
     bytes += more;
-    if (bytes < SLICE_BYTES) return true;
-    pausing ??= wait();
-    return pausing;
+    return bytes < SLICE_BYTES || wait();
   };
 }
 
