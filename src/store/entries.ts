@@ -9,7 +9,7 @@
  * gateways ignore it.
  */
 import type * as z from "zod";
-import { endOfString } from "../json-text.ts";
+import { endOfString, JsonText } from "../json-text.ts";
 import { createPause, createTextPause } from "../streams/slices.ts";
 import { readMany, type Store, storeKey } from "./store.ts";
 
@@ -25,8 +25,8 @@ export interface Entries<T> {
   get(tenant: string, ...id: readonly string[]): Promise<T | undefined>;
   /** Those that exist, by their ids. */
   getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
-  /** False: the value is too large, and the previous value is unchanged. */
-  set(value: T, tenant: string, ...id: readonly string[]): Promise<boolean>;
+  /** Takes a value, or its JSON. False: it is too large, and the previous value is unchanged. */
+  set(value: T | JsonText, tenant: string, ...id: readonly string[]): Promise<boolean>;
   delete(tenant: string, ...id: readonly string[]): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createEntries<S extends z.ZodType>(
     },
     async set(value, tenant, ...id) {
       const key = await storeKey(kind, tenant, ...id);
-      const text = newest + JSON.stringify(value);
+      const text = newest + (value instanceof JsonText ? value.text : JSON.stringify(value));
       if (text.length > AT_ONCE) await pause();
       return store.set(key, text, ttlSeconds, tenant);
     },

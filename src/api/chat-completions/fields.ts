@@ -215,7 +215,13 @@ export const FIELD_GROUPS: readonly {
         treatment: "honoured",
         note: "Of the visible answer. If the engine does not support them: 400.",
       },
-      { name: "top_logprobs", treatment: "honoured", note: "Up to 20; needs `logprobs`." },
+      {
+        name: "top_logprobs",
+        treatment: "honoured",
+        note:
+          "Up to 20; needs `logprobs`. What a plain reply holds is [limited](security.md): values that cannot fit are refused with 400; " +
+          "without a limit of tokens, each of several choices counts as 16,384.",
+      },
     ],
   },
   {

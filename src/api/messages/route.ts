@@ -79,7 +79,7 @@ async function replyWhole(
   const { isSummary, options, headers, turn, model } = prepared;
   const held = await holdReply({ turn, contextLength: model.contextLength, signal }, deps);
   const events = holding(runMessage(prepared, deps, signal), held);
-  // What it holds is text alone: its message is written at once.
+  // Its message is text alone, which the context limits: it is written at once.
   const finished = await collectTurn(events).finally(() => held.release());
   const failure = isSummary ? summaryFailure(finished) : finished.end.failure;
   if (failure) {

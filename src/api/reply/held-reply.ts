@@ -1,8 +1,12 @@
 /**
  * The rule for replies: what is held for one counts before it is generated. That is text and log probabilities, of all `n` choices,
  * of a request and of its key, in plain replies and in streams whose end repeats them. Where the request limits its tokens, its
- * log probabilities are reserved as a whole, and refused if they can never fit; the rest is counted as it arrives, and ends the
- * turn where there is no room. A large reply is built and written in pieces.
+ * log probabilities are reserved as a whole, and refused if they can never fit; so are several choices without a limit that cannot
+ * all be of a usual length. The rest is counted as it arrives, and ends the turn where there is no room. A large reply is built and
+ * written in pieces.
+ *
+ * Not counted is what is delivered and forgotten (chunks of Chat Completions), and text alone that only the context limits, one
+ * answer at a time: streams of Messages and summaries of compactions. The context has 131,072 tokens: half a megabyte of text.
  */
 import type { Context } from "hono";
 import type { TokenLogprob } from "../../engines/engine.ts";
@@ -22,6 +26,8 @@ import { tokenText } from "./token-text.ts";
 
 /** The usual JSON of a token with its probability, in bytes. */
 const LOGPROB_BYTES = 80;
+/** Tokens of each of several choices, in a request that does not limit them. */
+const USUAL_CHOICE_TOKENS = 16_384;
 /** Bytes of log probabilities that are read between two pauses: a few milliseconds. */
 const SLICE_BYTES = 65_536;
 
@@ -50,22 +56,23 @@ export async function holdReply(turn: HeldTurn, deps: HeldReplyDeps): Promise<He
 
 /**
  * The bytes of the log probabilities that a request can get, or 0 if it does not limit its tokens.
- * @throws RequestError if they are more than `most`.
+ * @throws RequestError if they are more than `most`. Without a limit: if there are several choices that cannot all be of a usual length.
  */
 export function refuseUnholdable(
-  { turn, ...held }: Omit<HeldTurn, "signal">,
+  { turn, contextLength = Infinity, choices = 1 }: Omit<HeldTurn, "signal">,
   most: number,
 ): number {
   const { maxOutputTokens, topLogprobs } = turn;
-  if (topLogprobs === undefined || maxOutputTokens === undefined) return 0;
-  const { contextLength = maxOutputTokens, choices = 1 } = held;
-  const tokens = choices * Math.min(maxOutputTokens, contextLength);
+  const isLimited = maxOutputTokens !== undefined;
+  // One answer is seldom too long, and is counted as it arrives.
+  if (topLogprobs === undefined || (!isLimited && choices === 1)) return 0;
+  const tokens = choices * Math.min(maxOutputTokens ?? USUAL_CHOICE_TOKENS, contextLength);
   const bytes = logprobBytes(tokens, topLogprobs);
-  if (bytes <= most) return bytes;
+  if (bytes <= most) return isLimited ? bytes : 0;
   throw refusal(
     topLogprobs === 0 ? "logprobs" : "top_logprobs",
     `the log probabilities of ${tokens} tokens would take about ${bytes} bytes, more than the ${most} that can be held for a reply. ` +
-      "Send a lower limit of tokens, fewer choices, or a lower top_logprobs.",
+      `Send a ${isLimited ? "lower " : ""}limit of tokens, fewer choices, or a lower top_logprobs.`,
   );
 }
 

@@ -5,6 +5,7 @@
  * turns takes n entries and n reads, and nothing is stored twice.
  */
 import * as z from "zod";
+import { JsonText, toJson } from "../../json-text.ts";
 import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
@@ -82,7 +83,9 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
   return {
     async put(tenant, entry, options) {
       if (!options.store) return;
-      if (!(await entries.set(entry, tenant, entry.response.id))) {
+      // Its log probabilities are JSON already, which `JSON.stringify` would parse.
+      const value = options.hasLogprobs ? new JsonText(toJson(entry)) : entry;
+      if (!(await entries.set(value, tenant, entry.response.id))) {
         throw responseTooLarge(options.hasLogprobs ? "top_logprobs" : "input");
       }
     },

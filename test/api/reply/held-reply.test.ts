@@ -1,13 +1,21 @@
+import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createPace } from "../../../src/api/reply/held-reply.ts";
 import { jsonPieces, JsonText, PIECE, toJson } from "../../../src/json-text.ts";
 import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
-/** A key's replies may take four times as much. */
+/** As the pages say: tests of the limits below read them there. */
+const security = readFileSync("docs/security.md", "utf8");
+const fieldsPage = readFileSync("docs/fields.md", "utf8");
 const MAX_BODY = 100_000;
-const HELD = 4 * MAX_BODY;
+const HELD = security.includes("each request and key, up to four times `maxBodyBytes`")
+  ? 4 * MAX_BODY
+  : 0;
+const USUAL_TOKENS = Number(
+  /each of several choices counts as ([\d,]+)/.exec(fieldsPage)?.[1]?.replace(",", ""),
+);
 
 const answer = (words: number) =>
   `<|channel|>final<|message|>${" configuration".repeat(words)}<|return|>`;
@@ -51,6 +59,22 @@ describe("what a reply holds counts before it is generated", () => {
           `top_logprobs: the log probabilities of ${tokens} tokens would take about ${tokens * 1680} bytes, more than the ` +
           `${HELD} that can be held for a reply. Send a lower limit of tokens, fewer choices, or a lower top_logprobs.`,
         param: "top_logprobs",
+      },
+    });
+    expect(engine.requests).toEqual([]);
+  });
+
+  test("several choices without a limit are refused where they cannot be of a usual length", async () => {
+    const { engine, post } = appWith([]);
+    const response = await post(...chat({ ...VALUES, n: 2 }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        message: expect.stringMatching(
+          new RegExp(
+            `^top_logprobs: the log probabilities of ${2 * USUAL_TOKENS} tokens .* Send a limit of tokens,`,
+          ),
+        ),
       },
     });
     expect(engine.requests).toEqual([]);
@@ -161,15 +185,12 @@ test("choices that pause go on one after the other", async () => {
   const waiting: (() => void)[] = [];
   const pace = createPace(() => new Promise((resolve) => waiting.push(resolve)));
   expect(pace(65_535)).toBe(true);
-  const pausing = [pace(1), pace(1)];
-  const ended: number[] = [];
-  pausing.forEach(async (each, index) => {
-    await each;
-    ended.push(index);
-  });
+  const [first, second] = [pace(1), pace(1)];
+  const ended = vi.fn<() => void>();
+  void Promise.resolve(second).then(ended);
   expect(waiting).toHaveLength(2);
   waiting[0]?.();
-  await pausing[0];
-  expect(ended).toEqual([0]);
+  expect(await first).toBe(true);
+  expect(ended).not.toHaveBeenCalled();
   expect(pace(65_535)).toBe(true);
 });
