@@ -87,7 +87,8 @@ measured on a real vLLM, and is off by default.
 **A reasoning budget.** When it is used up, the analysis is closed and the answer is opened; with tools the model may choose a call instead. On engines that return only text, reasoning may end a few characters early. \`effort: "none"\` opens the
 answer at once; with tools it closes an empty analysis message instead.
 
-**A missing answer.** If a turn ends with reasoning only, the answer is opened once (\`openMissingAnswer\`). If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
+**A missing answer.** If a turn ends with reasoning only, or with an empty answer, the answer is opened once (\`openMissingAnswer\`). One that stays empty counts as the repair \`empty-answer\`. A plain reply then has the header
+\`x-harmony-answer: empty\`, a stream the same as a comment before its end, and Chat Completions \`native_finish_reason: "empty_answer"\`. If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
 choice (\`continueAnnouncedCalls\`). Reasoning that repeats itself is cut (\`repetitionGuard\`). With \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 
 **Calls.** A call that is not allowed is answered with an error that the client does not see; the second time, the answer is opened. A call to a tool that was not offered is passed on by default (\`refuseUnofferedTools\` treats it as not allowed).

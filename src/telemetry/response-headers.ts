@@ -6,6 +6,7 @@ export const RESPONSE_HEADERS = [
   "request-id",
   "retry-after",
   "x-generation-id",
+  "x-harmony-answer",
   "x-harmony-cot",
   "x-harmony-exact",
   "x-harmony-media",

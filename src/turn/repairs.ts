@@ -3,7 +3,9 @@
 /** Each kind of repair, and its meaning. A test compares them with the table in `docs/telemetry.md`. */
 export const TURN_REPAIRS = {
   "cut-reasoning": "the reasoning was ended: it repeated itself, or had used its budget",
-  "missing-answer": "the model stopped after its reasoning, and was made to answer",
+  "missing-answer":
+    "the model stopped after its reasoning, or left its answer empty, and was made to answer",
+  "empty-answer": "the turn ended without an answer, or with an empty one",
   "announced-call":
     "the model stopped after a preamble, and was made to begin another message: a call, or its answer",
   "refused-call": "a call of a function that the request does not allow was answered with an error",

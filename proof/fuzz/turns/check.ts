@@ -341,6 +341,7 @@ class Look {
 
 function checkChoice(look: Look, report: Report): void {
   checkFinish(look, report);
+  checkEmpty(look, report);
   checkMixing(look, report);
   checkMadeCalls(look, report);
   checkDemands(look, report);
@@ -372,6 +373,19 @@ function checkFinish({ choice, calls, case: given }: Look, report: Report): void
   const isOver = calls.some(({ request }) => used + estimated >= request.maxTokens);
   const isFull = given.engine.contextLength !== undefined;
   if (finish === "length" && !met && !isOver && !isFull) report("length-is-true", { used });
+}
+
+/** An empty answer is opened once more, and said to be empty. */
+function checkEmpty({ choice, calls, case: given }: Look, report: Report): void {
+  const { demands, settings, api } = given;
+  if (choice.finish !== "stop" || choice.content !== "" || choice.calls.length > 0) return;
+  if (demands.format !== "text" || demands.prefill !== undefined || demands.stop.length > 0) return;
+  if (settings.openMissingAnswer && calls.length < 2) {
+    report("empty-answer-opened", { calls: calls.length });
+  }
+  const { nativeReason } = choice;
+  if (api === "chat" && nativeReason !== "empty_answer")
+    report("empty-answer-said", { nativeReason });
 }
 
 /** The words of reasoning, preambles, answers and arguments show where they come from. */

@@ -1,7 +1,8 @@
 /** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
+import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import type { PrefillNote } from "../reply/prefill-note.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
-import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
+import type { FinishReason, TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { ErrorCodes } from "../error-codes.ts";
 import type { ChatRequest } from "./request.ts";
 
@@ -71,6 +72,11 @@ export type ChatFinishReason = "stop" | "length" | "tool_calls" | "function_call
 export function mapFinishReason(finish: FinishReason, options: ReplyOptions): ChatFinishReason {
   if (finish !== "tool-calls") return finish;
   return options.legacyFunctions ? "function_call" : "tool_calls";
+}
+
+/** The engine's own, unless the turn has no answer: its `stop` would hide that. */
+export function toNativeReason(end: TurnEnd): string | null {
+  return isAnswerEmpty(end) ? "empty_answer" : end.nativeReason;
 }
 
 /** Reasoning is part of `completion_tokens`. `cost` must be a number: null breaks OpenRouter's AI SDK provider. */

@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
 import type { ErrorDescription } from "../errors.ts";
+import { EMPTY_ANSWER_HEADER, isAnswerEmpty } from "../reply/empty-answer.ts";
 import { holdReply, wholeReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
@@ -52,7 +53,9 @@ async function replyWhole(
       Promise.all(choices.map((events) => collectChoice(events, held))),
     );
     const body = toCompletion(finished, options);
-    return wholeReply(c, body, { ...headers, ...exactHeader(turn) }, { held, pause: deps.pause });
+    const isEmpty = finished.some(({ end }) => isAnswerEmpty(end));
+    const all = { ...headers, ...exactHeader(turn), ...(isEmpty && EMPTY_ANSWER_HEADER) };
+    return wholeReply(c, body, all, { held, pause: deps.pause });
   } catch (error) {
     held.release();
     throw error;

@@ -17,6 +17,7 @@ import type {
   TurnEvent,
   TurnUsage,
 } from "../../turn/turn.ts";
+import { EMPTY_ANSWER_COMMENT, isAnswerEmpty } from "../reply/empty-answer.ts";
 import { END_OF_FRAME } from "../reply/event-stream.ts";
 import { logprobText } from "../reply/held-reply.ts";
 import { progressMember } from "../reply/prefill-note.ts";
@@ -28,6 +29,7 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   SYSTEM_FINGERPRINT,
+  toNativeReason,
   toSealedDetail,
   toSummaryDetail,
   toUsage,
@@ -268,10 +270,11 @@ export class ChunkWriter {
     return details + this.#failed(describeTurnFailure(event.failure), event.nativeReason);
   }
 
-  #finish({ finish, nativeReason }: TurnEnd): string {
+  #finish(end: TurnEnd): string {
     return (
-      `${this.#head}${this.#takeRole()}"content":""},"finish_reason":"${mapFinishReason(finish, this.#options)}",` +
-      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}${END_OF_FRAME}`
+      (isAnswerEmpty(end) ? EMPTY_ANSWER_COMMENT : "") +
+      `${this.#head}${this.#takeRole()}"content":""},"finish_reason":"${mapFinishReason(end.finish, this.#options)}",` +
+      `"native_finish_reason":${JSON.stringify(toNativeReason(end))},"logprobs":null}]}${END_OF_FRAME}`
     );
   }
 

@@ -14,6 +14,7 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   SYSTEM_FINGERPRINT,
+  toNativeReason,
   toSealedDetail,
   toSummaryDetail,
   toUsage,
@@ -60,7 +61,7 @@ export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOpt
       message: toMessage(turn.parts, options),
       logprobs: options.logprobs ? { content: turn.logprobs, refusal: null } : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
-      native_finish_reason: turn.end.nativeReason,
+      native_finish_reason: toNativeReason(turn.end),
       ...(turn.end.failure &&
         toErrorBody(describeTurnFailure(turn.end.failure), options.errorCodes)),
     })),

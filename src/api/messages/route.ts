@@ -4,6 +4,7 @@ import { collectTurn } from "../../turn/collect.ts";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { EMPTY_ANSWER_HEADER, isAnswerEmpty } from "../reply/empty-answer.ts";
 import { holding, holdReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
@@ -90,6 +91,7 @@ async function replyWhole(
   return c.body(message, 200, {
     ...headers,
     ...exactHeader(turn),
+    ...(isAnswerEmpty(finished.end) && EMPTY_ANSWER_HEADER),
     "content-type": "application/json",
   });
 }

@@ -7,6 +7,7 @@
  */
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { EMPTY_ANSWER_COMMENT, isAnswerEmpty } from "../reply/empty-answer.ts";
 import { sseFrame } from "../reply/event-stream.ts";
 import { progressMember } from "../reply/prefill-note.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
@@ -190,6 +191,7 @@ export class EventWriter {
     });
     return (
       (this.#hasCall ? this.#heldThinking() : "") +
+      (isAnswerEmpty(turn) ? EMPTY_ANSWER_COMMENT : "") +
       frame("message_delta", `"delta":${stop},"usage":${usage}${management}`) +
       sseFrame('{"type":"message_stop"}', "message_stop")
     );

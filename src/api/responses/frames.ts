@@ -8,17 +8,20 @@ import type { ResponseEvent } from "./to-events.ts";
 /**
  * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
  * that is not an event yet becomes one.
+ *
+ * @param toComment what stands before the last event
  */
 export function toFrames(
   events: AsyncIterable<ResponseEvent>,
   hints: FrameHints,
+  toComment: () => string = () => "",
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     try {
       await consume(events, ({ type, json }) => {
         const frame = sseFrame(json, type);
         hints.isLast = LAST_TYPES.has(type);
-        return consumer(hints.isLast ? frame + DONE : frame);
+        return consumer(hints.isLast ? toComment() + frame + DONE : frame);
       });
     } catch (error) {
       if (hints.isLast) return;

@@ -6,6 +6,7 @@
  */
 import type { JsonText } from "../../json-text.ts";
 import { logprobText } from "../reply/held-reply.ts";
+import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
@@ -126,6 +127,7 @@ export class ResponseBuilder {
   readonly #shown: OutputItem[] = [];
   #state: ResponseState;
   #hasStarted = false;
+  #isEmpty = false;
   #open: OpenItem | undefined;
   #listener: ResponseListener | undefined;
 
@@ -142,6 +144,11 @@ export class ResponseBuilder {
   /** The current response as the client may see it. */
   response(): ResponseResource {
     return this.#options.toResponse(this.#state);
+  }
+
+  /** Its turn has ended without an answer. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
   }
 
   /** The client has cancelled the turn. The listener is not called: there is no event for it. */
@@ -277,6 +284,7 @@ export class ResponseBuilder {
         end.usage,
       );
     }
+    this.#isEmpty = isAnswerEmpty(end);
     const isCut = end.finish === "length";
     if (isCut && this.#options.isCodex && this.#options.isUnlimited) {
       this.#close("incomplete");

@@ -6,6 +6,7 @@ import { mediaHeader } from "../media/media-counts.ts";
 import { readBody } from "../request/body-memory.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { ApiEnv } from "../request/client.ts";
+import { EMPTY_ANSWER_COMMENT, EMPTY_ANSWER_HEADER } from "../reply/empty-answer.ts";
 import { holding, holdReply, wholeReply } from "../reply/held-reply.ts";
 import { type OpenedStream, type Opening, streamReply } from "../reply/stream-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
@@ -117,7 +118,9 @@ async function openStream(
   // Until the engine has accepted the request, an error can still be an HTTP status.
   const begun = await untilBegun(streamResponse(streamed, events, context), opening);
   return {
-    frames: toFrames(withFailure(begun, streamed, context, opening), opening.hints),
+    frames: toFrames(withFailure(begun, streamed, context, opening), opening.hints, () =>
+      prepared.builder.isEmpty ? EMPTY_ANSWER_COMMENT : "",
+    ),
     keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, context.keepAliveMs),
     headers: toHeaders(prepared),
   };
@@ -149,6 +152,7 @@ function toHeaders({
     "x-harmony-reasoning-effort": builder.response().reasoning.effort,
     ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
     ...exactHeader(turn),
+    ...(builder.isEmpty && EMPTY_ANSWER_HEADER),
     ...omissionHeaders(omissions),
     ...mediaHeader(media.counts),
     ...trainedHeader(turn),

@@ -17,7 +17,8 @@ export function steeringSettings() {
     }),
     openMissingAnswer: setting("steering", z.boolean, {
       default: DEFAULT_STEERING.openMissingAnswer,
-      description: "When the model stops after its reasoning, have it continue with the answer.",
+      description:
+        "When the model stops after its reasoning, or leaves its answer empty, have it continue with the answer.",
     }),
     continueAnnouncedCalls: setting("steering", z.boolean, {
       default: DEFAULT_STEERING.continueAnnouncedCalls,

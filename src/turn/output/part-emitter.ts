@@ -142,7 +142,7 @@ export class PartEmitter implements PartOrigin {
     );
   }
 
-  /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */
+  /** Number of parts begun. Discarded parts, empty answers and calls cut before their arguments are not counted. */
   count(kind: PartKind): number {
     return this.#counts.get(kind) ?? 0;
   }
@@ -251,8 +251,8 @@ export class PartEmitter implements PartOrigin {
     if (this.#call?.wasWrapped) this.#options.builtins?.onWrappedCode();
     if (part.kind === "builtin-call") this.#completeCall = this.#call?.toWritten(part, open.text);
     this.#call = undefined;
-    // It was cut before its arguments began: a complete call without any has `{}`.
-    if (part.kind === "tool-call" && !open.isStarted) {
+    // A call was cut before its arguments began: a complete one without any has `{}`.
+    if ((part.kind === "tool-call" || part.kind === "content") && !open.isStarted) {
       this.#counts.set(part.kind, this.count(part.kind) - 1);
     }
   }

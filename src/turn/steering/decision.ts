@@ -58,7 +58,7 @@ export interface Demands {
   readonly prefill: boolean;
   /** Sample further calls after the first one. */
   readonly moreCalls: boolean;
-  /** Open the answer if the model stopped without one. */
+  /** Open the answer if the model stopped without one, or with an empty one. */
   readonly openMissingAnswer: boolean;
   /** Tools may be called: let the model begin another message if it stopped after a preamble. */
   readonly continueAnnouncedCalls: boolean;
@@ -72,7 +72,7 @@ export interface SteeringState {
   readonly demands: Demands;
   /** Repairs made so far, by name. */
   readonly repairs: ReadonlyMap<TurnRepair, number>;
-  /** Answers begun and not discarded. */
+  /** Answers begun and not discarded, without those that have ended empty. */
   readonly answers: number;
   /** Calls begun and not discarded. */
   readonly calls: number;
@@ -163,6 +163,10 @@ export type Decision =
 
 /** Ends the turn. */
 export type Conclusion =
-  | { readonly type: "finish"; readonly reason: "stop" | "length" }
+  | {
+      readonly type: "finish";
+      readonly reason: "stop" | "length";
+      readonly repair?: TurnRepair;
+    }
   /** A demand was not met. */
   | { readonly type: "fail"; readonly failure: TurnFailure };

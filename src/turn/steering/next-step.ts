@@ -34,6 +34,7 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
 }
 
 const STOP: Decision = { type: "finish", reason: "stop" };
+const STOP_EMPTY: Decision = { type: "finish", reason: "stop", repair: "empty-answer" };
 const RUN_TOOL: Decision = { type: "run-tool" };
 const APPROVED: Decision = { type: "write-approved-call" };
 
@@ -130,10 +131,11 @@ function afterFreeStop(state: SteeringState): Decision {
     return calls > 0 ? { type: "check-calls" } : forceCall(demands.requiredCalls);
   }
   if (calls > 0) return demands.moreCalls ? { type: "ask-for-more-calls" } : STOP;
-  if (answers > 0) return demands.document ? { type: "check-answer" } : STOP;
+  // A prefill is an answer, whether or not the model adds to it.
+  if (answers > 0 || demands.prefill) return demands.document ? { type: "check-answer" } : STOP;
   if (isCallAnnounced(state)) return { type: "open-message", repair: "announced-call" };
   if (!demands.openMissingAnswer || repairs.has("missing-answer")) {
-    return demands.document ? NO_ANSWER : STOP;
+    return demands.document ? NO_ANSWER : STOP_EMPTY;
   }
   return { type: "open-answer", repair: "missing-answer" };
 }
@@ -157,7 +159,7 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
     case "reasoning-budget":
       if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-reasoning");
       // The reasoning came after the requested output.
-      if (state.calls > 0 || state.answers > 0) return afterFreeStop(state);
+      if (state.calls > 0 || state.answers > 0 || demands.prefill) return afterFreeStop(state);
       // With tools, the model may still want to call one. This is offered only once.
       return demands.tools && !repairs.has("cut-reasoning") && !repairs.has("announced-call")
         ? { type: "open-message", repair: "cut-reasoning" }

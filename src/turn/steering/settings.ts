@@ -14,7 +14,7 @@ export interface Steering {
    * instead of passing the call on.
    */
   readonly refuseUnofferedTools: boolean;
-  /** Open the answer if the model stopped without one. */
+  /** Open the answer if the model stopped without one, or with an empty one. */
   readonly openMissingAnswer: boolean;
   /** Let the model begin another message if it stopped after a preamble and tools may be called. */
   readonly continueAnnouncedCalls: boolean;

@@ -33,6 +33,7 @@ export async function steer(state: TurnState): Promise<Conclusion> {
   for (;;) {
     const decision = nextStep(toSteeringState(state, demands), outcome);
     state.onFact?.({ type: "decided", decision, outcome });
+    if ("repair" in decision && decision.repair) countRepair(state, decision.repair);
     if (decision.type === "finish" || decision.type === "fail") return conclude(state, decision);
     outcome = await carryOut(state, decision);
   }
@@ -78,7 +79,6 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
 /** Not async: its frame would be held as long as the model samples. */
 function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Promise<Outcome> {
   const { tools, prefixes, emitter } = state;
-  if ("repair" in decision && decision.repair) countRepair(state, decision.repair);
   switch (decision.type) {
     case "continue":
       return sampleStage(state, "free");

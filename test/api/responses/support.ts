@@ -132,7 +132,9 @@ export async function readEvents(response: Response): Promise<{ type: string }[]
   }
   const frames = (await response.text()).split("\n\n");
   if (frames.pop() !== "" || frames.pop() !== "data: [DONE]") throw new Error("the end is missing");
-  return frames.map((frame) => {
+  // A comment: the mark of an empty answer.
+  const events = frames.filter((frame) => !frame.startsWith(":"));
+  return events.map((frame) => {
     const [, type, json] = /^event: (\S+)\ndata: (.*)$/.exec(frame) ?? [];
     if (json === undefined) throw new Error(`not a frame: ${frame}`);
     const event: { type: string } = JSON.parse(json);

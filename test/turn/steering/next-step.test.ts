@@ -167,11 +167,17 @@ const TABLE: Record<string, readonly Row[]> = {
       why: "without an answer for the second time: it has none",
       given: { repaired: "missing-answer" },
       outcome: stopped,
-      decision: finish,
+      decision: { ...finish, repair: "empty-answer" },
     },
     {
       why: "without an answer, and the operator wants to see that",
       given: { demands: { openMissingAnswer: false } },
+      outcome: stopped,
+      decision: { ...finish, repair: "empty-answer" },
+    },
+    {
+      why: "with nothing behind the prefill, which is an answer of its own",
+      given: { demands: { prefill: true } },
       outcome: stopped,
       decision: finish,
     },

@@ -694,6 +694,40 @@ describe("a missing answer", () => {
     expectGrowingPrompts(engine);
   });
 
+  test.each([
+    ["is empty", `${ANALYSIS}<|start|>assistant<|channel|>final<|message|><|return|>`],
+    [
+      "is empty before more reasoning",
+      `<|channel|>final<|message|><|end|><|start|>assistant${ANALYSIS}<|return|>`,
+    ],
+  ])("that %s counts as none", async (_, write) => {
+    for (const form of ["ids", "pieces", "text"] as const) {
+      const engine = scriptedEngine([write, "Here.<|return|>"], { form });
+      const turn = await finishTurn(engine, turnWith());
+      expect(partsOf(turn).filter(([kind]) => kind === "content")).toEqual([["content", "Here."]]);
+      expect(turn.end.recoveries.get("missing-answer")).toBe(1);
+      expectGrowingPrompts(engine);
+    }
+  });
+
+  test("that is empty does not undo one with text", async () => {
+    const final = "<|channel|>final<|message|>";
+    const engine = scriptedEngine([
+      `${final}Here.<|end|><|start|>assistant${final}<|return|>`,
+      "Again.<|return|>",
+    ]);
+    const turn = await finishTurn(engine, turnWith());
+    expect(partsOf(turn)).toEqual([["content", "Here."]]);
+    expect(turn.end.recoveries).toEqual(new Map());
+  });
+
+  test("is none where the prefill is all of it", async () => {
+    const engine = scriptedEngine(["<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ prefill: "It is 4." }));
+    expect(engine.requests.length).toBe(1);
+    expect(turn.end).toMatchObject({ finish: "stop", recoveries: new Map() });
+  });
+
   test("is reported as it is if openMissingAnswer is off", async () => {
     const engine = scriptedEngine([`${ANALYSIS}<|return|>`]);
     const turn = await finishTurn(engine, turnWith(), { steering: { openMissingAnswer: false } });
