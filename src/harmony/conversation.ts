@@ -5,6 +5,7 @@
  * set"; an empty string is a value and is written.
  */
 import type { Json } from "./json.ts";
+import type { Sampled } from "./sampled-step.ts";
 
 export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 
@@ -30,6 +31,8 @@ export interface Message {
   readonly order?: HeaderOrder;
   /** With `order`: no space stands before the marker of the content type, `to=functions.f<|constrain|>json`. */
   readonly isJoined?: boolean;
+  /** What is known of how the model sampled the message. With `pieces`, it is written with their ids, whatever the other fields are. */
+  readonly sampled?: Sampled;
   /** A string is one text part. */
   readonly content: string | readonly ContentPart[];
 }

@@ -51,8 +51,6 @@ interface RenderStepsOptions {
   readonly scope: string;
   /** The role that writes next. Default `assistant`. */
   readonly nextRole?: Role;
-  /** The ids of a message that is written as it was sampled, in pieces. Undefined: it is rendered. */
-  readonly sampled?: (message: Message) => readonly Piece[] | undefined;
 }
 
 export interface Renderer {
@@ -101,15 +99,12 @@ export function createRenderer({
   const encoder = createPieceEncoder(tokenizer, budget);
 
   /** Each message is laid out on demand. */
-  function* layOut(
-    { messages }: Conversation,
-    sampled?: RenderStepsOptions["sampled"],
-  ): Generator<Draft, void> {
+  function* layOut({ messages }: Conversation): Generator<Draft, void> {
     // Before anything is dropped: functions in dropped messages count, too.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
     for (const message of kept) {
-      const parts = sampled?.(message);
+      const parts = message.sampled?.pieces;
       yield parts === undefined ? layOutMessage(message, layout, hasFunctions) : { parts, message };
     }
   }
@@ -125,8 +120,8 @@ export function createRenderer({
         tokenizer,
       ),
 
-    *renderCompletionInSteps(conversation, { scope, nextRole = "assistant", sampled }) {
-      const segments = yield* encodeInSteps(layOut(conversation, sampled), encoder, scope);
+    *renderCompletionInSteps(conversation, { scope, nextRole = "assistant" }) {
+      const segments = yield* encodeInSteps(layOut(conversation), encoder, scope);
       segments.push(encodeDraft(layOutStart(nextRole), encoder));
       return createPrompt(segments, tokenizer);
     },

@@ -2,7 +2,7 @@
  * The stored form of a sampled step: a version, then numbers in base64url digits, three for an id and six for any other number. What
  * is read is not trusted: each message is checked alone before it is put back.
  */
-import type { IdsMark, SampledSpan, SampledStep } from "../turn/sampled/sampled-step.ts";
+import type { IdsMark, SampledSpan, SampledStep } from "../harmony/sampled-step.ts";
 
 /** Entries of another version count as not there. */
 const VERSION = "2";

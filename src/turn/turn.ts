@@ -13,7 +13,7 @@ import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools
 import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
 import type { Preset } from "./preset.ts";
 import type { Exactness } from "./sampled/exactness.ts";
-import type { SampledStep } from "./sampled/sampled-step.ts";
+import type { SampledStep } from "../harmony/sampled-step.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
 
 export interface Turn {

@@ -7,7 +7,7 @@ import { createParser, type Parser, type ParserOptions } from "../../src/harmony
 import { isEmptyThought, readSpan } from "../../src/harmony/read-span.ts";
 import { CALL, START } from "../../src/harmony/tokens.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import type { SampledSpan } from "../../src/turn/sampled/sampled-step.ts";
+import type { SampledSpan } from "../../src/harmony/sampled-step.ts";
 
 const tokenizer = o200kHarmony();
 

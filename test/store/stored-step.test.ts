@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { readSpan } from "../../src/harmony/read-span.ts";
 import { readStoredStep, toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import type { SampledStep } from "../../src/turn/sampled/sampled-step.ts";
+import type { SampledStep } from "../../src/harmony/sampled-step.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 
 const SPAN = spelledIds(

@@ -8,7 +8,7 @@ import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { readStoredStep, toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import type { SampledSpan, SampledStep } from "../../src/turn/sampled/sampled-step.ts";
+import type { SampledSpan, SampledStep } from "../../src/harmony/sampled-step.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { readCounter } from "../helpers/counter.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

@@ -4,7 +4,7 @@ import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { analysisMessage } from "../../src/harmony/messages.ts";
 import { readSpan } from "../../src/harmony/read-span.ts";
-import { putBackOf, putBackStep } from "../../src/turn/sampled/put-back.ts";
+import { putBackStep } from "../../src/turn/sampled/put-back.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
@@ -231,7 +231,7 @@ test("many changed messages before a call cost no square of them", () => {
   const mark = { length: 0, low: 0, high: 0 };
   const step = { start: mark, end: mark, spans: [], isText: false };
   const messages = spans.map((_, index) => analysisMessage(`changed ${index}`));
-  putBackStep(messages, { step, spans: counted }, false);
+  const written = putBackStep(messages, { step, spans: counted }, false);
   expect(compared / spans.length).toBeLessThan(200);
-  expect(messages.every((message) => putBackOf(message)?.because === "reasoning")).toBe(true);
+  expect(written.every(({ sampled }) => sampled?.because === "reasoning")).toBe(true);
 });

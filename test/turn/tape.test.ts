@@ -21,7 +21,7 @@ import { trainedCallMessage, trainedResultMessage } from "../../src/harmony/trai
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { Transcript } from "../../src/turn/prompt/transcript.ts";
 import { TurnParser } from "../../src/turn/reading/turn-parser.ts";
-import { putBackStep, sampledPieces } from "../../src/turn/sampled/put-back.ts";
+import { putBackStep } from "../../src/turn/sampled/put-back.ts";
 import { StepCutter } from "../../src/turn/sampled/step-cutter.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { readTape } from "../helpers/swe-tape.ts";
@@ -85,8 +85,9 @@ function prefilled(steps: readonly Step[], how: How) {
     const cut = sampleStep(step.ids, prompt, prefixes);
     const own = toMessages(step, how);
     const spans = cut.spans.map(({ ids }) => readSpan(ids, tokenizer));
-    if (how === "ids") putBackStep(own.slice(0, 2), { step: cut, spans }, true);
-    messages.push(...own);
+    const written =
+      how === "ids" ? putBackStep(own.slice(0, 2), { step: cut, spans }, true) : own.slice(0, 2);
+    messages.push(...written, ...own.slice(2));
 
     const held = [...base, ...step.ids];
     const result = own.at(-1);
@@ -121,10 +122,7 @@ function sampleStep(ids: readonly TokenId[], prompt: RenderedPrompt, prefixes: M
 }
 
 function renderWith(messages: readonly Message[], renderer: ReturnType<typeof createRenderer>) {
-  const steps = renderer.renderCompletionInSteps(
-    { messages },
-    { scope: "", sampled: sampledPieces },
-  );
+  const steps = renderer.renderCompletionInSteps({ messages }, { scope: "" });
   let step = steps.next();
   while (!step.done) step = steps.next();
   return step.value;

@@ -197,13 +197,13 @@ export class PromptHistory {
   /** Calls are written in the form in which they were sampled, and messages of the running loop with their ids. */
   #putBackSteps(): void {
     const answered = this.#slots.findLastIndex(({ messages }) => messages.some(isAnswer));
-    let step: Message[] = [];
+    let step: Slot[] = [];
     for (const [index, slot] of this.#slots.entries()) {
       const isRunning = index > answered;
       const { call, id } = slot;
       if (call === undefined) {
         if (slot.place || !isRunning) step = [];
-        else step.push(...slot.messages.filter(isAssistant));
+        else step.push(slot);
         continue;
       }
       const form = id === undefined ? undefined : formInId(id);
@@ -218,7 +218,14 @@ export class PromptHistory {
       );
       call.isTrained = slot.messages.some(({ channel }) => channel === "analysis");
       if (!isRunning) continue;
-      putBackStep([...step, ...slot.messages], stored, form !== undefined);
+      const slots = [...step, slot];
+      const own = slots.flatMap(({ messages }) => messages.filter(isAssistant));
+      const noted = putBackStep(own, stored, form !== undefined).values();
+      for (const each of slots) {
+        each.messages = each.messages.map((message) =>
+          isAssistant(message) ? (noted.next().value ?? message) : message,
+        );
+      }
       step = [];
     }
   }

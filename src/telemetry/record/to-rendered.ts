@@ -5,7 +5,6 @@ import type { Message } from "../../harmony/conversation.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
 import type { Preset } from "../../turn/preset.ts";
-import { type PutBack, putBackOf } from "../../turn/sampled/put-back.ts";
 import { DEFAULT_STEERING, type Steering } from "../../turn/steering/settings.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RecordInput } from "./record-input.ts";
@@ -122,7 +121,7 @@ export function toConversation(rendered: TurnRendered, input: RecordInput): Reco
     const finishedBy = dropped.get(index);
     return {
       ...headerOf(message),
-      ...toWritten(putBackOf(message)),
+      ...toWritten(message.sampled),
       text,
       tokens: lengths.get(message) ?? o200kHarmony().encode(text).length,
       source: input.findSource(message, text, turn.tenant, input.exchange),
@@ -151,7 +150,7 @@ export function toPrompt(
   };
 }
 
-function toWritten(note: PutBack | undefined): Pick<RecordedMessage, "written"> {
+function toWritten(note: Message["sampled"]): Pick<RecordedMessage, "written"> {
   if (note === undefined) return {};
   const { pieces, because } = note;
   if (pieces !== undefined) return { written: { as: "sampled" } };

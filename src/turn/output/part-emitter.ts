@@ -7,7 +7,7 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
-import type { SampledStep } from "../sampled/sampled-step.ts";
+import type { SampledStep } from "../../harmony/sampled-step.ts";
 import type { ApprovedCall, OfferedTool, Part, TurnEvent } from "../turn.ts";
 import { createCitationFilter, type TextReader } from "./citations.ts";
 import { toClientCalls } from "./client-calls.ts";

@@ -9,7 +9,6 @@ import { createRenderer, type Renderer } from "../../harmony/render.ts";
 import type { Layout } from "../../harmony/message-layout.ts";
 import { type TokenId, o200kHarmony } from "../../tokenizer/index.ts";
 import { type Pause, runInSlices } from "../../streams/slices.ts";
-import { sampledPieces } from "../sampled/put-back.ts";
 import { TEXT_BUDGET } from "./text-budget.ts";
 import { TurnError } from "../turn-error.ts";
 
@@ -44,10 +43,7 @@ export function renderPrompt(
   const { contextLength = LONGEST_CONTEXT } = options;
   checkFits(leastTokens(kept, contextLength), options.contextLength);
   const { tenant: scope } = options;
-  const steps = rendererFor(options.layout).renderCompletionInSteps(
-    { messages: kept },
-    { scope, sampled: sampledPieces },
-  );
+  const steps = rendererFor(options.layout).renderCompletionInSteps({ messages: kept }, { scope });
   return runInSlices(steps, withCheck(options));
 }
 

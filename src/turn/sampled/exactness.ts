@@ -5,8 +5,12 @@
 import { joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
-import { putBackOf, type RenderedBecause } from "./put-back.ts";
-import { type IdsMark, isSameMark, type SampledStep } from "./sampled-step.ts";
+import {
+  type IdsMark,
+  isSameMark,
+  type RenderedBecause,
+  type SampledStep,
+} from "../../harmony/sampled-step.ts";
 
 export interface Exactness {
   /** Tokens. */
@@ -59,7 +63,7 @@ function exactnessOf({ segments }: RenderedPrompt): Exactness | undefined {
     if (segment.type === "appended" || segment.message === undefined) break;
     const before = digest;
     for (const piece of segment.pieces) digest = joinDigests(digest, piece.digest());
-    const note = putBackOf(segment.message);
+    const note = segment.message.sampled;
     if (note === undefined) {
       messages = [];
       continue;

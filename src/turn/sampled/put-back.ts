@@ -1,42 +1,8 @@
-/**
- * Which messages of a history are written into the prompt as they were sampled, and why others are not. Kept beside the
- * messages, which stay as the client's history has them.
- */
+/** Which messages of a history are written into the prompt as they were sampled, and why others are not. */
 import type { Message } from "../../harmony/conversation.ts";
-import type { Piece } from "../../harmony/pieces.ts";
 import { isEmptyThought, type ReadSpan } from "../../harmony/read-span.ts";
 import { isSameMessage } from "../../harmony/same-message.ts";
-import type { SampledStep } from "./sampled-step.ts";
-
-/**
- * - `not-found`: nothing is stored for the call
- * - `damaged`: what is stored cannot be read
- * - `arguments`, `reasoning`, `text`: the client sent another text than it was given
- * - `repaired`: the model's output had to be repaired
- * - `steered`: the gateway rejected an attempt, or wrote something between
- * - `edited`: something before the step is not as it was
- */
-export type RenderedBecause =
-  | "not-found"
-  | "damaged"
-  | "arguments"
-  | "reasoning"
-  | "text"
-  | "repaired"
-  | "steered"
-  | "edited";
-
-export interface PutBack {
-  /** Absent: the message is rendered from the client's text. */
-  readonly pieces?: readonly Piece[];
-  /** Ids between the start of the step and the message, when it was sampled. */
-  readonly at?: number;
-  readonly because?: RenderedBecause;
-  /** Of the call that ends a step. */
-  readonly step?: SampledStep | undefined;
-  /** The header of the call is in the form that its id names. */
-  readonly hasForm?: boolean;
-}
+import type { RenderedBecause, Sampled, SampledStep } from "../../harmony/sampled-step.ts";
 
 /** A step as it is read from the store. */
 export interface ReadStep {
@@ -48,42 +14,32 @@ export interface ReadStep {
 /** Maximum spans that are compared with one message. Bounds the work where a client has changed every message of a long step. */
 const MAX_SKIPPED = 64;
 
-const notes = new WeakMap<Message, PutBack>();
-
-export function putBackOf(message: Message): PutBack | undefined {
-  return notes.get(message);
-}
-
-export function sampledPieces(message: Message): readonly Piece[] | undefined {
-  return notes.get(message)?.pieces;
-}
-
 /**
- * Notes how the messages of a step are written: those of the assistant since the call before, the last of which is the call.
+ * The messages of a step with how they are written: those of the assistant since the call before, the last of which is the call.
  * Each takes the next span that says the same.
  */
 export function putBackStep(
   messages: readonly Message[],
   stored: ReadStep | "damaged" | undefined,
   hasForm: boolean,
-): void {
+): Message[] {
   const read = stored === "damaged" ? undefined : stored;
   const call = messages.at(-1);
   let next = 0;
-  for (const message of messages) {
+  return messages.map((message) => {
     const spans = read?.spans.slice(next, next + MAX_SKIPPED) ?? [];
     const found = spans.findIndex(
       (span) => span !== undefined && isSameMessage(span.message, message),
     );
     const own = message === call ? { step: read?.step, hasForm } : {};
     if (found === -1) {
-      notes.set(message, { because: whyNot(message, stored, next), ...own });
-      continue;
+      return { ...message, sampled: { because: whyNot(message, stored, next), ...own } };
     }
     const index = next + found;
-    notes.set(message, { ...(read && piecesOf(read, next, index)), ...own });
+    const sampled = { ...(read && piecesOf(read, next, index)), ...own };
     next = index + 1;
-  }
+    return { ...message, sampled };
+  });
 }
 
 /**
@@ -94,7 +50,7 @@ function piecesOf(
   { spans, step }: ReadStep,
   first: number,
   index: number,
-): Pick<PutBack, "pieces" | "at"> {
+): Pick<Sampled, "pieces" | "at"> {
   let from = index;
   for (; from > first; from -= 1) {
     const before = spans[from - 1];

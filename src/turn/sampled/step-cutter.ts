@@ -3,14 +3,14 @@
  * back into a later prompt: the ones that the turn's parser has read without a repair. A malformed header that is put back
  * would teach the model to write more of them.
  */
-import { digestOf, type IdsDigest, joinDigests } from "../../harmony/ids-digest.ts";
+import { digestOf, type IdsDigest, joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
 import type { MessagePrefixes } from "../../harmony/message-prefixes.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { isReplayable } from "../../harmony/read-span.ts";
 import { CALL } from "../../harmony/tokens.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type { MessageStart, Transcript } from "../prompt/transcript.ts";
-import { digestOfMessages, type SampledSpan, type SampledStep } from "./sampled-step.ts";
+import type { SampledSpan, SampledStep } from "../../harmony/sampled-step.ts";
 
 interface CutterDeps {
   readonly prompt: RenderedPrompt;
@@ -58,4 +58,15 @@ export class StepCutter {
     }
     return { start, end, spans, isText };
   }
+}
+
+/** The messages of a prompt, without the header that the model continues. */
+function digestOfMessages({ segments }: RenderedPrompt): IdsDigest {
+  let digest = NO_IDS;
+  for (const segment of segments) {
+    if (segment.type === "rendered" && segment.message === undefined) break;
+    if (segment.type === "appended") digest = joinDigests(digest, digestOf(segment.ids));
+    else for (const piece of segment.pieces) digest = joinDigests(digest, piece.digest());
+  }
+  return digest;
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { CALL } from "../../../src/harmony/tokens.ts";
 import type { TokenId } from "../../../src/tokenizer/index.ts";
 import type { OnFact, ParsingOptions } from "../../../src/turn/facts.ts";
-import type { SampledSpan, SampledStep } from "../../../src/turn/sampled/sampled-step.ts";
+import type { SampledSpan, SampledStep } from "../../../src/harmony/sampled-step.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
 import { findCleanMessages } from "../../helpers/clean-messages.ts";
 import { completion } from "../../helpers/completions.ts";
