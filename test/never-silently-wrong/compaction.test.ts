@@ -1,4 +1,4 @@
-/** What a compaction block or item replaces leaves the prompt. */
+/** What a compaction block or item replaces leaves the prompt: all but the instructions and the user's words. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
@@ -33,18 +33,21 @@ describe("Responses", () => {
     const app = start(["<|channel|>final<|message|>The sum is 5.<|return|>", ANSWER, ANSWER]);
     const { body } = await app.send(`${path}/compact`, { input: LONG });
     const { output } = compacted.parse(body);
-    return { ...app, item: output[0] ?? {} };
+    return { ...app, item: output.at(-1) ?? {} };
   }
 
-  test("only instructions stay before the summary", async () => {
+  test("instructions and the user's messages stay before the summary", async () => {
     const { send, prompted, item } = await startCompacted();
     const { status } = await send(path, {
       input: [
         { role: "developer", content: "Be brief." },
-        { role: "user", content: LONG },
+        { role: "user", content: "Add 2 and 3." },
         { role: "assistant", content: LONG },
+        { role: "developer", content: "Be kind." },
+        { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: LONG }] },
         { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
         { type: "function_call_output", call_id: "c", output: LONG },
+        { role: "user", content: [{ type: "input_text", text: "  Word for\nword. " }] },
         item,
         { role: "user", content: "And twice that?" },
       ],
@@ -53,6 +56,9 @@ describe("Responses", () => {
     expect(status).toBe(200);
     expect(prompted()).toEqual([
       expect.stringMatching(/^developer<\|message\|># Instructions\n\nBe brief\.\n\n# Tools/),
+      "user<|message|>Add 2 and 3.<|end|>",
+      "developer<|message|># Instructions\n\nBe kind.<|end|>",
+      "user<|message|>  Word for\nword. <|end|>",
       `user<|message|>${SUMMARY}<|end|>`,
       "user<|message|>And twice that?<|end|>",
     ]);
@@ -61,12 +67,23 @@ describe("Responses", () => {
   test("the last summary counts, and a response that is continued is cut as well", async () => {
     const { send, prompted, item } = await startCompacted();
     const first = await send(path, {
-      input: [item, { role: "user", content: LONG }, item, { role: "user", content: "More?" }],
+      input: [
+        item,
+        { role: "user", content: "Well?" },
+        { role: "assistant", content: LONG },
+        item,
+        { role: "user", content: "More?" },
+      ],
     });
-    expect(prompted()).toEqual([`user<|message|>${SUMMARY}<|end|>`, "user<|message|>More?<|end|>"]);
+    expect(prompted()).toEqual([
+      "user<|message|>Well?<|end|>",
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>More?<|end|>",
+    ]);
     const { id } = z.looseObject({ id: z.string() }).parse(first.body);
     await send(path, { previous_response_id: id, input: "Again?" });
     expect(prompted()).toEqual([
+      "user<|message|>Well?<|end|>",
       `user<|message|>${SUMMARY}<|end|>`,
       "user<|message|>More?<|end|>",
       "assistant<|channel|>final<|message|>Done.<|end|>",
@@ -104,7 +121,7 @@ describe("Responses", () => {
     const { send, prompted, item } = await startCompacted();
     const { status } = await send(path, {
       input: [
-        { role: "user", content: LONG },
+        { role: "assistant", content: LONG },
         { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
         item,
         { type: "function_call_output", call_id: "c", output: "r" },
@@ -120,19 +137,85 @@ describe("Responses", () => {
   });
 });
 
+/** Each of some 100 tokens. */
+const told = (count: number) =>
+  Array.from({ length: count }, (_, at) => `Wish ${at}. ${"More and more. ".repeat(25)}`);
+/** Numbers of the wishes in a prompt. */
+const wishesIn = (messages: readonly string[] | undefined) =>
+  (messages ?? []).flatMap((message) => /Wish (\d+)/.exec(message)?.[1] ?? []).map(Number);
+
+describe("over the context, the oldest user's messages before the summary go first", () => {
+  const contextLength = 1000;
+  const question = { role: "user", content: "And twice that?" };
+
+  test("Responses", async () => {
+    const summarized = ["<|channel|>final<|message|>The sum is 5.<|return|>", ANSWER];
+    const { send, prompted } = start(summarized, contextLength);
+    const { body } = await send("/v1/responses/compact", { input: "Hi." });
+    const item = compacted.parse(body).output.at(-1);
+    const wishes = told(12).map((content) => ({ role: "user", content }));
+    const input = [{ role: "developer", content: "Be brief." }, ...wishes, item, question];
+    const { status } = await send("/v1/responses", { input, max_output_tokens: 200 });
+    expect(status).toBe(200);
+    expect(prompted()?.[0]).toContain("Be brief.");
+    expect(wishesIn(prompted())).toEqual([6, 7, 8, 9, 10, 11]);
+    expect(prompted()?.slice(-2)).toEqual([
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>And twice that?<|end|>",
+    ]);
+    // Without a summary, nothing is left out unless the request asks for it.
+    const plain = await send("/v1/responses", { input: [...wishes, question] });
+    expect(plain.status).toBe(400);
+  });
+
+  test("Messages", async () => {
+    const { send, prompted } = start([ANSWER, ANSWER], contextLength);
+    const wishes = told(12).map((content) => ({ role: "user", content }));
+    const block = { type: "compaction", content: "The sum is 5.", encrypted_content: null };
+    const messages = [...wishes, { role: "assistant", content: [block] }, question];
+    const request = { max_tokens: 200, system: "Be brief.", messages };
+    const { status } = await send("/v1/messages", request);
+    expect(status).toBe(200);
+    expect(prompted()?.[0]).toContain("Be brief.");
+    expect(wishesIn(prompted())).toEqual([6, 7, 8, 9, 10, 11]);
+    expect(prompted()?.slice(-2)).toEqual([
+      `user<|message|>${SUMMARY}<|end|>`,
+      "user<|message|>And twice that?<|end|>",
+    ]);
+    const counted = await send("/v1/messages/count_tokens", request);
+    expect(counted.status).toBe(200);
+    const plain = await send("/v1/messages", { ...request, messages: [...wishes, question] });
+    expect(plain.status).toBe(400);
+  });
+});
+
 describe("Messages", () => {
   const path = "/v1/messages";
   const block = { type: "compaction", content: "The sum is 5.", encrypted_content: null };
   const f = { name: "f", input_schema: { type: "object" } };
 
-  test("only instructions stay before the summary", async () => {
+  test("instructions and the user's messages stay before the summary", async () => {
     const { send, prompted } = start([ANSWER]);
     const { status } = await send(path, {
       max_tokens: 100,
       system: "Be brief.",
       messages: [
-        { role: "user", content: LONG },
+        { role: "user", content: "Add 2 and 3." },
         { role: "system", content: "Be kind." },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: LONG },
+            { type: "tool_use", id: "c", name: "f", input: {} },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "c", content: LONG },
+            { type: "text", text: "  Word for\nword. " },
+          ],
+        },
         {
           role: "assistant",
           content: [{ type: "text", text: LONG }, block, { type: "text", text: "Five." }],
@@ -143,7 +226,9 @@ describe("Messages", () => {
     expect(status).toBe(200);
     expect(prompted()).toEqual([
       "developer<|message|># Instructions\n\nBe brief.<|end|>",
+      "user<|message|>Add 2 and 3.<|end|>",
       "developer<|message|># Instructions\n\nBe kind.<|end|>",
+      "user<|message|>  Word for\nword. <|end|>",
       `user<|message|>${SUMMARY}<|end|>`,
       "assistant<|channel|>final<|message|>Five.<|end|>",
       "user<|message|>And twice that?<|end|>",
@@ -155,7 +240,7 @@ describe("Messages", () => {
     const { status } = await send(path, {
       max_tokens: 100,
       messages: [
-        { role: "user", content: LONG },
+        { role: "assistant", content: LONG },
         { role, content: [block] },
         { role: "user", content: "And twice that?" },
       ],
@@ -196,7 +281,6 @@ describe("Messages", () => {
     const { status } = await send(path, {
       max_tokens: 100,
       messages: [
-        { role: "user", content: LONG },
         { role: "assistant", content: [{ type: "text", text: LONG }, call, block] },
         { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "r" }] },
       ],

@@ -12,11 +12,12 @@ export async function withMediaTexts<R extends Pick<CountRequest, "messages">>(
   { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
   signal: AbortSignal,
 ): Promise<R> {
-  // What stands before a summary is not in the prompt.
+  // Before a summary, only what the user said is in the prompt.
   const from = request.messages.findLastIndex((message) => hasSummary(message));
-  const slots = request.messages.flatMap(({ content }, index) =>
-    index < from ? [] : slotsOf(content, `messages[${index}].content`, rules),
-  );
+  const slots = request.messages.flatMap(({ role, content }, index) => {
+    const inPrompt = index >= from || role === "user";
+    return inPrompt ? slotsOf(content, `messages[${index}].content`, rules, index < from) : [];
+  });
   const texts = await media.read(slots, signal);
   if (texts.size === 0) return request;
   return { ...request, messages: request.messages.map((message) => withTexts(message, texts)) };
@@ -26,10 +27,16 @@ function hasSummary({ content }: WireMessage): boolean {
   return partsOf(content).some((block) => block.type === "compaction" && Boolean(block.content));
 }
 
-function slotsOf(content: WireMessage["content"], param: string, rules: MediaRules): MediaSlot[] {
+function slotsOf(
+  content: WireMessage["content"],
+  param: string,
+  rules: MediaRules,
+  isBeforeSummary: boolean,
+): MediaSlot[] {
   return partsOf(content).flatMap((block, index) => {
     const field = `${param}[${index}]`;
     if (block.type !== "tool_result") return mediaIn(block, field, rules.inMessages);
+    if (isBeforeSummary) return [];
     return partsOf(block.content).flatMap((each, at) =>
       mediaIn(each, `${field}.content[${at}]`, rules.inResults),
     );

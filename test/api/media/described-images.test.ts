@@ -354,7 +354,7 @@ test.each([
   expect(engine.prompts[0]).toContain(`[Image 1 could not be read: ${why}.`);
 });
 
-test("images are found in documents and in results beside text, and not before a summary", async () => {
+test("images are found in documents and in results beside text, and before a summary in the user's messages alone", async () => {
   const { post, engine, vision } = await open();
   const image = (size: number) => MESSAGES.image(`data:image/png;base64,${pngOf(size, size)}`);
   const document = {
@@ -366,13 +366,16 @@ test("images are found in documents and in results beside text, and not before a
     max_tokens: 100,
     messages: [
       { role: "user", content: [image(3)] },
+      { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: [image(4)] }] },
       { role: "assistant", content: [{ type: "compaction", content: "A picture was shown." }] },
       { role: "user", content: [document, image(2)] },
     ],
   });
   expect(response.status).toBe(200);
-  expect(vision.images).toHaveLength(2);
-  expect(engine.prompts[0]).toMatch(/Page\.\n\[Image 1, PNG of 1 × 1 pixels/);
+  expect(vision.images).toHaveLength(3);
+  expect(engine.prompts[0]).toMatch(/Image 1, PNG of 3 × 3 pixels[^]*Summary of the conversation/);
+  expect(engine.prompts[0]).toMatch(/Page\.\n\[Image 2, PNG of 1 × 1 pixels/);
 });
 
 test("counts are those of the described prompt", async () => {
