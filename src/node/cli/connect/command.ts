@@ -55,8 +55,9 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
   const [name, client] = findClient(given, others);
   const changed = { name, title: client.title, home: io.home };
   if (values.undo) {
-    io.print(undoFiles(changed));
-    return 0;
+    const { text, isComplete } = undoFiles(changed);
+    io.print(text);
+    return isComplete ? 0 : 1;
   }
   const key = values.key ?? io.environment["HARMONY_GATEWAY_KEY"];
   const target = await askTarget(toOrigin(values.gateway), key);

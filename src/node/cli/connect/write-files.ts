@@ -5,10 +5,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { commandName } from "../command-name.ts";
 import { explainFile, readOrdinaryFile } from "../../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { readJsonText } from "./edit/json-nodes.ts";
+import { undoJson, type UndoneJson } from "./edit/undo-json.ts";
 import { toLineChanges } from "./line-changes.ts";
 import { replaceFile } from "./replace-file.ts";
 import { undoLines } from "./undo-lines.ts";
@@ -58,7 +60,7 @@ export function writeFiles(files: readonly SettingsFile[] | undefined, client: C
       ? `~/${path}: written.`
       : `~/${path}: changed.\n${toLineChanges(before, after)}`,
   );
-  return [...shown, `To undo it: harmony-gateway connect ${client.name} --undo`].join("\n\n");
+  return [...shown, `To undo it: ${commandName()} connect ${client.name} --undo`].join("\n\n");
 }
 
 function toChange(file: SettingsFile, { home }: Client): Change {
@@ -91,29 +93,70 @@ function keepForUndo(changes: readonly Change[], client: Client): void {
   writeRecord([...others, ...files], client);
 }
 
-/** Takes back what was written; what others have changed since stays. Returns what it did, for the user. */
-export function undoFiles(client: Client): string {
+export interface Undone {
+  /** What was done, for the user. */
+  readonly text: string;
+  /** False: something of what was written stays. */
+  readonly isComplete: boolean;
+}
+
+/** Takes back what was written; what others have changed since stays. */
+export function undoFiles(client: Client): Undone {
   const files = readRecord(client);
   if (files.length === 0) {
     throw new TypeError(
       `There is nothing to undo: --write has not changed a file of ${client.title}.`,
     );
   }
-  const results = files.map((file) => ({ file, text: restore(file, client) }));
-  const left = results.flatMap(({ file, text }) => (text === undefined ? [file] : []));
+  const results = files.map((file) => ({ file, ...restore(file, client) }));
+  const left = results.flatMap(({ file, isComplete }) => (isComplete ? [] : [file]));
   if (left.length === 0) rmSync(recordFile(client));
   else writeRecord(left, client);
-  return results
-    .map(
-      ({ file, text }) =>
-        text ??
-        `~/${file.path}: the same lines were changed after --write, so it stays as it is. ${recordPath(client)} has its text of before.`,
-    )
-    .join("\n");
+  return {
+    text: results.map(({ text }) => text).join("\n"),
+    isComplete: left.length === 0,
+  };
+}
+
+function restore(change: Change, client: Client): Undone {
+  const text = restoreWhole(change, client);
+  if (text !== undefined) return { text, isComplete: true };
+  const { path, before, after } = change;
+  const current = readFile(client.home, path) ?? "";
+  const undone = undoKeys(path, before ?? "", after, current);
+  const whole = `${recordPath(client)} has its text of before.`;
+  if (undone === undefined) {
+    const problem = `~/${path}: the same lines were changed after --write, so it stays as it is.`;
+    return { text: `${problem} ${whole}`, isComplete: false };
+  }
+  if (undone.text !== current) replaceFile(join(client.home, path), undone.text);
+  const isComplete = undone.kept.length === 0;
+  return {
+    text: isComplete
+      ? `~/${path}: restored, but for what was changed since.`
+      : `~/${path}: restored, except ${undone.kept.join(", ")}, changed after --write as well. ${whole}`,
+    isComplete,
+  };
+}
+
+/** Undefined: the file is no JSON. */
+function undoKeys(
+  path: string,
+  before: string,
+  after: string,
+  current: string,
+): UndoneJson | undefined {
+  if (!/\.jsonc?$/.test(path)) return undefined;
+  try {
+    return undoJson(before, after, current);
+  } catch (error) {
+    if (error instanceof EditError) return undefined;
+    throw error;
+  }
 }
 
 /** Undefined: the same lines were changed since. */
-function restore({ path, before, after }: Change, { home }: Client): string | undefined {
+function restoreWhole({ path, before, after }: Change, { home }: Client): string | undefined {
   const file = join(home, path);
   const current = readFile(home, path);
   if (current === before) return `~/${path}: is as it was.`;
@@ -126,13 +169,13 @@ function restore({ path, before, after }: Change, { home }: Client): string | un
     return `~/${path}: restored.`;
   }
   const restored = undoLines(before ?? "", after, current);
-  if (restored === undefined || !isComplete(path, restored)) return undefined;
+  if (restored === undefined || !isValid(path, restored)) return undefined;
   replaceFile(file, restored);
   return `~/${path}: restored, but for what was changed since.`;
 }
 
 /** Lines of JSON depend on others: on a comma, or on a bracket. */
-function isComplete(path: string, text: string): boolean {
+function isValid(path: string, text: string): boolean {
   if (!/\.jsonc?$/.test(path)) return true;
   try {
     readJsonText(text);

@@ -47,7 +47,8 @@ function write(name: string, target = targetAt("http://gateway:8787")): string {
   return writeFiles(settings(target).files, { name, title, home });
 }
 
-const undo = (name: string) => undoFiles({ name, title: clientOf(name).title, home });
+const undoFor = (name: string) => undoFiles({ name, title: clientOf(name).title, home });
+const undo = (name: string) => undoFor(name).text;
 
 function clientOf(name: string) {
   const client = CLIENTS[name];
@@ -227,35 +228,84 @@ test("what a client or the user has changed since, in other lines, stays", () =>
   expect(read(pathOf("codex"))).toBe(`# New\n${EXISTING.codex}${trusted}`);
 });
 
-test("a file whose lines of ours were changed since stays, and the text of before is kept", () => {
+test("a neighbour in the same line stays, and ours goes", () => {
   put(".claude/settings.json", '{ "theme": "dark" }');
   write("claude-code");
-  const mine = read(".claude/settings.json").replace("dark", "light");
-  put(".claude/settings.json", mine);
-  expect(undo("claude-code")).toBe(
-    "~/.claude/settings.json: the same lines were changed after --write, so it stays as it is. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
-  );
-  expect(read(".claude/settings.json")).toBe(mine);
-  expect(read(".config/harmony-gateway/connect-claude-code.json")).toContain("dark");
-
-  // Written again, the user's change is what an undo restores.
-  write("claude-code", targetAt("http://other:1"));
-  expect(undo("claude-code")).toBe("~/.claude/settings.json: restored.");
-  expect(read(".claude/settings.json")).toBe(mine);
+  put(".claude/settings.json", read(".claude/settings.json").replace("dark", "light"));
+  expect(undoFor("claude-code")).toEqual({
+    text: "~/.claude/settings.json: restored, but for what was changed since.",
+    isComplete: true,
+  });
+  expect(JSON.parse(read(".claude/settings.json"))).toEqual({ theme: "light" });
+  expect(existsSync(join(home, ".config/harmony-gateway/connect-claude-code.json"))).toBe(false);
 });
 
-test("lines that would leave no JSON behind are not taken out", () => {
+test("a variable of the user's between ours stays, and ours go", () => {
+  const mine = '{\n  // mine\n  "env": {\n    "EDITOR": "vi"\n  }\n}\n';
+  put(".claude/settings.json", mine);
+  write("claude-code");
+  const edited = read(".claude/settings.json")
+    .replace('"vi"', '"emacs"')
+    .replace(/("ANTHROPIC_BASE_URL": [^\n]*)\n/, '$1\n    "PAGER": "less",\n');
+  put(".claude/settings.json", edited);
+  expect(undoFor("claude-code").isComplete).toBe(true);
+  expect(read(".claude/settings.json")).toBe(
+    '{\n  // mine\n  "env": {\n    "EDITOR": "emacs",\n    "PAGER": "less"\n  }\n}\n',
+  );
+});
+
+test("a value of ours that was changed since stays, is named, and the text of before is kept", () => {
+  put(".claude/settings.json", '{ "theme": "dark" }');
+  write("claude-code");
+  const edited = read(".claude/settings.json").replace(
+    /("ANTHROPIC_BASE_URL": )"[^"]*"/,
+    '$1"http://mine"',
+  );
+  put(".claude/settings.json", edited);
+  const left = {
+    text: "~/.claude/settings.json: restored, except env.ANTHROPIC_BASE_URL, changed after --write as well. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
+    isComplete: false,
+  };
+  for (let times = 0; times < 2; times++) {
+    expect(undoFor("claude-code")).toEqual(left);
+    expect(JSON.parse(read(".claude/settings.json"))).toEqual({
+      theme: "dark",
+      env: { ANTHROPIC_BASE_URL: "http://mine" },
+    });
+  }
+  expect(read(".config/harmony-gateway/connect-claude-code.json")).toContain("dark");
+});
+
+test("a file that the user has put back is done", () => {
+  put(".claude/settings.json", '{ "theme": "dark" }');
+  write("claude-code");
+  put(".claude/settings.json", '{ "theme": "dark" }');
+  expect(undoFor("claude-code")).toEqual({
+    text: "~/.claude/settings.json: is as it was.",
+    isComplete: true,
+  });
+});
+
+test("a file that is no JSON any more stays as it is", () => {
+  put(".claude/settings.json", '{ "theme": "dark" }');
+  write("claude-code");
+  put(".claude/settings.json", `${read(".claude/settings.json").replace("dark", "light")}}`);
+  expect(undoFor("claude-code")).toEqual({
+    text: "~/.claude/settings.json: the same lines were changed after --write, so it stays as it is. ~/.config/harmony-gateway/connect-claude-code.json has its text of before.",
+    isComplete: false,
+  });
+});
+
+test("a member behind what would leave no JSON behind is kept", () => {
   // Its last line is also the last one of what is added.
   put(".claude/settings.json", "{\n  }\n");
   write("claude-code");
-  const mine = read(".claude/settings.json").replace(
-    /\n {2}\}\n\}\n$/,
-    '\n  },\n  "theme": "dark"\n}\n',
+  put(
+    ".claude/settings.json",
+    read(".claude/settings.json").replace(/\n {2}\}\n\}\n$/, '\n  },\n  "theme": "dark"\n}\n'),
   );
-  put(".claude/settings.json", mine);
-  expect(JSON.parse(mine)).toMatchObject({ theme: "dark" });
-  expect(undo("claude-code")).toContain("so it stays as it is.");
-  expect(read(".claude/settings.json")).toBe(mine);
+  expect(undo("claude-code")).toContain("restored, but for what was changed since.");
+  expect(JSON.parse(read(".claude/settings.json"))).toEqual({ theme: "dark" });
 });
 
 test("a link to a file elsewhere stays a link, and the file keeps its mode", () => {

@@ -19,7 +19,12 @@ interface ScalarNode extends Span {
 
 interface ObjectNode extends ListNode {
   readonly kind: "object";
-  readonly members: readonly { readonly key: string; readonly value: JsonNode }[];
+  readonly members: readonly {
+    readonly key: string;
+    /** Of its key. */
+    readonly start: number;
+    readonly value: JsonNode;
+  }[];
 }
 
 interface ArrayNode extends ListNode {
@@ -55,12 +60,13 @@ class Reader {
     this.#space();
     const start = this.#at;
     if (this.#take("{")) {
-      const members: { key: string; value: JsonNode }[] = [];
+      const members: { key: string; start: number; value: JsonNode }[] = [];
       const afterComma = this.#list("}", () => {
+        const at = this.#at;
         const key = this.#string();
         this.#space();
         if (!this.#take(":")) this.#fail();
-        members.push({ key, value: this.#value(depth + 1) });
+        members.push({ key, start: at, value: this.#value(depth + 1) });
       });
       return { kind: "object", start, end: this.#at, members, afterComma };
     }
