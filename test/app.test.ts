@@ -215,6 +215,16 @@ describe("the body limit", () => {
   );
   const long = JSON.stringify({ ...HELLO, user: "x".repeat(1000) });
 
+  test.each([
+    [33_554_432, "32 MB"],
+    [2_000_000, "2 MB"],
+    [1_500_001, "1500001 bytes"],
+  ])("a limit of %i bytes is %s", async (maxBodyBytes, size) => {
+    const { post } = gateway({ settings: { maxBodyBytes } });
+    const response = await post(HELLO, { "content-length": String(maxBodyBytes + 1) });
+    expect(await response.text()).toContain(`The request body is larger than ${size}.`);
+  });
+
   test("a body announced as too long is refused", async () => {
     const { post } = gateway({ settings: { maxBodyBytes: 1000 } });
     const response = await post(long, { "content-length": String(long.length) });

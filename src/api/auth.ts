@@ -86,7 +86,7 @@ function isExpired({ expiry }: Client, now: number): boolean {
 
 const DAY_MS = 86_400_000;
 
-function toExpiry(text: string): KeyExpiry {
+export function toExpiry(text: string): KeyExpiry {
   const isDate = !text.includes("T");
   return { at: Date.parse(text) + (isDate ? DAY_MS : 0), text };
 }

@@ -58,7 +58,7 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   const values = new Map([...byName.values()].map((each) => [each.name, each.value]));
   const parsed = parseSettings(values);
   if (parsed.issues.length > 0) {
-    throw new SettingsError(parsed.issues.map((each) => toProblem(each, byName)));
+    throw new SettingsError(parsed.issues.flatMap((each) => toProblems(each, byName)));
   }
   const settings = withKind(parsed.settings, byName);
   const problems = contradictions(settings, byName, deployment);
@@ -72,24 +72,25 @@ function withKind(settings: Settings, given: ReadonlyMap<SettingName, SettingInp
   return isNamed && !given.has("engine") ? { ...settings, engine: "auto" } : settings;
 }
 
-function toProblem(
+function toProblems(
   { name, issue }: SettingIssue,
   given: ReadonlyMap<SettingName, SettingInput>,
-): string {
+): string[] {
   const setting = describedSettings().find((each) => each.name === name);
   const source = given.get(name);
-  if (setting === undefined || source === undefined) return issue.message;
+  if (setting === undefined || source === undefined) return [issue.message];
   const hint = toHint(issue);
   if (issue.path.length === 0) {
-    return `${source.source}: expected ${setting.expected}${got(setting, source.value)}.${hint}`;
+    return [`${source.source}: expected ${setting.expected}${got(setting, source.value)}.${hint}`];
   }
   const where = `${source.source}: ${toPath(name, issue.path)}`;
   if (issue.code === "unrecognized_keys") {
-    const [key = ""] = issue.keys;
-    return `${where}: there is no ${key}.${suggest(key, setting.itemKeys)}`;
+    return issue.keys.map(
+      (key) => `${where}: there is no ${key}.${suggest(key, setting.itemKeys)}`,
+    );
   }
   const isChoice = issue.code === "invalid_value" && issue.input !== undefined;
-  return `${where}: ${issue.message}${isChoice ? got(setting, issue.input) : ""}.${hint}`;
+  return [`${where}: ${issue.message}${isChoice ? got(setting, issue.input) : ""}.${hint}`];
 }
 
 /** ` Did you mean …?` for a value that is similar to a choice. */

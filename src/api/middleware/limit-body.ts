@@ -82,8 +82,15 @@ function join(blocks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   return joined;
 }
 
+/** `32 MB`, or exactly: limits are powers of two or round numbers. */
+export function toSize(bytes: number): string {
+  const mebibytes = bytes / 1024 ** 2;
+  if (Number.isInteger(mebibytes)) return `${mebibytes} MB`;
+  return bytes % 1_000_000 === 0 ? `${bytes / 1_000_000} MB` : `${bytes} bytes`;
+}
+
 function tooLarge(maxBytes: number): RequestError {
-  return new RequestError(`The request body is larger than ${maxBytes} bytes.`, {
+  return new RequestError(`The request body is larger than ${toSize(maxBytes)}.`, {
     status: 413,
     errorType: "payload_too_large",
   });

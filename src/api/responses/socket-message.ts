@@ -1,4 +1,5 @@
 /** Reads the text messages of a WebSocket. */
+import { toSize } from "../middleware/limit-body.ts";
 import { RequestError } from "../errors.ts";
 import type { Pause } from "../../streams/slices.ts";
 import { parseInStages } from "../request/parse-request.ts";
@@ -24,7 +25,7 @@ export async function readMessage(
   pause: Pause,
 ): Promise<SocketMessage> {
   if (message.length > maxBytes) {
-    throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
+    throw new RequestError(`The message is larger than ${toSize(maxBytes)}.`, {
       status: 413,
       errorType: "payload_too_large",
     });

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { explainFile, readOrdinaryFile } from "../explain-file.ts";
 import { parseJsonInput } from "./command-io.ts";
+import { toExpiry } from "../../api/auth.ts";
 import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import { portWarnings } from "../../config/port-sharing.ts";
@@ -41,23 +42,43 @@ export function loadSettings(
   const named = flags.configPath === undefined ? CONFIG_VARIABLE : CONFIG_FLAG;
   const file = path === undefined ? NONE : readFile(path, named);
   const sources = [flags, variables, file];
-  const settings = resolveSettings(
-    sources.flatMap(({ given }) => given),
-    deployment,
+  const settings = resolveAll(sources, deployment);
+  const ownWarnings = [...portWarnings(settings), ...keyWarnings(settings)];
+  return { settings, warnings: [...sources.flatMap(({ warnings }) => warnings), ...ownWarnings] };
+}
+
+/** All mistakes at once, those in names too. */
+function resolveAll(sources: readonly Source[], deployment: Deployment): Settings {
+  const problems = sources.flatMap((source) => source.problems);
+  try {
+    const given = sources.flatMap((source) => source.given);
+    const settings = resolveSettings(given, deployment);
+    if (problems.length === 0) return settings;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    problems.push(...error.problems);
+  }
+  throw new SettingsError(problems);
+}
+
+/** Keys that no client can use: the gateway starts with them, and answers 401. */
+function keyWarnings({ keys }: Settings): string[] {
+  return keys.flatMap(({ name, expires }) =>
+    expires !== undefined && toExpiry(expires).at <= Date.now()
+      ? [`keys: the key ${name} has expired (${expires}). Give it a later expires, or remove it.`]
+      : [],
   );
-  return {
-    settings,
-    warnings: [...sources.flatMap(({ warnings }) => warnings), ...portWarnings(settings)],
-  };
 }
 
 /** Settings from one source. */
 interface Source {
   readonly given: readonly SettingInput[];
   readonly warnings: readonly string[];
+  /** Mistakes in the names of settings. */
+  readonly problems: readonly string[];
 }
 
-const NONE: Source = { given: [], warnings: [] };
+const NONE: Source = { given: [], warnings: [], problems: [] };
 
 /**
  * `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The
@@ -101,8 +122,7 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
       add({ name: setting.name, value: fromText(setting, text), source: flag });
     }
   }
-  if (problems.length > 0) throw new SettingsError(problems);
-  return { given: [...given.values()], warnings, configPath };
+  return { given: [...given.values()], warnings, problems, configPath };
 
   /** Joins lists given by several flags. Any other setting may be given only once. */
   function add(input: SettingInput): void {
@@ -162,7 +182,7 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
       given.push({ name: setting.name, value: fromText(setting, text), source: variable });
     }
   }
-  return { given, warnings };
+  return { given, warnings, problems: [] };
 }
 
 /**
@@ -190,8 +210,7 @@ function readFile(path: string, named: string): Source {
       problems.push(`${source}: there is no such setting.${suggest(name, names)}`);
     }
   }
-  if (problems.length > 0) throw new SettingsError(problems);
-  return { given, warnings };
+  return { given, warnings, problems };
 }
 
 /** Far more than a thousand keys with all their settings. */

@@ -49,13 +49,19 @@ export async function findModelFile(
   }
 }
 
+/** Without the library: a package that is missing helps nobody whose file is missing as well. */
+export function expectModelFile(model: string): void {
+  const isPath = !KNOWN_MODELS.has(model) && !/^\w+:/.test(model);
+  if (isPath && !existsSync(model)) throw new EngineError("not-found", noFile(model));
+}
+
+function noFile(model: string): string {
+  return `There is no file ${model}. Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.`;
+}
+
 function explainMissing(model: string, error: unknown): string {
   const why = error instanceof Error ? error.message : String(error);
-  if (why.startsWith("No model file found")) {
-    const hint =
-      "Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.";
-    return `There is no file ${model}. ${hint}`;
-  }
+  if (why.startsWith("No model file found")) return noFile(model);
   return `${model} cannot be downloaded: ${why.replace(/\.$/, "")}. Check the name and the network connection.`;
 }
 

@@ -9,7 +9,7 @@ import type {
 import { EngineError } from "../../engines/engine-error.ts";
 import { SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { toInstallCommand } from "../cli/install-hint.ts";
-import { findModelFile, type ModelFileOptions } from "./model-file.ts";
+import { expectModelFile, findModelFile, type ModelFileOptions } from "./model-file.ts";
 import { createSequencePool, type Sequence, type SequencePool } from "./sequence-pool.ts";
 
 export interface LlamaModelOptions extends ModelFileOptions {
@@ -59,7 +59,10 @@ export async function loadModel(
   // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took
   // 800 ms instead of 14.
   const threads = options.threads ?? availableParallelism();
-  const library = await importLibrary();
+  const library = await importLibrary().catch((error: unknown) => {
+    expectModelFile(options.model);
+    throw error;
+  });
   const modelPath = await findModelFile(library.resolveModelFile, options, signal);
   options.onLoad?.(modelPath);
   // A server must not build llama.cpp from source at start: that takes minutes and a compiler.

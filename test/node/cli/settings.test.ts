@@ -201,6 +201,41 @@ describe("the config file", () => {
     ]);
   });
 
+  test("all mistakes are reported at once, in flags, in names and in values", () => {
+    const path = writeConfig(
+      JSON.stringify({
+        hosst: "a",
+        port: "x",
+        maxQueued: -1,
+        backends: [{ modell: "m", urll: "u" }],
+      }),
+    );
+    const problems = problemsOf(["--config", path, "--maxx", "1"]);
+    expect(problems.slice(0, 2)).toEqual([
+      "--maxx: there is no such flag.",
+      `hosst in ${path}: there is no such setting. Did you mean host?`,
+    ]);
+    expect(problems).toEqual(
+      expect.arrayContaining([
+        `port in ${path}: expected a whole number from 0 to 65535, got "x".`,
+        `maxQueued in ${path}: expected a whole number, 0 or more, got -1.`,
+        `backends in ${path}: backends[0]: there is no modell. Did you mean model?`,
+        `backends in ${path}: backends[0]: there is no urll. Did you mean url?`,
+      ]),
+    );
+  });
+
+  test("a key that has expired starts with a warning", () => {
+    const sha256 = "0".repeat(64);
+    const keys = [
+      { name: "old", sha256, expires: "2020-01-31" },
+      { name: "new", sha256: "1".repeat(64), expires: "2999-01-31" },
+    ];
+    expect(loadSettings(["--config", writeConfig(JSON.stringify({ keys }))], {}).warnings).toEqual([
+      "keys: the key old has expired (2020-01-31). Give it a later expires, or remove it.",
+    ]);
+  });
+
   test("a missing file, broken JSON and anything but an object are refused", () => {
     const missing = join(folder, "missing.json");
     expect(problemsOf(["--config", missing]).join()).toMatch(

@@ -6,6 +6,7 @@ import { resolveModelFile } from "node-llama-cpp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   createDownloadReport,
+  expectModelFile,
   findModelFile,
   KNOWN_MODELS,
   toProgressBar,
@@ -131,4 +132,13 @@ it.each([
   [0, 0, "[------------------------]   0%   0.0 of  0.0 GB"],
 ])("%s of %s bytes are shown as %s", (downloadedBytes, totalBytes, expected) => {
   expect(toProgressBar({ downloadedBytes, totalBytes })).toBe(expected);
+});
+
+it("a path without a file is an error, also where the package is missing", () => {
+  expect(() => expectModelFile("nosuch.gguf")).toThrow(
+    "There is no file nosuch.gguf. Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.",
+  );
+  for (const other of ["openai/gpt-oss-20b", "hf:a/b/c.gguf", import.meta.filename]) {
+    expectModelFile(other);
+  }
 });

@@ -30,6 +30,11 @@ export interface ClientSettings {
     /** The program, with arguments before the user's. */
     readonly command: readonly [string, ...string[]];
     readonly variables: Readonly<Record<string, string>>;
+    /** A file that the program reads, for as long as it runs, and the arguments that name it. */
+    readonly file?: {
+      readonly text: string;
+      readonly toArguments: (path: string) => readonly string[];
+    };
   };
 }
 

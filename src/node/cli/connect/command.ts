@@ -1,6 +1,9 @@
 /** `harmony-gateway connect <client>`: prints the settings of a client, writes them, or starts the client with them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { suggest } from "../../../config/suggest.ts";
 import type { Command, CommandIo } from "../command-io.ts";
@@ -140,6 +143,12 @@ async function startClient(
     );
   }
   const [command, ...first] = start.command;
+  const folder = start.file && mkdtempSync(join(tmpdir(), "harmony-gateway-"));
+  if (start.file !== undefined && folder !== undefined) {
+    const path = join(folder, "models.json");
+    writeFileSync(path, start.file.text);
+    first.push(...start.file.toArguments(path));
+  }
   // First: a signal may come as soon as the client runs.
   const passOn = () => void child.kill("SIGTERM");
   process.on("SIGINT", stayForClient).on("SIGTERM", passOn);
@@ -154,6 +163,7 @@ async function startClient(
     throw new TypeError(`${title} is not installed: there is no program ${command} in the path.`);
   } finally {
     process.off("SIGINT", stayForClient).off("SIGTERM", passOn);
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

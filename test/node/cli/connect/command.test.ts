@@ -1,6 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -123,11 +131,14 @@ test("Codex is started with its settings as arguments before the user's", async 
     "-c",
     'model_providers.harmony-gateway.env_key="HARMONY_GATEWAY_KEY"',
     "-c",
-    "model_context_window=131072",
+    expect.stringMatching(/^model_catalog_json="/),
     "exec",
     "Say hi",
     "HARMONY_GATEWAY_KEY=secret",
   ]);
+  // The catalogue was there while Codex ran.
+  const catalogue: unknown = JSON.parse(seen[13]?.replace("model_catalog_json=", "") ?? "");
+  expect(existsSync(String(catalogue))).toBe(false);
 });
 
 test("opencode is started with its configuration in a variable", async () => {

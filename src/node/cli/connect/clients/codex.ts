@@ -16,6 +16,7 @@ export const codex: ConnectedClient = {
   title: "Codex",
   settings: (target) => {
     const toml = { top: topOf(target), table: TABLE, pairs: toCodexProvider(target) };
+    const catalogue = toJson({ models: toCodexModels(target.models) });
     const keyVariable = target.key !== undefined && { [KEY_VARIABLE]: target.key };
     return {
       files: [
@@ -24,10 +25,17 @@ export const codex: ConnectedClient = {
           text: mergeToml("", toml).trimEnd(),
           merge: (existing) => mergeToml(existing, toml),
         },
-        { path: ".codex/gpt-oss.json", text: toJson({ models: toCodexModels(target.models) }) },
+        { path: ".codex/gpt-oss.json", text: catalogue },
       ],
       ...(keyVariable && { keyVariable }),
-      start: { command: ["codex", ...toOverrides(target)], variables: { ...keyVariable } },
+      start: {
+        command: ["codex", ...toOverrides(target)],
+        variables: { ...keyVariable },
+        file: {
+          text: catalogue,
+          toArguments: (path) => toArguments([["model_catalog_json", path]]),
+        },
+      },
     };
   },
 };
@@ -42,18 +50,20 @@ function topOf({ models: [model] }: Target): readonly TomlPair[] {
   ];
 }
 
-/** The same as arguments. They have no catalogue, which is a file: the context length stands in its place. */
+/** The same as arguments, but for the catalogue. */
 function toOverrides(target: Target): string[] {
-  const [model, provider, contextLength] = toCodexModel(target);
-  const pairs: readonly TomlPair[] = [
+  const [model, provider] = toCodexModel(target);
+  return toArguments([
     model,
     provider,
     ...toCodexProvider(target).map(([name, value]): TomlPair => [
       `${TABLE.join(".")}.${name}`,
       value,
     ]),
-    contextLength,
-  ];
+  ]);
+}
+
+function toArguments(pairs: readonly TomlPair[]): string[] {
   return pairs.flatMap(([name, value]) =>
     value === undefined ? [] : ["-c", `${name}=${JSON.stringify(value)}`],
   );
