@@ -15,7 +15,12 @@ import type {
   EngineProbe,
 } from "./engine.ts";
 import type { AdmissionOptions, FindPlace, TenantLimits, TenantState } from "./pool/admission.ts";
-import { Backend, type BackendOptions, type BackendState } from "./pool/backend.ts";
+import {
+  Backend,
+  type BackendHealth,
+  type BackendOptions,
+  type BackendState,
+} from "./pool/backend.ts";
 import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
@@ -49,7 +54,11 @@ export interface Pool extends Engine {
   readonly contextLength: number | undefined;
   /** The limits of this pool replace those of the former one, for requests of both. */
   enforce(): void;
-  /** @param onContextLength called as soon as the context length of a backend is known. */
+  /**
+   * Probes all backends. The first time, it takes what a former pool has found of those that are not down: a reload adds no vote.
+   *
+   * @param onContextLength called as soon as the context length of a backend is known.
+   */
   probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe>;
   check(signal: AbortSignal): Promise<void>;
   /**
@@ -95,9 +104,11 @@ class BackendPool implements Pool {
   readonly #clock: Clock;
   readonly #load: PoolLoad;
   readonly #limits: AdmissionOptions;
+  readonly #healths: ReadonlySet<BackendHealth | undefined>;
   readonly #affinitySlack: number;
   readonly #failover: FailoverDeps;
   #turn = 0;
+  #hasProbed = false;
 
   constructor(options: readonly BackendOptions[], poolOptions: PoolOptions) {
     const { clock = systemClock, breaker } = poolOptions;
@@ -116,6 +127,7 @@ class BackendPool implements Pool {
     this.#clock = clock;
     this.#load = load;
     this.#limits = limits;
+    this.#healths = new Set(options.map(({ health }) => health));
     this.#affinitySlack = affinitySlack;
     this.#failover = { backends, load, find, maxAttempts, clock };
   }
@@ -123,6 +135,7 @@ class BackendPool implements Pool {
   enforce(): void {
     for (const backend of this.backends) backend.enforce();
     this.#load.limit(this.#limits);
+    this.#load.keepOnly(this.#healths);
   }
 
   get name(): string {
@@ -154,8 +167,10 @@ class BackendPool implements Pool {
   }
 
   async probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe> {
+    const isFirst = !this.#hasProbed;
+    this.#hasProbed = true;
     const probe = async (backend: Backend): Promise<EngineProbe> => {
-      const found = await backend.probe(signal);
+      const found = (isFirst ? backend.found : undefined) ?? (await backend.probe(signal));
       if (backend.contextLength !== undefined) onContextLength?.();
       return found;
     };

@@ -52,16 +52,28 @@ function toPool(
 ): Pool {
   const { maxQueued, queueTimeoutMs } = settings;
   const limits = { maxQueued, queueTimeoutMs, tenants: toTenants(settings) };
+  const load = getOrCreate(loadsOf(deps.state), id, () => new PoolLoad(limits));
   return createPool(
-    backends.map((backend) => ({
-      id: backend.name,
-      server: backend.url ?? backend.engine,
-      engine: limitTokens(toEngine(backend, settings, deps), toTokenLimits(settings)),
-      ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
-      ...(backend.maxConcurrent !== undefined && { maxConcurrent: backend.maxConcurrent }),
-    })),
-    { ...limits, load: getOrCreate(loadsOf(deps.state), id, () => new PoolLoad(limits)) },
+    backends.map((backend) => {
+      const create = () => toEngine(backend, settings, deps);
+      const { engine, health } = load.keep(backend.name, toKey(backend, settings), create);
+      return {
+        id: backend.name,
+        server: backend.url ?? backend.engine,
+        engine: limitTokens(engine, toTokenLimits(settings)),
+        health,
+        ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
+        ...(backend.maxConcurrent !== undefined && { maxConcurrent: backend.maxConcurrent }),
+      };
+    }),
+    { ...limits, load },
   );
+}
+
+/** All that an engine depends on, but for what a process never changes. */
+function toKey(backend: BackendSettings, { connectTimeoutMs }: Settings): string {
+  const others = { servedName: undefined, aliases: undefined, maxConcurrent: undefined };
+  return JSON.stringify({ ...backend, ...others, connectTimeoutMs });
 }
 
 /** By the model's id. */

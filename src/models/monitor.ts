@@ -1,4 +1,4 @@
-/** Probes each engine until it is ready, then runs its health checks. */
+/** Probes each engine until it is ready, unless it is already, then runs its health checks. */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
 import { toReport } from "./probing.ts";
@@ -36,7 +36,10 @@ async function probeModel(model: Model, options: MonitorOptions): Promise<void> 
   let reported: string | undefined;
   let waitMs = options.firstWaitMs;
   while (!signal.aborted) {
-    const status = await withDeadline(signal, timeoutMs, (limited) => model.probe(limited));
+    const status =
+      model.status.state === "ready"
+        ? model.status
+        : await withDeadline(signal, timeoutMs, (limited) => model.probe(limited));
     if (signal.aborted) return;
     const report = toReport(status);
     if (report !== reported) options.onStatus(model, status);

@@ -1,5 +1,5 @@
 /** The tools this process can run for the model, by the operator's settings. */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
@@ -8,6 +8,7 @@ import type { LocalDocument } from "../tools/browser/local-search.ts";
 import { openBrowser } from "../tools/browser/open-browser.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { TrainedToolbox } from "../tools/toolbox.ts";
+import { explainFile, readOrdinaryFile } from "./explain-file.ts";
 import { openPython } from "./python/open-python.ts";
 import { createSafeRequest } from "./safe-fetch.ts";
 
@@ -48,16 +49,25 @@ async function openBrowserTool(
 /** Most files, and characters of one, that are searched. */
 const MAX_FILES = 1000;
 const MAX_LENGTH = 1_000_000;
+/** Of one that is read at all. */
+const MAX_BYTES = 100_000_000;
 
 async function readDocuments(folder: string): Promise<LocalDocument[]> {
   const names = await readdir(folder, { recursive: true }).catch(() => {
     throw new SettingsError([`browserSearchFolder ${folder}: there is no such folder.`]);
   });
   const texts = names.filter((name) => /\.(?:md|txt|html?)$/i.test(name)).toSorted();
-  return Promise.all(
-    texts.slice(0, MAX_FILES).map(async (name) => {
-      const text = await readFile(join(folder, name), "utf8");
-      return { path: name.split(sep).join("/"), text: text.slice(0, MAX_LENGTH) };
-    }),
-  );
+  return texts.slice(0, MAX_FILES).map((name) => {
+    const text = readText(join(folder, name));
+    return { path: name.split(sep).join("/"), text: text.slice(0, MAX_LENGTH) };
+  });
+}
+
+function readText(path: string): string {
+  try {
+    return readOrdinaryFile(path, MAX_BYTES).toString("utf8");
+  } catch (error) {
+    const reason = explainFile(error, path);
+    throw reason === undefined ? error : new SettingsError([`browserSearchFolder: ${reason}`]);
+  }
 }

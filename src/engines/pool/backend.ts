@@ -17,6 +17,8 @@ export interface BackendOptions {
   readonly server?: string;
   /** The most in-flight completions; more are queued in the gateway. Absent: unlimited, the server queues. */
   readonly maxConcurrent?: number;
+  /** That of the same backend under other settings, which this one continues. Absent: nothing is known of it. */
+  readonly health?: BackendHealth;
 }
 
 /** What outlives the backend, for its successor under other settings. */
@@ -38,6 +40,43 @@ export interface Slots {
   inFlight: number;
   /** The most of them, by the settings in force. Absent: nothing has been said yet. */
   max?: number;
+}
+
+/** What requests, checks and probes have found. The same backend under other settings continues it. */
+export interface BackendHealth {
+  readonly breaker: Breaker;
+  /** In-flight completions without a token so far. */
+  readonly unbegun: Set<AbortController>;
+  /** Whether no other backend is available, by the settings in force. */
+  isLast?: () => boolean;
+  probed?: EngineProbe;
+  heard: boolean;
+  heardAt: number;
+  /** When the monitor asked last. */
+  askedAt?: number;
+  failedChecks: number;
+  checkFailure?: string | undefined;
+  missingCheck?: string | undefined;
+  /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
+  isMisconfigured: boolean;
+  reason?: FailureKind | undefined;
+  lastFailure?: { readonly kind: FailureKind; readonly at: number };
+  /** It reported that it is busy: other backends are preferred until this time. */
+  restsUntil: number;
+}
+
+/** @param counts counts how often the breaker opens. */
+export function createHealth(counts: BackendCounts, breaker?: BreakerOptions): BackendHealth {
+  const health: BackendHealth = {
+    breaker: new Breaker(breaker, () => health.isLast?.() !== true, counts),
+    unbegun: new Set(),
+    heard: false,
+    heardAt: 0,
+    failedChecks: 0,
+    isMisconfigured: false,
+    restsUntil: 0,
+  };
+  return health;
 }
 
 export function createBackendCounts(): BackendCounts {
@@ -98,24 +137,10 @@ export class Backend {
   readonly engine: Engine;
   readonly #options: BackendOptions;
   readonly #clock: Clock;
-  readonly #breaker: Breaker;
   readonly #isLast: () => boolean;
-  /** In-flight completions without a token so far. */
-  readonly #unbegun = new Set<AbortController>();
-  #probed: EngineProbe | undefined;
-  #heard = false;
-  #heardAt = 0;
-  #failedChecks = 0;
-  #checkFailure: string | undefined;
-  #missingCheck: string | undefined;
-  /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
-  #isMisconfigured = false;
-  #reason: FailureKind | undefined;
-  #lastFailure: { readonly kind: FailureKind; readonly at: number } | undefined;
+  readonly #health: BackendHealth;
   readonly #counts: BackendCounts;
   readonly #slots: Slots;
-  /** It reported that it is busy: other backends are preferred until this time. */
-  #restsUntil = 0;
 
   /**
    * @param isLast whether no other backend is available.
@@ -136,49 +161,56 @@ export class Backend {
     this.#counts = counts;
     this.#slots = slots;
     slots.max ??= options.maxConcurrent ?? Infinity;
-    this.#breaker = new Breaker(breaker, () => !isLast(), counts);
+    this.#health = options.health ?? createHealth(counts, breaker);
+    this.#health.isLast ??= isLast;
   }
 
   get contextLength(): number | undefined {
-    return this.#options.contextLength ?? this.#probed?.contextLength;
+    return this.#options.contextLength ?? this.#health.probed?.contextLength;
   }
 
-  /** Its limit holds from now on. */
+  /** Its limit holds from now on, and it is the last one by the backends of its own pool. */
   enforce(): void {
+    this.#health.isLast = this.#isLast;
     this.#slots.max = this.#options.maxConcurrent ?? Infinity;
   }
 
   /** Its health checks have failed: nothing is sent to it. */
   get isDown(): boolean {
-    return this.#failedChecks >= CHECKS_TO_DOWN;
+    return this.#health.failedChecks >= CHECKS_TO_DOWN;
   }
 
   /** Its last health check has failed. */
   get hasFailedCheck(): boolean {
-    return this.#failedChecks > 0;
+    return this.#health.failedChecks > 0;
   }
 
   /** What the last check or probe failed with, for the operator, while it has not succeeded again. */
   get checkFailure(): string | undefined {
-    return this.hasFailedCheck ? this.#checkFailure : undefined;
+    return this.hasFailedCheck ? this.#health.checkFailure : undefined;
+  }
+
+  /** What its last probe found. Undefined: it has not answered one, or is down. */
+  get found(): EngineProbe | undefined {
+    return this.isDown ? undefined : this.#health.probed;
   }
 
   /** It is neither down nor ejected. */
   get isStanding(): boolean {
-    return !this.isDown && this.#breaker.state(this.#clock.now()) === "closed";
+    return !this.isDown && this.#health.breaker.state(this.#clock.now()) === "closed";
   }
 
   /** It accepts requests, if it has a free slot. */
   get isAdmitting(): boolean {
-    return !this.isDown && this.#breaker.admits(this.#clock.now());
+    return !this.isDown && this.#health.breaker.admits(this.#clock.now());
   }
 
   /** A health check is not enough: it must sample a token to prove that it works. */
   get needsProbe(): boolean {
     return (
-      this.#probed === undefined ||
-      this.#isMisconfigured ||
-      this.#breaker.isDoubtful ||
+      this.#health.probed === undefined ||
+      this.#health.isMisconfigured ||
+      this.#health.breaker.isDoubtful ||
       !this.isStanding
     );
   }
@@ -194,64 +226,68 @@ export class Backend {
 
   /** Other backends are preferred. */
   get isResting(): boolean {
-    return this.#clock.now() < this.#restsUntil || this.#failedChecks > 0 || this.#isMisconfigured;
+    return (
+      this.#clock.now() < this.#health.restsUntil ||
+      this.#health.failedChecks > 0 ||
+      this.#health.isMisconfigured
+    );
   }
 
   /** Milliseconds until `isAdmitting` may become true. */
   get waitMs(): number {
-    return this.#breaker.waitMs(this.#clock.now());
+    return this.#health.breaker.waitMs(this.#clock.now());
   }
 
   get state(): BackendState {
     const { contextLength } = this;
-    const failure = this.#lastFailure;
+    const failure = this.#health.lastFailure;
     return {
       id: this.id,
       engine: this.engine.name,
-      health: this.#health(),
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      health: this.#describeHealth(),
+      ...(this.#health.reason !== undefined && { reason: this.#health.reason }),
       ...(failure && {
         lastFailure: { kind: failure.kind, msAgo: this.#clock.now() - failure.at },
       }),
       inFlight: this.inFlight,
       succeeded: this.#counts.succeeded,
       failed: this.#counts.failed,
-      ejections: this.#breaker.ejections,
+      ejections: this.#health.breaker.ejections,
       ...(contextLength !== undefined && { contextLength }),
-      ...(this.#missingCheck !== undefined && { missingCheck: this.#missingCheck }),
+      ...(this.#health.missingCheck !== undefined && { missingCheck: this.#health.missingCheck }),
     };
   }
 
-  #health(): BackendState["health"] {
+  #describeHealth(): BackendState["health"] {
     if (this.isDown) return "down";
-    const isOut = this.#breaker.state(this.#clock.now()) !== "closed";
-    const isDoubtful = this.#breaker.isDoubtful || this.#isMisconfigured;
+    const isOut = this.#health.breaker.state(this.#clock.now()) !== "closed";
+    const isDoubtful = this.#health.breaker.isDoubtful || this.#health.isMisconfigured;
     if (isOut && !isDoubtful && !this.#isLast()) return "down";
     if (isOut || isDoubtful) return "degraded";
-    return this.#heard ? "up" : "unknown";
+    return this.#health.heard ? "up" : "unknown";
   }
 
   /** Registers an in-flight completion. The caller must call `fail` or `end`. */
   begin(source: Source): Attempt {
-    const passage = this.#breaker.enter(this.#clock.now());
+    const passage = this.#health.breaker.enter(this.#clock.now());
     const controller = new AbortController();
     this.#slots.inFlight += 1;
-    this.#unbegun.add(controller);
+    this.#health.unbegun.add(controller);
     let ended = false;
     const end = (evidence: Evidence): void => {
       ended = true;
       this.#slots.inFlight -= 1;
-      this.#unbegun.delete(controller);
-      this.#breaker.end(this.#clock.now(), passage, evidence, source);
+      this.#health.unbegun.delete(controller);
+      this.#health.breaker.end(this.#clock.now(), passage, evidence, source);
     };
     return {
       signal: controller.signal,
       abort: (reason) => controller.abort(reason),
       begin: () => {
         if (ended) return;
-        this.#unbegun.delete(controller);
-        this.#isMisconfigured = false;
-        this.#breaker.begin(passage);
+        this.#health.unbegun.delete(controller);
+        this.#health.isMisconfigured = false;
+        this.#health.breaker.begin(passage);
         this.#hear();
       },
       fail: (error, counts) => {
@@ -260,13 +296,13 @@ export class Backend {
         if (!(error instanceof EngineError && error.kind === "tenant-limit")) {
           this.#counts.failed += 1;
         }
-        const evidence = this.#toEvidence(error, !this.#unbegun.has(controller));
+        const evidence = this.#toEvidence(error, !this.#health.unbegun.has(controller));
         end(counts ? evidence : "unclear");
       },
       end: () => {
         if (ended) return;
         // A token proves that the backend works.
-        if (this.#unbegun.has(controller)) return end("unclear");
+        if (this.#health.unbegun.has(controller)) return end("unclear");
         this.#counts.succeeded += 1;
         end("served");
         this.#hear();
@@ -278,16 +314,27 @@ export class Backend {
   async probe(signal: AbortSignal): Promise<EngineProbe> {
     const ask = (limited: AbortSignal) => this.engine.probe(limited);
     try {
-      this.#probed = await withTimeout(ask, this.#within(PROBE_TIMEOUT_MS), signal);
+      this.#health.probed = await withTimeout(ask, this.#within(PROBE_TIMEOUT_MS), signal);
     } catch (error) {
       if (!signal.aborted) this.#failCheck(error);
       throw error;
     }
-    this.#failedChecks = 0;
-    this.#isMisconfigured = false;
-    this.#breaker.close();
+    this.#health.failedChecks = 0;
+    this.#health.isMisconfigured = false;
+    this.#health.breaker.close();
     this.#hear();
-    return this.#probed;
+    return this.#health.probed;
+  }
+
+  /** When the monitor asks next, if it asks so often: a reload does not make it ask sooner. */
+  msUntilAsked(everyMs: number): number {
+    const { askedAt } = this.#health;
+    return askedAt === undefined ? 0 : askedAt + everyMs - this.#clock.now();
+  }
+
+  /** The monitor has asked. */
+  noteAsked(): void {
+    this.#health.askedAt = this.#clock.now();
   }
 
   /** Runs a health check, if the engine has one. Never throws: the result is in `state`. */
@@ -301,20 +348,20 @@ export class Backend {
     } catch (error) {
       // A proxy may forward other paths only. Nothing is known of the server then: requests decide.
       if (isMissing(error)) {
-        this.#missingCheck = error.message;
+        this.#health.missingCheck = error.message;
         return;
       }
       // A loaded server may be slow to answer the check. Requests answered meanwhile are better evidence.
-      const isOnlySlow = toFailureKind(error) === "timeout" && this.#heardAt > askedAt;
+      const isOnlySlow = toFailureKind(error) === "timeout" && this.#health.heardAt > askedAt;
       if (!signal.aborted && !isOnlySlow) this.#failCheck(error);
       return;
     }
-    this.#missingCheck = undefined;
+    this.#health.missingCheck = undefined;
     // The server is reachable again, so it is no longer down. That it completes requests, a trial must prove.
-    if (this.isDown) this.#breaker.close();
-    this.#failedChecks = 0;
+    if (this.isDown) this.#health.breaker.close();
+    this.#health.failedChecks = 0;
     if (this.isStanding) this.#hear();
-    else this.#breaker.allowTrial(this.#clock.now());
+    else this.#health.breaker.allowTrial(this.#clock.now());
   }
 
   #within(ms: number): Timeout {
@@ -323,30 +370,30 @@ export class Backend {
 
   #failCheck(error: unknown): void {
     const reason = this.#noteFailure(error);
-    this.#checkFailure = error instanceof EngineError ? error.operatorMessage : undefined;
+    this.#health.checkFailure = error instanceof EngineError ? error.operatorMessage : undefined;
     // A single failed check is tolerated, except of a backend that has never answered.
-    this.#failedChecks = this.#heard ? this.#failedChecks + 1 : CHECKS_TO_DOWN;
+    this.#health.failedChecks = this.#health.heard ? this.#health.failedChecks + 1 : CHECKS_TO_DOWN;
     if (!this.isDown) return;
     const down = new EngineError(
       "unavailable",
       `The backend ${this.id} went down (${describeKind(reason)}) before it began to answer.`,
       { retryAfter: 1 },
     );
-    for (const controller of this.#unbegun) controller.abort(down);
+    for (const controller of this.#health.unbegun) controller.abort(down);
   }
 
   #noteFailure(error: unknown): FailureKind {
     const kind = toFailureKind(error);
-    this.#reason = kind;
-    this.#lastFailure = { kind, at: this.#clock.now() };
+    this.#health.reason = kind;
+    this.#health.lastFailure = { kind, at: this.#clock.now() };
     return kind;
   }
 
   #hear(): void {
-    this.#heard = true;
-    this.#heardAt = this.#clock.now();
-    if (this.isStanding && this.#failedChecks === 0 && !this.#isMisconfigured) {
-      this.#reason = undefined;
+    this.#health.heard = true;
+    this.#health.heardAt = this.#clock.now();
+    if (this.isStanding && this.#health.failedChecks === 0 && !this.#health.isMisconfigured) {
+      this.#health.reason = undefined;
     }
   }
 
@@ -358,11 +405,11 @@ export class Backend {
         this.#hear();
         return "unclear";
       case "busy":
-        this.#restsUntil = this.#clock.now() + Math.min(toRestMs(error), MAX_REST_MS);
+        this.#health.restsUntil = this.#clock.now() + Math.min(toRestMs(error), MAX_REST_MS);
         return "unclear";
       case "misconfigured":
         this.#noteFailure(error);
-        this.#isMisconfigured = true;
+        this.#health.isMisconfigured = true;
         return "unclear";
       case "unreached":
       case "failed":

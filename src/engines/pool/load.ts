@@ -1,18 +1,27 @@
 /**
- * The load of a model: its queue, the slots in use, retries and counters. It outlives the pool: the one that serves the model after
+ * The load of a model: its queue, the slots in use, retries, counters and the health of its backends. It outlives the pool: the one that serves the model after
  * settings were read again continues it. So no metric decreases, and limits hold for the requests of both together.
  */
 import { getOrCreate } from "../../lazy.ts";
 import type { Clock } from "../clock.ts";
 import { systemClock } from "../clock.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
+import type { Engine } from "../engine.ts";
 import {
+  type BackendHealth,
   type BackendLoad,
   createBackendCounts,
+  createHealth,
   type BackendCounts,
   type Slots,
 } from "./backend.ts";
 import { RetryBudget } from "./retry-budget.ts";
+
+/** A backend that is the same under other settings: what its engine found out, and its health. */
+export interface KeptBackend {
+  readonly engine: Engine;
+  readonly health: BackendHealth;
+}
 
 export class PoolLoad {
   /** So far. */
@@ -23,6 +32,8 @@ export class PoolLoad {
   readonly #counts = new Map<string, BackendCounts>();
   /** By the backend's id and server: another server has slots of its own. */
   readonly #slots = new Map<string, Slots>();
+
+  readonly #kept = new Map<string, KeptBackend>();
 
   constructor(limits: AdmissionOptions, clock: Clock = systemClock) {
     this.admission = new Admission(limits, clock);
@@ -40,10 +51,29 @@ export class PoolLoad {
     this.admission.limit(limits);
   }
 
+  /**
+   * The backend of this id so far, or a new one. Another engine is another backend.
+   * @param key names all that its engine depends on.
+   */
+  keep(id: string, key: string, create: () => Engine): KeptBackend {
+    return getOrCreate(this.#kept, JSON.stringify([id, key]), () => ({
+      engine: create(),
+      health: createHealth(this.#countsOf(id)),
+    }));
+  }
+
+  /** Forgets the others. */
+  keepOnly(healths: ReadonlySet<BackendHealth | undefined>): void {
+    for (const [key, { health }] of this.#kept) if (!healths.has(health)) this.#kept.delete(key);
+  }
+
   of(id: string, server: string): BackendLoad {
     return {
-      counts: getOrCreate(this.#counts, id, createBackendCounts),
+      counts: this.#countsOf(id),
       slots: getOrCreate(this.#slots, JSON.stringify([id, server]), () => ({ inFlight: 0 })),
     };
+  }
+  #countsOf(id: string): BackendCounts {
+    return getOrCreate(this.#counts, id, createBackendCounts);
   }
 }

@@ -34,15 +34,18 @@ async function monitor(
 ): Promise<void> {
   let { health, missingCheck } = backend.state;
   while (!signal.aborted) {
+    const isInDoubt = backend.hasFailedCheck && !backend.isDown;
+    const waitMs = backend.msUntilAsked(isInDoubt ? Math.min(everyMs, RECHECK_MS) : everyMs);
+    if (waitMs > 0) await pause(clock, waitMs, signal);
+    if (signal.aborted) return;
     await ask(backend, signal);
     if (signal.aborted) return;
+    backend.noteAsked();
     onChecked();
     const { state } = backend;
     if (state.health !== health) onChange(state, "health");
     if (state.missingCheck !== missingCheck) onChange(state, "missing-check");
     ({ health, missingCheck } = state);
-    const isInDoubt = backend.hasFailedCheck && !backend.isDown;
-    await pause(clock, isInDoubt ? Math.min(everyMs, RECHECK_MS) : everyMs, signal);
   }
 }
 

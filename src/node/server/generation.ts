@@ -8,7 +8,6 @@
 import { assemble } from "../../gateway.ts";
 import { setImmediate } from "node:timers/promises";
 import type { ReadPdf } from "../../api/media/read-pdf.ts";
-import type { WebSocketOptions } from "../../api/web-sockets.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { Transport } from "../../engines/transport.ts";
@@ -33,6 +32,7 @@ import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
 import { countTokens } from "../console/count-tokens.ts";
 import { reportHealth, reportLeftOut, reportMissingCheck } from "../cli/report.ts";
+import type { WebSockets } from "./web-sockets.ts";
 import { reportStatus } from "../../telemetry/report-status.ts";
 
 /** What all generations share. */
@@ -66,7 +66,7 @@ export interface Shared {
   readonly registry: Registry;
   readonly state: ProcessState;
   /** Undefined: this process has no WebSockets. */
-  readonly upgrade: WebSocketOptions["upgrade"] | undefined;
+  readonly sockets: Pick<WebSockets, "upgrade" | "limit"> | undefined;
   readonly transport: Transport;
   readonly createNativeLlama: CreateNativeLlama;
 }
@@ -105,7 +105,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   const closing = AbortSignal.any([shared.shutdown.closing, retired.signal]);
   const assembled = assemble(settings, {
     ...shared,
-    ...(shared.upgrade && { webSockets: { upgrade: shared.upgrade, closing } }),
+    ...(shared.sockets && { webSockets: { upgrade: shared.sockets.upgrade, closing } }),
     inspector: (inspected) => {
       const { shutdown, writeAudit } = shared;
       const own = { settings, models: inspected, log, shutdown, writeAudit, pause };
@@ -131,6 +131,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     models,
     enforce() {
       assembled.enforce();
+      shared.sockets?.limit(settings.maxBodyBytes);
       const { file, registry } = shared;
       if (file !== undefined) registerStoreMetrics(registry, settings, () => file.lastCounts);
     },

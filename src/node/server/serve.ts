@@ -95,7 +95,7 @@ async function openGateway(
 ): Promise<Gateway> {
   const webSockets = await openWebSockets(settings.maxBodyBytes);
   const opening = await openShared(settings, options, opened);
-  const shared: Shared = { ...opening, upgrade: webSockets?.upgrade };
+  const shared: Shared = { ...opening, sockets: webSockets };
   const { log, shutdown, inspector } = shared;
   const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
@@ -149,7 +149,7 @@ async function openShared(
   settings: Settings,
   options: CommandOptions,
   opened: CloseStack,
-): Promise<Omit<Shared, "upgrade">> {
+): Promise<Omit<Shared, "sockets">> {
   const { log, droppedLines = () => 0 } = options.log
     ? { ...options, log: options.log }
     : openJsonLog(settings);

@@ -9,6 +9,8 @@ export interface WebSockets {
   readonly upgrade: WebSocketOptions["upgrade"];
   /** For the HTTP server. */
   readonly server: WebSocketServerLike;
+  /** A longer message ends its connection. Of those that are opened from now on. */
+  limit(maxMessageBytes: number): void;
   /** Closes all connections immediately, without closing handshakes. */
   cut(): void;
 }
@@ -26,18 +28,14 @@ const MAX_FRAGMENTS = 4096;
 const MIN_READS = 4096;
 const BYTES_PER_READ = 1024;
 
-/**
- * Undefined when `ws` is not installed.
- * @param maxMessageBytes A longer message ends its connection.
- */
+/** Undefined when `ws` is not installed. */
 export async function openWebSockets(maxMessageBytes: number): Promise<WebSockets | undefined> {
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
   const options = {
     noServer: true,
-    maxPayload: maxMessageBytes,
+    ...toLimits(maxMessageBytes),
     maxFragments: MAX_FRAGMENTS,
-    maxBufferedChunks: Math.max(MIN_READS, Math.ceil(maxMessageBytes / BYTES_PER_READ)),
     closeTimeout: CLOSE_TIMEOUT_MS,
     // One read may hold 9,000 messages: each gets a turn of the event loop.
     allowSynchronousEvents: false,
@@ -50,9 +48,18 @@ export async function openWebSockets(maxMessageBytes: number): Promise<WebSocket
   return {
     upgrade: upgradeWebSocket,
     server,
+    // `ws` reads them with each connection.
+    limit: (bytes) => void Object.assign(server.options, toLimits(bytes)),
     cut() {
       for (const client of server.clients) client.terminate();
     },
+  };
+}
+
+function toLimits(maxMessageBytes: number) {
+  return {
+    maxPayload: maxMessageBytes,
+    maxBufferedChunks: Math.max(MIN_READS, Math.ceil(maxMessageBytes / BYTES_PER_READ)),
   };
 }
 

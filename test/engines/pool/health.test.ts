@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
-import type { Pool } from "../../../src/engines/pool.ts";
+import { createPool, type Pool } from "../../../src/engines/pool.ts";
+import { createBackendCounts, createHealth } from "../../../src/engines/pool/backend.ts";
 import { complete, requestOf } from "../support.ts";
 import {
   counts,
+  createFakeClock,
   createScriptedEngine,
   errorOf,
   FINISH,
@@ -426,6 +428,34 @@ describe("monitoring", () => {
     expect(engine.requests).toHaveLength(2);
     await stop();
     expect(changes).toEqual(["b0 up"]);
+  });
+
+  test("goes on at its times under other settings, so that they add no votes", async () => {
+    const engine = createScriptedEngine();
+    const health = createHealth(createBackendCounts());
+    const clock = createFakeClock();
+    const monitorAgain = async () => {
+      const pool = createPool([{ id: "b0", engine, health }], { clock });
+      const abort = new AbortController();
+      await pool.probe(abort.signal).catch(() => {});
+      const watching = pool.watch(5_000, abort.signal);
+      await settle();
+      abort.abort();
+      await watching;
+      return pool.state.backends[0];
+    };
+    expect(await monitorAgain()).toMatchObject({ health: "up" });
+    engine.fallIll(errorOf("unreachable"));
+    clock.advance(4_999);
+    for (let n = 0; n < 3; n++) expect((await monitorAgain())?.reason).toBeUndefined();
+    clock.advance(1);
+    for (let n = 0; n < 3; n++) {
+      expect(await monitorAgain()).toMatchObject({ health: "up", reason: "unreachable" });
+    }
+    clock.advance(1_000);
+    expect(await monitorAgain()).toMatchObject({ health: "down" });
+    engine.fallIll(undefined);
+    expect(await monitorAgain()).toMatchObject({ health: "up" });
   });
 
   test("does not wait for one that hangs before it checks the others", async () => {

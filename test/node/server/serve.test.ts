@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
@@ -336,6 +337,26 @@ describe("a start that fails after everything is open", () => {
     expect(await readdir(folder)).toEqual(["state.db"]);
   });
 });
+
+test.skipIf(process.platform === "win32")(
+  "U16: a FIFO among the files of the browser refuses the start (skipped on Windows, which has none)",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gateway-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const settings = {
+      builtinTools: ["browser"],
+      browserSearch: "local",
+      browserSearchFolder: folder,
+    };
+    await writeFile(join(folder, "page.md"), "Words.");
+    await start({ settings });
+    const path = join(folder, "x.md");
+    execFileSync("mkfifo", [path]);
+    await expect(start({ settings })).rejects.toThrow(
+      `browserSearchFolder: ${path}: is not an ordinary file.`,
+    );
+  },
+);
 
 test("the printed command can be pasted into a shell", async () => {
   const gateway = await start({});
