@@ -31,6 +31,10 @@ export class HeaderError extends Error {
 const ROLES: readonly Role[] = ["system", "developer", "user", "assistant", "tool"];
 const CONSTRAIN = "<|constrain|>";
 
+export function isRole(text: string): text is Role {
+  return ROLES.some((role) => role === text);
+}
+
 /** `text`: everything up to `<|message|>`, markers spelled out. `role`: that of a header the prompt has opened. */
 export function readReferenceHeader(text: string, role: Role | undefined): TranscriptHeader {
   const { channel, words } = splitReference(text);

@@ -14,6 +14,7 @@ import { MarkerScanner, idOfMarker, type Marker, markerOf } from "./markers.ts";
 import { TranscriptError, type TranscriptErrorCode } from "./transcript-error.ts";
 import {
   HeaderError,
+  isRole,
   readReferenceHeader,
   readWrittenHeader,
   splitReference,
@@ -309,8 +310,9 @@ class Reader implements TranscriptParser {
       const problem = "EOS: Unexpected EOS while waiting for message header to complete";
       throw this.#error("eos_in_header", problem);
     }
-    // A prompt ends with the role of the next message.
-    if (state.sections.length > 1) this.#report("cut-header");
+    // A prompt ends with the role of the next message, and with nothing else.
+    const isOpened = state.role === undefined ? isRole(state.text) : state.text === "";
+    if (!isOpened) this.#report("cut-header");
   }
 
   #openHeader(role: Role | undefined): void {

@@ -269,6 +269,37 @@ describe("convert", () => {
       });
     });
 
+    test("is a bad line wherever it is cut, but before and behind the role of the next message", async () => {
+      const whole = head + thought;
+      const ids = spelledIds(whole);
+      const cuts = [
+        ...Array.from(whole, (_, at) => [whole.slice(0, at + 1), line(whole.slice(0, at + 1))]),
+        ...ids.map((_, at) => {
+          const read = ids.slice(0, at + 1);
+          return [o200kHarmony().decode(read), JSON.stringify({ input_ids: read })];
+        }),
+      ];
+      const accepted = new Set(["<|start|>user", head, `${head}<|start|>assistant`, whole]);
+      const input = cuts.map(([, each]) => each).join("\n");
+      const { stderr } = await run(["--from", "harmony", "--to", "harmony", "--strict"], input);
+      const refused = stderr.split("\n").filter((each) => each.startsWith("{"));
+      const lines = new Map(refused.map((each) => [JSON.parse(each).line, JSON.parse(each).code]));
+      expect(cuts.map(([text], at) => [text, lines.get(at + 1)])).toEqual(
+        cuts.map(([text = ""]) => [text, accepted.has(text) ? undefined : "E-HARMONY"]),
+      );
+    });
+
+    test.each(["<|chan", " to=functions.f", "<|channel|>", "<|channel|>final"])(
+      "whose header is cut, at %s, loses it with --lenient, and says so",
+      async (cutAt) => {
+        const text = `${head}<|start|>assistant${cutAt}`;
+        const args = ["--from", "harmony", "--to", "harmony", "--lenient"];
+        const { lines, stderr } = await run(args, line(text));
+        expect(lines.map((each) => JSON.parse(each))).toEqual([{ text: head }]);
+        expect(stderr).toContain("Lost: cut-header × 1.");
+      },
+    );
+
     test("stays open with --lenient, is masked, and is reported", async () => {
       const text = head + thought + half;
       const args = ["--from", "harmony", "--to", "ids", "--mask", "all", "--lenient"];
