@@ -10,7 +10,7 @@ import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import { RequestError } from "../errors.ts";
-import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
+import type { AssistantPart, HistoryEntry, ToolUse } from "./history-entry.ts";
 import type { ClearToolUses, CountRequest } from "./request.ts";
 
 /** As replies have it. */
@@ -112,7 +112,10 @@ async function isTriggered(
   { model, signal }: EditDeps,
 ): Promise<boolean> {
   const limit = trigger?.value ?? DEFAULT_TRIGGER_TOKENS;
-  if (trigger?.type === "tool_uses") return toCalls(entries).size > limit;
+  if (trigger?.type === "tool_uses") {
+    const uses = entries.reduce((sum, entry) => sum + callsOf(entry).length, 0);
+    return uses > limit;
+  }
   try {
     return (await model.countTurnTokens(turn, signal)) > limit;
   } catch (error) {
@@ -122,10 +125,21 @@ async function isTriggered(
   }
 }
 
-/** Names of the tools that were called, by the id of the call. */
-function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> {
-  const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
-  return new Map(parts.flatMap((part) => (part.type === "call" ? [[part.id, part.name]] : [])));
+function callsOf(entry: HistoryEntry): readonly ToolUse[] {
+  if (entry.type !== "assistant") return [];
+  return entry.parts.flatMap((part) => (part.type === "call" ? [part] : []));
+}
+
+/** The call of each result: the last one before it with its id, since some clients use an id again. */
+function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<HistoryEntry, ToolUse> {
+  const latest = new Map<string, ToolUse>();
+  const calls = new Map<HistoryEntry, ToolUse>();
+  for (const entry of entries) {
+    for (const call of callsOf(entry)) latest.set(call.id, call);
+    const call = entry.type === "result" ? latest.get(entry.toolUseId) : undefined;
+    if (call !== undefined) calls.set(entry, call);
+  }
+  return calls;
 }
 
 const CLEARED = "[This result was removed to save space. Call the tool again if you need it.]";
@@ -145,7 +159,7 @@ function clearable(
   const old = results.slice(0, Math.max(0, results.length - (keep?.value ?? DEFAULT_KEEP)));
   const spared = new Set(excluded);
   return old.flatMap(({ entry, isRead }) =>
-    isRead && !spared.has(calls.get(entry.toolUseId) ?? "") ? [entry] : [],
+    isRead && !spared.has(calls.get(entry)?.name ?? "") ? [entry] : [],
   );
 }
 
@@ -184,19 +198,19 @@ function clearToolUses(
   readonly emptied: ReadonlySet<string>;
 } {
   const calls = toCalls(entries);
-  const cleared = new Set(results.map(({ toolUseId }) => toolUseId));
-  const isEmptied = (id: string): boolean =>
-    Array.isArray(inputs) ? inputs.includes(calls.get(id) ?? "") : inputs === true;
-  const emptied = new Set([...cleared].filter(isEmptied));
+  const cleared = new Set<HistoryEntry>(results);
+  const isEmptied = ({ name }: ToolUse): boolean =>
+    Array.isArray(inputs) ? inputs.includes(name) : inputs === true;
+  const ofResults = results.flatMap((result) => calls.get(result) ?? []);
+  const emptied = new Set<AssistantPart>(ofResults.filter(isEmptied));
   const toPart = (part: AssistantPart): AssistantPart =>
-    part.type === "call" && emptied.has(part.id) ? { ...part, args: "{}" } : part;
+    part.type === "call" && emptied.has(part) ? { ...part, args: "{}" } : part;
   return {
     count: cleared.size,
-    emptied,
+    emptied: new Set(ofResults.filter(isEmptied).map(({ id }) => id)),
     entries: entries.map((entry): HistoryEntry => {
       if (entry.type === "assistant") return { ...entry, parts: entry.parts.map(toPart) };
-      const isCleared = entry.type === "result" && cleared.has(entry.toolUseId);
-      return isCleared ? { ...entry, text: CLEARED } : entry;
+      return entry.type === "result" && cleared.has(entry) ? { ...entry, text: CLEARED } : entry;
     }),
   };
 }

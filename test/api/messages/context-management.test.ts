@@ -18,10 +18,14 @@ const read: Anthropic.Beta.BetaTool = {
 const write: Anthropic.Beta.BetaTool = { ...read, name: "write" };
 
 /** A loop of so many steps, each with a result of its own. */
-function loop(steps: number, name: (step: number) => string = () => "read"): Messages {
+function loop(
+  steps: number,
+  name: (step: number) => string = () => "read",
+  toId: (step: number) => string = (step) => `toolu_${step}`,
+): Messages {
   const messages: Messages = [{ role: "user", content: "Go." }];
   for (let step = 0; step < steps; step++) {
-    const id = `toolu_${step}`;
+    const id = toId(step);
     const input = { path: `file-${step}` };
     messages.push(
       { role: "assistant", content: [{ type: "tool_use", id, name: name(step), input }] },
@@ -127,6 +131,39 @@ describe("results of tools", () => {
   ])("%s stay", async (_, edit, kept) => {
     const tool = (step: number) => (step % 2 === 1 ? "write" : "read");
     expect((await run(loop(6, tool), edit)).kept).toEqual(kept);
+  });
+
+  describe("whose client uses one id for each step", () => {
+    const tool = (step: number) => (step % 2 === 1 ? "write" : "read");
+    const messages = loop(6, tool, () => "call_0");
+
+    test.each<[string, Omit<Edit, "type">, number[]]>([
+      ["the last ones", { trigger: USES, keep: USES }, [4, 5]],
+      [
+        "those the model has not read",
+        { trigger: USES, keep: { type: "tool_uses", value: 0 } },
+        [5],
+      ],
+      ["those of excluded tools", { trigger: USES, exclude_tools: ["write"] }, [1, 3, 4, 5]],
+      ["all below the trigger", { trigger: { type: "tool_uses", value: 6 } }, [0, 1, 2, 3, 4, 5]],
+    ])("%s stay, and the others are counted", async (_, edit, kept) => {
+      const edited = await run(messages, edit);
+      expect(edited.kept).toEqual(kept);
+      const uses = edited.message.context_management?.applied_edits.map((each) =>
+        each.type === CLEAR ? each.cleared_tool_uses : undefined,
+      );
+      expect(uses).toEqual(kept.length === 6 ? [] : [6 - kept.length]);
+    });
+
+    test("only arguments of calls whose results are cleared are cleared", async () => {
+      const { prompt } = await run(messages, {
+        trigger: USES,
+        exclude_tools: ["write"],
+        clear_tool_inputs: true,
+      });
+      const paths = [...prompt.matchAll(/"file-(\d)"/g)].map(([, step]) => Number(step));
+      expect(paths).toEqual([1, 3, 4, 5]);
+    });
   });
 
   test("the same request has the same prompt on another gateway", async () => {
