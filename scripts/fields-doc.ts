@@ -19,6 +19,8 @@ ${treatments.join("\n")}
 A field that is not listed is ignored. \`null\` is the same as leaving a field out. A value of the wrong type or out of range
 is answered with status 400 for every field that has an effect.
 
+In replies, \`system_fingerprint\` is always \`fp_harmony_gateway\`: it names the gateway, and neither the model nor its settings.
+
 ${groups.join("\n\n")}
 `;
 }

@@ -12,9 +12,10 @@ import { mediaRules } from "../request/media.ts";
 export const messagesApi: Api = {
   name: "messages",
   turnPath: "/messages",
-  // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
-  // version of Anthropic's API.
-  claims: (request) => PATHS.test(request.path) || namesVersion(request),
+  // Its own paths. Shared ones, such as the list of models, are claimed if the request names a version of Anthropic's API; the
+  // path alone decides the envelope of errors of the other APIs.
+  claims: (request) =>
+    PATHS.test(request.path) || (!PATHS_OF_OTHERS.test(request.path) && namesVersion(request)),
   routes(services) {
     const { settings, readsPdfs, log, meters } = services;
     const deps = toTurnDeps(services, { messageLists: ["messages"], toolLists: ["tools"] });
@@ -55,4 +56,6 @@ function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
   return setting === "raw" ? "raw" : "annotate";
 }
 
+const PATHS_OF_OTHERS =
+  /^(?:\/api)?\/v1(?:\/v1)?\/(?:chat|completions|responses|conversations)(?:\/|$)/;
 const PATHS = /^(?:\/api)?\/v1(?:\/v1)?\/(?:messages|complete)(?:\/|$)/;

@@ -131,6 +131,19 @@ describe("addresses", () => {
     expect(error.message).toContain(words);
   });
 
+  test.each(["/v1/chat/completions", "/v1/responses", "/v1/conversations"])(
+    "errors of %s are OpenAI's, whatever the headers name",
+    async (path) => {
+      const { fetch } = gatewayWith([]);
+      const headers = { "anthropic-version": "2023-06-01", "content-type": "application/json" };
+      const response = await fetch(path, { method: "POST", headers, body: "{" });
+      expect(response.status).toBe(400);
+      const body: unknown = await response.json();
+      expect(body).not.toHaveProperty("type");
+      expect(body).toHaveProperty("error.message");
+    },
+  );
+
   test("HEAD and GET of the root are not server errors", async () => {
     const { fetch } = gatewayWith([]);
     expect((await fetch("/", { method: "HEAD" })).status).toBeLessThan(500);
