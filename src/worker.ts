@@ -11,7 +11,6 @@ import type { ErrorDescription } from "./api/errors.ts";
 import type { Settings } from "./config/settings.ts";
 import { describedSettings } from "./config/describe.ts";
 import { leaveOutNodeOnly, nodeOnlyValues } from "./config/node-only.ts";
-import { removedSettingWarning } from "./config/removed-settings.ts";
 import { resolveSettings, SettingsError } from "./config/resolve.ts";
 import { fromText } from "./config/from-text.ts";
 import type { SettingInput } from "./config/setting-input.ts";
@@ -72,8 +71,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     now: Date.now,
     write: (line) => console.log(line),
   });
-  const removed = Object.keys(env).flatMap((variable) => removedSettingWarning(variable) ?? []);
-  for (const message of [...removed, ...warnings, ...nodeOnlyValues(settings)]) {
+  for (const message of [...warnings, ...nodeOnlyValues(settings)]) {
     log.warn("warning", { message });
   }
   const { store, notes } = openBinding(settings, env);

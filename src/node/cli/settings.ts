@@ -11,7 +11,6 @@ import {
   VARIABLE_PREFIX,
   type SettingDescription,
 } from "../../config/describe.ts";
-import { removedSettingWarning } from "../../config/removed-settings.ts";
 import { resolveSettings, SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import { fromText } from "../../config/from-text.ts";
@@ -86,7 +85,6 @@ const NONE: Source = { given: [], warnings: [], problems: [] };
  */
 function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
   const given = new Map<string, SettingInput>();
-  const warnings: string[] = [];
   const problems: string[] = [];
   let configPath: string | undefined;
   /** Where the value of an unknown flag would be. It is not reported too. */
@@ -110,9 +108,7 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
     } else if (isNegated || (setting === undefined && flag !== CONFIG_FLAG)) {
       // `-abc` is three tokens, and one mistake.
       const written = flag.startsWith("--") ? flag : (args[token.index] ?? flag);
-      const warning = removedSettingWarning(written);
-      if (warning !== undefined) warnings.push(warning);
-      else if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
+      if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
       if (text === undefined) skipped = token.index + 1;
     } else if (text === undefined) {
       problems.push(`${flag}: expected a value after it.`);
@@ -122,7 +118,7 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
       add({ name: setting.name, value: fromText(setting, text), source: flag });
     }
   }
-  return { given: [...given.values()], warnings, problems, configPath };
+  return { given: [...given.values()], warnings: [], problems, configPath };
 
   /** Joins lists given by several flags. Any other setting may be given only once. */
   function add(input: SettingInput): void {
@@ -174,10 +170,7 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
     const setting = describedSettings().find((each) => each.variable === variable);
     if (setting === undefined) {
       const known = describedSettings().map((each) => each.variable);
-      warnings.push(
-        removedSettingWarning(variable) ??
-          `${variable}: there is no such setting.${suggest(variable, known)}`,
-      );
+      warnings.push(`${variable}: there is no such setting.${suggest(variable, known)}`);
     } else {
       given.push({ name: setting.name, value: fromText(setting, text), source: variable });
     }
@@ -197,20 +190,17 @@ function isKubernetesLink(variable: string, text: string): boolean {
 function readFile(path: string, named: string): Source {
   const file = parseFile(path, named);
   const problems: string[] = [];
-  const warnings: string[] = [];
   const given: SettingInput[] = [];
   for (const [name, value] of Object.entries(file)) {
     const setting = describedSettings().find((each: SettingDescription) => each.name === name);
     const source = `${name} in ${path}`;
-    const warning = removedSettingWarning(name, source);
     if (setting !== undefined) given.push({ name: setting.name, value, source });
-    else if (warning !== undefined) warnings.push(warning);
     else {
       const names = describedSettings().map((each) => each.name);
       problems.push(`${source}: there is no such setting.${suggest(name, names)}`);
     }
   }
-  return { given, warnings, problems };
+  return { given, warnings: [], problems };
 }
 
 /** Far more than a thousand keys with all their settings. */

@@ -69,32 +69,6 @@ describe("where a setting comes from", () => {
   });
 });
 
-describe("a setting that has been removed is a warning, not a refusal", () => {
-  const warning = (where: string) =>
-    `${where}: has been removed and has no effect: undici carries HTTP to all inference servers. Delete it.`;
-
-  test.each([
-    ["a flag and its value", ["--engine-http", "own", "--port", "1"], "--engine-http"],
-    ["a flag with an equals sign", ["--engine-http=undici", "--port", "1"], "--engine-http"],
-    ["a negated flag", ["--no-engine-http", "--port", "1"], "--no-engine-http"],
-  ])("%s", (_, args, where) => {
-    const { settings, warnings } = loadSettings(args, {});
-    expect([settings.port, warnings]).toEqual([1, [warning(where)]]);
-  });
-
-  test("a variable", () => {
-    const environment = { HARMONY_GATEWAY_ENGINE_HTTP: "own", HARMONY_GATEWAY_PORT: "1" };
-    const { settings, warnings } = loadSettings([], environment);
-    expect([settings.port, warnings]).toEqual([1, [warning("HARMONY_GATEWAY_ENGINE_HTTP")]]);
-  });
-
-  test("a key of the config file", () => {
-    const path = writeConfig('{"engineHttp":"own","port":1}');
-    const { settings, warnings } = loadSettings(["--config", path], {});
-    expect([settings.port, warnings]).toEqual([1, [warning(`engineHttp in ${path}`)]]);
-  });
-});
-
 describe("flags", () => {
   test.each<[string, readonly string[], object]>([
     ["a value after a space", ["--port", "1"], { port: 1 }],
