@@ -1,5 +1,5 @@
 /** `docs/fields.md`: what is done with each field of a chat request, made from the list in the code. */
-import { FIELD_GROUPS, TREATMENTS } from "../src/api/chat-completions/fields.ts";
+import { FIELD_GROUPS, TREATMENTS } from "./chat-fields.ts";
 
 export function toFieldsDocument(): string {
   const treatments = Object.entries(TREATMENTS).map(([name, text]) => `- **${name}**: ${text}`);
@@ -11,7 +11,7 @@ export function toFieldsDocument(): string {
   });
   return `# Fields of \`POST /v1/chat/completions\`
 
-Generated from \`src/api/chat-completions/fields.ts\` by \`node scripts/write-docs.ts\`. A test sends every field and
+Generated from \`scripts/chat-fields.ts\` by \`node scripts/write-docs.ts\`. A test sends every field and
 checks its effect.
 
 ${treatments.join("\n")}

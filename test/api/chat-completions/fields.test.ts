@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { toFieldsDocument } from "../../../scripts/fields-doc.ts";
-import { FIELDS, type Treatment } from "../../../src/api/chat-completions/fields.ts";
+import { FIELDS, type Treatment } from "../../../scripts/chat-fields.ts";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
 import type { CompletionRequest } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
