@@ -13,7 +13,7 @@ import type { Preset } from "../turn/preset.ts";
 import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
-import { RequestError } from "./errors.ts";
+import { refusal } from "./errors.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
 import { modelNotFound } from "./request/unknown-model.ts";
 
@@ -250,5 +250,5 @@ function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["
 function toCount(text: string | undefined, param: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new RequestError(`${param}: must be a whole number, 0 or more.`, { param });
+  throw refusal(param, "must be a whole number, 0 or more.");
 }

@@ -15,7 +15,7 @@ import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
@@ -176,7 +176,7 @@ function assistantParts(
       return { id: call.id, name, args, isTrained: false };
     }
     const field = `${param}.tool_calls[${index}].function`;
-    throw new RequestError(`${field}: is required`, { param: field });
+    throw refusal(field, "is required");
   });
   if (message.function_call) {
     const { name, arguments: args } = message.function_call;
@@ -254,9 +254,9 @@ function addNamedResult(
 }
 
 function unknownCall(id: string, param: string): RequestError {
-  return new RequestError(
-    `${param}: no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
-    { param },
+  return refusal(
+    param,
+    `no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { HostedDeps } from "../tools/hosted-tools.ts";
 import { openServers } from "../tools/mcp-servers.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** The tools of the servers, and the style in which the model is shown them. */
@@ -38,7 +38,7 @@ export async function openChatServers(
   const opened = await openServers(declarations, request);
   for (const { error, param } of opened.listings) {
     // This API has no item that could report the failure.
-    if (error !== undefined) throw new RequestError(`${param}: ${error}`, { param });
+    if (error !== undefined) throw refusal(param, error);
   }
   return { tools: opened.tools, style };
 }

@@ -11,7 +11,7 @@ import type { NamedEffort } from "../../models/model-name.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import {
   type OfferedFunction,
   refuseDuplicates,
@@ -275,12 +275,7 @@ export function chatReasoning(request: ChatRequest, named?: NamedEffort): Reason
 
 function refuseUnsupported(request: ChatRequest): void {
   if (request.prompt !== undefined && request.prompt !== null) {
-    throw new RequestError(
-      "prompt: this route does not support text completion. Send messages instead",
-      {
-        param: "prompt",
-      },
-    );
+    throw refusal("prompt", "this route does not support text completion. Send messages instead");
   }
   const modality = (request.modalities ?? []).findIndex((each) => each !== "text");
   if (modality >= 0) {
@@ -289,10 +284,10 @@ function refuseUnsupported(request: ChatRequest): void {
     });
   }
   if (request.audio !== undefined && request.audio !== null) {
-    throw new RequestError("audio: the model supports text output only", { param: "audio" });
+    throw refusal("audio", "the model supports text output only");
   }
   if (request.top_logprobs != null && request.logprobs !== true) {
-    throw new RequestError("top_logprobs: needs logprobs to be true", { param: "top_logprobs" });
+    throw refusal("top_logprobs", "needs logprobs to be true");
   }
 }
 

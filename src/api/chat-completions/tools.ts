@@ -1,6 +1,6 @@
 /** Reads the functions that a chat request offers, and its `tool_choice`. */
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import {
   type NamedTool,
   type OfferedFunction,
@@ -65,9 +65,9 @@ export function requestedChoice(request: ChatRequest): RequestedChoice {
   if (choice === "auto" || choice === "none") return { type: choice };
   if (choice === "required") return { type: "required", param };
   if ("kind" in choice) {
-    throw new RequestError(
-      `tool_choice.type: ${JSON.stringify(choice.kind)} is not among the tools of this request`,
-      { param: "tool_choice.type" },
+    throw refusal(
+      "tool_choice.type",
+      `${JSON.stringify(choice.kind)} is not among the tools of this request`,
     );
   }
   if ("name" in choice) {

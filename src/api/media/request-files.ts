@@ -2,7 +2,7 @@
 import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
 import { sha256Hex } from "../sha256.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { byteCount, decodeBase64, firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
 import { type FilePart, readFilePart } from "./file-part.ts";
@@ -108,7 +108,7 @@ export class RequestFiles {
 function toText({ name }: FilePart, read: ReadFile, { media, param }: MediaSlot): string {
   if (read.why === undefined) return read.text;
   if (media === "placeholder") return unreadFileText(name, read.why);
-  throw new RequestError(`${param}: the file cannot be read: ${read.why}`, { param });
+  throw refusal(param, `the file cannot be read: ${read.why}`);
 }
 
 function isPdf(base64: string): boolean {

@@ -9,7 +9,7 @@ import { userMessage } from "../../harmony/messages.ts";
 import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { TurnError } from "../../turn/turn-error.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import type { AssistantPart, HistoryEntry, ToolUse } from "./history-entry.ts";
 import type { ClearToolUses, CountRequest } from "./request.ts";
 
@@ -52,9 +52,7 @@ export function refuseUnknownEdits(
   model: string,
 ): void {
   if (management && compaction) {
-    throw new RequestError("compaction: cannot be combined with context_management", {
-      param: "compaction",
-    });
+    throw refusal("compaction", "cannot be combined with context_management");
   }
   for (const [index, edit] of (management?.edits ?? []).entries()) {
     if (edit.type !== "unknown") continue;

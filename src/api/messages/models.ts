@@ -4,7 +4,7 @@ import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import type { NameSuffixes } from "../../models/model-name.ts";
 import type { FoundModel } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
 
 /** Anthropic's clients send a version with every request; no other clients do. */
@@ -73,9 +73,7 @@ function toLimit(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new RequestError(`limit: must be a whole number from 1 to ${MAX_LIMIT}`, {
-    param: "limit",
-  });
+  throw refusal("limit", `must be a whole number from 1 to ${MAX_LIMIT}`);
 }
 
 /** The release date of gpt-oss. */

@@ -3,7 +3,7 @@
  * is left, the prompt names the tools that cannot run here.
  */
 import type { Preset } from "../../turn/preset.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import {
   type OfferedFunction,
   refuseDuplicates,
@@ -115,5 +115,5 @@ function toNotice(tools: readonly { readonly name: string }[]): string {
 
 function unsupported(kind: string, index: number): RequestError {
   const param = `tools[${index}].type`;
-  return new RequestError(`${param}: ${JSON.stringify(kind)} tools are not supported`, { param });
+  return refusal(param, `${JSON.stringify(kind)} tools are not supported`);
 }

@@ -1,6 +1,6 @@
 /** Limits on the size and shape of a request, checked before it is validated. */
 import { hasMoreValues, MAX_DEPTH, MAX_VALUES } from "../../json-text.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 
 export interface RequestLimits {
   /** Most messages, or input items. */
@@ -44,7 +44,7 @@ export function checkLimits(body: object, limits: RequestLimits & CountedLists):
       maxEntries: isMessages ? maxParts(limits) + value.length : Number.POSITIVE_INFINITY,
     });
     if (typeof count === "number") values += count;
-    else throw refusal(name, count, limits);
+    else throw excessive(name, count, limits);
   }
 }
 
@@ -55,20 +55,18 @@ function maxParts({ maxMessages }: RequestLimits): number {
 
 type Excess = "depth" | "values" | "entries";
 
-function refusal(param: string, excess: Excess, limits: RequestLimits): RequestError {
+function excessive(param: string, excess: Excess, limits: RequestLimits): RequestError {
   const problems: Record<Excess, string> = {
     depth: `is nested deeper than ${MAX_DEPTH} levels`,
     values: `takes the request over the ${MAX_VALUES} JSON values allowed`,
     entries: `has more than the ${maxParts(limits)} parts allowed in all of its entries together`,
   };
-  return new RequestError(`${param}: ${problems[excess]}.`, { param });
+  return refusal(param, `${problems[excess]}.`);
 }
 
 function checkLength(list: unknown, param: string, most: number): void {
   if (!Array.isArray(list) || list.length <= most) return;
-  throw new RequestError(`${param}: has ${list.length} entries, more than the ${most} allowed.`, {
-    param,
-  });
+  throw refusal(param, `has ${list.length} entries, more than the ${most} allowed.`);
 }
 
 interface Bounds {

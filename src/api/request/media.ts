@@ -1,5 +1,5 @@
 /** What becomes of images, audio and files: gpt-oss reads text only. */
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 
 /** Replaced by a note, or answered with 400. */
 export type MediaInput = "placeholder" | "refuse";
@@ -36,5 +36,5 @@ export function noteOrRefuse(
 ): string {
   if (media === "placeholder") return mediaNote(type);
   const problem = `the model is text-only and cannot read ${JSON.stringify(type)} ${noun}`;
-  throw new RequestError(`${param}: ${problem}`, { param });
+  throw refusal(param, problem);
 }

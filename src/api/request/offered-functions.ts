@@ -12,7 +12,7 @@ import {
 import { CompileBudget } from "../../json-schema/index.ts";
 import type { OfferedTool, ToolChoice } from "../../turn/turn.ts";
 import { compileEnforced } from "./enforced-schemas.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 
 export interface OfferedFunction extends NamespacedFunction {
   readonly strict: boolean;
@@ -63,9 +63,7 @@ export function refuseDuplicates(functions: readonly NamespacedFunction[]): void
   for (const each of functions) {
     const name = turnName(each);
     if (seen.has(name)) {
-      throw new RequestError(`tools: two tools have the name ${JSON.stringify(name)}`, {
-        param: "tools",
-      });
+      throw refusal("tools", `two tools have the name ${JSON.stringify(name)}`);
     }
     seen.add(name);
   }
@@ -167,8 +165,6 @@ function known(tools: readonly NamedTool[], names: readonly string[]): string[] 
   return tools.map(({ name, param }) => {
     const resolved = spellings.resolve(name);
     if (offered.has(resolved)) return resolved;
-    throw new RequestError(`${param}: no tool with the name ${JSON.stringify(name)} is given`, {
-      param,
-    });
+    throw refusal(param, `no tool with the name ${JSON.stringify(name)} is given`);
   });
 }

@@ -6,7 +6,7 @@ import { memberText } from "../../harmony/json-member.ts";
 import { isJsonArray, isJsonObject, type Json, parseJson } from "../../harmony/json.ts";
 import { rememberByText, textBytes } from "../../harmony/text-memory.ts";
 import { TEXT_BUDGET } from "../../turn/prompt/text-budget.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 
 /** A request as its client sent it. */
 export interface RequestText {
@@ -30,7 +30,7 @@ export function readOrdered(
     return readAgain(memberText(bodyText, member) ?? "null", tenant).json;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new RequestError(`${member}: ${reason}`, { param: member });
+    throw refusal(member, reason);
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import type { ReasoningEffort } from "../../harmony/conversation.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 
 /** The values of `effort` in both APIs. */
 export type RequestedEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
@@ -106,5 +106,5 @@ function effortForBudget(budget: number | undefined): ReasoningEffort {
 }
 
 function conflict(message: string, param: string): RequestError {
-  return new RequestError(`${param}: ${message}`, { param });
+  return refusal(param, message);
 }

@@ -5,7 +5,7 @@
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { sinceSummary } from "../reply/since-summary.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
@@ -30,9 +30,7 @@ export function asksForCompaction({ input }: Pick<PromptRequest, "input">): bool
   if (at < 0) return false;
   if (at === input.length - 1) return true;
   const param = `input[${at}]`;
-  throw new RequestError(`${param}: a compaction_trigger must be the last item of the input`, {
-    param,
-  });
+  throw refusal(param, "a compaction_trigger must be the last item of the input");
 }
 
 /** The rule by which the conversation is compacted before it is answered. Undefined: it is not. */

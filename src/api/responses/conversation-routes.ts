@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { ApiEnv } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -147,9 +147,9 @@ function toNewItems(
 ): WireItem[] {
   return items.map((item) => {
     if (item.type === "item_reference") {
-      throw new RequestError(
-        "items: a conversation cannot contain references to items. Send the items themselves",
-        { param: "items" },
+      throw refusal(
+        "items",
+        "a conversation cannot contain references to items. Send the items themselves",
       );
     }
     const wire = toWireItem(item);

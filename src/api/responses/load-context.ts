@@ -1,6 +1,6 @@
 /** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
 import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import { refuseManyItems } from "./conversations.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type LocatedItem, resolveHistory } from "./history.ts";
@@ -51,7 +51,7 @@ export async function loadContext(
   const reads = new ItemReads(responses, client.tenant, wantedIds(sent));
   const own = await dereferenceAll(sent, reads, budget);
   if (own.length === 0 && earlier.length === 0) {
-    throw new RequestError("input: is required", { param: "input" });
+    throw refusal("input", "is required");
   }
   const source = request.previous_response_id ? "previous_response_id" : "conversation";
   const before: LocatedItem[] = [];
@@ -118,10 +118,7 @@ async function loadEarlier(
 ): Promise<Pick<RequestContext, "earlier" | "ancestors" | "conversation" | "isPrivate">> {
   const { previous_response_id: previous, conversation: named } = request;
   if (previous && named) {
-    throw new RequestError(
-      "conversation: a request continues a response or a conversation, not both",
-      { param: "conversation" },
-    );
+    throw refusal("conversation", "a request continues a response or a conversation, not both");
   }
   if (previous) {
     const now = deps.now();
@@ -130,12 +127,7 @@ async function loadEarlier(
     if (chain === undefined) throw unknownPrevious(previous);
     const last = chain.at(-1);
     if (last && isInFlight(last)) {
-      throw new RequestError(
-        `previous_response_id: the response ${previous} is still in progress`,
-        {
-          param: "previous_response_id",
-        },
-      );
+      throw refusal("previous_response_id", `the response ${previous} is still in progress`);
     }
     return {
       earlier: chain.flatMap(({ items }) => items),

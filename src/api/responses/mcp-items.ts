@@ -8,7 +8,7 @@ import { boundTools, type McpTool } from "../../tools/mcp/connection.ts";
 import { toToolName } from "../../tools/mcp/names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Listing } from "../tools/mcp-servers.ts";
 import type { HistoryItem, McpCall, McpHistoryItem } from "./history-item.ts";
@@ -103,9 +103,7 @@ export function approvedCalls(
     const param = `${item.param}.approval_request_id`;
     if (request === undefined) {
       const id = JSON.stringify(item.requestId);
-      throw new RequestError(`${param}: there is no mcp_approval_request with the id ${id}`, {
-        param,
-      });
+      throw refusal(param, `there is no mcp_approval_request with the id ${id}`);
     }
     // The last of several answers counts.
     approved.delete(request.id);
@@ -113,9 +111,9 @@ export function approvedCalls(
     const recipient = findRecipient(tools, request);
     if (recipient === undefined) {
       const name = JSON.stringify(`${request.server}.${request.tool}`);
-      throw new RequestError(
-        `${param}: the tools of this request have no ${name}. Declare its MCP server again`,
-        { param },
+      throw refusal(
+        param,
+        `the tools of this request have no ${name}. Declare its MCP server again`,
       );
     }
     approved.set(request.id, { recipient, body: request.body, requestId: request.id });

@@ -1,6 +1,6 @@
 /** Reads the text messages of a WebSocket. */
+import { refusal, RequestError } from "../errors.ts";
 import { toSize } from "../middleware/limit-body.ts";
-import { RequestError } from "../errors.ts";
 import type { Pause } from "../../streams/slices.ts";
 import { parseInStages } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
@@ -34,15 +34,13 @@ export async function readMessage(
   const members = new Map<string, unknown>(Object.entries(value));
   const type = members.get("type");
   if (typeof type !== "string") {
-    throw new RequestError("type: must be a string, such as response.create", { param: "type" });
+    throw refusal("type", "must be a string, such as response.create");
   }
   if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined, value };
   if (members.get("background")) {
-    throw new RequestError(
-      "background: not supported on a WebSocket. Send the request over HTTP, or without background",
-      {
-        param: "background",
-      },
+    throw refusal(
+      "background",
+      "not supported on a WebSocket. Send the request over HTTP, or without background",
     );
   }
   const previous = members.get("previous_response_id");

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import { type FrameHints, sseResponse } from "../reply/event-stream.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
@@ -29,11 +29,9 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const { response } = await find(c);
     if (query.stream === "false") return c.json(showResponse(response, c.get("client")));
     if (response["background"] !== true) {
-      throw new RequestError(
-        "stream: only background responses can be streamed later. Read this one without stream",
-        {
-          param: "stream",
-        },
+      throw refusal(
+        "stream",
+        "only background responses can be streamed later. Read this one without stream",
       );
     }
     const abort = createAbort(c.req.raw.signal);

@@ -1,7 +1,7 @@
 /** Converts stored items and responses to what a client may see, and pages lists of them. */
 import * as z from "zod";
 import type { Client } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { WireItem } from "./items.ts";
 import { KEPT } from "../../store/kept-call.ts";
@@ -66,9 +66,7 @@ export function toPage(
   const ordered = order === "asc" ? items : items.toReversed();
   const start = after === undefined ? 0 : ordered.findIndex((item) => item["id"] === after) + 1;
   if (after !== undefined && start === 0) {
-    throw new RequestError(`after: the list has no item ${JSON.stringify(after)}`, {
-      param: "after",
-    });
+    throw refusal("after", `the list has no item ${JSON.stringify(after)}`);
   }
   const page = ordered.slice(start, start + limit).map((item) => showItem(item, client));
   return toList(page, start + limit < ordered.length);

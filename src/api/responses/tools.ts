@@ -6,7 +6,7 @@ import type { Constraint } from "../../engines/engine.ts";
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import { FUNCTIONS } from "../../harmony/messages.ts";
 import type { Namespace } from "../../harmony/tool-names.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import {
   type OfferedFunction,
   refuseDuplicates,
@@ -235,12 +235,12 @@ const PATCH =
   "and unchanged lines with a space.";
 
 function unsupportedTool(kind: string, param: string): RequestError {
-  return new RequestError(`${param}: ${JSON.stringify(kind)} tools are not supported`, { param });
+  return refusal(param, `${JSON.stringify(kind)} tools are not supported`);
 }
 
 function tooMany(most: number): RequestError {
-  return new RequestError(
-    `tools: has more than the ${most} entries allowed, those of namespaces counted.`,
-    { param: "tools" },
+  return refusal(
+    "tools",
+    `has more than the ${most} entries allowed, those of namespaces counted.`,
   );
 }

@@ -9,7 +9,7 @@ import {
   type TrainedTool,
 } from "../../harmony/trained-tools.ts";
 import type { OfferedTool } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import type { HostedTools } from "./hosted-tools.ts";
 
 export interface ClientBuiltins {
@@ -46,7 +46,7 @@ export function toClientBuiltins({
     if (!isHosted && !isTaken) continue;
     const other = isHosted ? "run by the gateway for this request" : "a tool of this request";
     const param = `builtin_tools[${index}]`;
-    throw new RequestError(`${param}: ${JSON.stringify(name)} is also ${other}`, { param });
+    throw refusal(param, `${JSON.stringify(name)} is also ${other}`);
   }
   const namespaces = [...new Set(names ?? [])].map((name) => NAMESPACES[name]);
   return { namespaces, tools: namespaces.flatMap((namespace) => toTools(namespace)) };

@@ -11,7 +11,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import type { ApprovedCall, TurnBuiltins } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 
 /** The deployment's tools and the operator's limits. */
@@ -216,7 +216,7 @@ function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): BuiltinT
   const { container } = given;
   if (typeof container === "object" && container?.file_ids?.length) {
     const field = `${param}.container.file_ids`;
-    throw new RequestError(`${field}: there are no uploaded files here`, { param: field });
+    throw refusal(field, "there are no uploaded files here");
   }
   return toolbox.python?.(typeof container === "string" ? { containerId: container } : {});
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import { mcpToolName } from "../../tools/mcp/tool.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import { firstRecipients } from "./hosted-tools.ts";
 import type { Listing } from "./mcp-servers.ts";
@@ -17,9 +17,7 @@ export function forcedMcp(
   const { server_label: label, name } = readChoice(choice, "tool_choice");
   const failed = listings.find((each) => each.label === label)?.error;
   if (failed !== undefined) {
-    throw new RequestError(`tool_choice.server_label: ${failed}`, {
-      param: "tool_choice.server_label",
-    });
+    throw refusal("tool_choice.server_label", failed);
   }
   const server = tools.find((tool) => tool.name === mcpToolName(label));
   if (server === undefined) throw missing("tool_choice.server_label", `MCP server ${label}`);
@@ -70,7 +68,7 @@ function readChoice(choice: unknown, param: string) {
 }
 
 function missing(param: string, what: string): RequestError {
-  return new RequestError(`${param}: this request has no ${what}`, { param });
+  return refusal(param, `this request has no ${what}`);
 }
 
 const mcpChoice = lazy(() => z.object({ server_label: z.string(), name: z.string().nullish() }));
