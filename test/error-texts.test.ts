@@ -57,7 +57,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     "llama.cpp failed:",
     "The model has been closed.",
   ],
-  "shown by the inspector's page, whose tests read the page": ["The gateway answered"],
 };
 
 /** Words with a space between them. Shorter parts join values. */

@@ -35,7 +35,7 @@ async function checkSettings(
     home: "",
     hasColours: false,
     stdin: process.stdin,
-    stdout: process.stdout,
+    openOutput: () => process.stdout,
     stderr: process.stderr,
   });
   return errors.length > 0 ? errors.join(" ") : undefined;

@@ -10,6 +10,6 @@ export const QUIET_IO: CommandIo = {
   home: "/nowhere",
   hasColours: false,
   stdin: new PassThrough(),
-  stdout: new PassThrough(),
+  openOutput: () => new PassThrough(),
   stderr: new PassThrough(),
 };

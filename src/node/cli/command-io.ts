@@ -18,7 +18,7 @@ export interface CommandIo {
   readonly hasColours: boolean;
   /** For commands that read and write more than a few lines. */
   readonly stdin: AsyncIterable<Uint8Array>;
-  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly openOutput: () => Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** The numbers of the open files behind the streams. Absent: there are none. */
   readonly descriptors?: { readonly stdin: number; readonly stdout: number };

@@ -20,16 +20,10 @@ const PROCESS_IO: CommandIo = {
   fail(exitCode) {
     process.exitCode = exitCode;
   },
-  get home() {
-    return homedir();
-  },
-  get hasColours() {
-    return isTerminal() && !process.env["NO_COLOR"];
-  },
+  home: homedir(),
+  hasColours: isTerminal() && !process.env["NO_COLOR"],
   stdin: process.stdin,
-  get stdout() {
-    return commandOutput();
-  },
+  openOutput: commandOutput,
   stderr: process.stderr,
   descriptors: { stdin: 0, stdout: 1 },
 };

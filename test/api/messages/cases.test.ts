@@ -76,7 +76,7 @@ describe("a request is rendered as", () => {
 
 describe("a turn is answered with", () => {
   test.each(casesOf("response"))("$id", async ({ input, expected }) => {
-    const { fetch } = gatewayWith([toScript(input)], { reasoningPolicy: input["policy"] });
+    const { fetch } = gatewayWith(toScripts(input), { reasoningPolicy: input["policy"] });
     const response = await fetch("/v1/messages", post(toBody(input)));
     expect(response.status).toBe(200);
     expect(response.headers.get("request-id")).toMatch(/^req_/);
@@ -87,7 +87,7 @@ describe("a turn is answered with", () => {
 
 describe("a turn is streamed as", () => {
   test.each(casesOf("stream"))("$id", async ({ input, expected }) => {
-    const { fetch } = gatewayWith([toScript(input)], { reasoningPolicy: input["policy"] });
+    const { fetch } = gatewayWith(toScripts(input), { reasoningPolicy: input["policy"] });
     const response = await fetch("/v1/messages", post(toBody(input)));
     expect(response.status).toBe(200);
     const events = await withOpenedSignatures(joinDeltas(readEvents(await response.text())));
@@ -144,9 +144,10 @@ const completion = z.object({
   completion_tokens: z.number().optional(),
 });
 
-function toScript(input: Record<string, unknown>): Script {
+/** The engine is asked again after an empty answer. */
+function toScripts(input: Record<string, unknown>): readonly Script[] {
   const given = completion.parse(input);
-  return {
+  const script = {
     write: given.completion,
     ...(given.upstream_finish && { finish: given.upstream_finish }),
     ...(given.engine && { fail: new EngineError("closed", "gone") }),
@@ -158,6 +159,7 @@ function toScript(input: Record<string, unknown>): Script {
       },
     }),
   };
+  return [script, script];
 }
 
 // Seals in requests, and what is free in answers

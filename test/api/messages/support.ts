@@ -45,14 +45,18 @@ export interface StreamEvent {
 /** The events of a stream. Throws if a frame is not as the SDK requires. */
 export function readEvents(text: string): StreamEvent[] {
   if (!text.endsWith("\n\n")) throw new Error("the stream ends within a frame");
-  return text
-    .slice(0, -2)
-    .split("\n\n")
-    .map((frame) => {
-      const [, event = "", data = ""] = /^event: (\w+)\ndata: (.+)$/.exec(frame) ?? [];
-      const parsed: Record<string, unknown> = JSON.parse(data);
-      if (parsed["type"] !== event)
-        throw new Error(`a frame of another type than its data: ${frame}`);
-      return { event, data: parsed };
-    });
+  return (
+    text
+      .slice(0, -2)
+      .split("\n\n")
+      // Comments are not events.
+      .filter((frame) => !frame.startsWith(":"))
+      .map((frame) => {
+        const [, event = "", data = ""] = /^event: (\w+)\ndata: (.+)$/.exec(frame) ?? [];
+        const parsed: Record<string, unknown> = JSON.parse(data);
+        if (parsed["type"] !== event)
+          throw new Error(`a frame of another type than its data: ${frame}`);
+        return { event, data: parsed };
+      })
+  );
 }

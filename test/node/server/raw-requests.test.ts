@@ -245,6 +245,8 @@ describe("a Host of which no URL can be made is refused, with and without keys",
       "Host: 256.1.1.1",
     ]);
     expect(answer).toContain('{"type":"error","error":{"type":"invalid_request_error",');
-    expect(answer).toContain("The header Host does not name a host");
+    expect(answer).toContain(
+      "The header Host does not name a host. Send the name or the IP address of the gateway, and its port.",
+    );
   });
 });

@@ -36,7 +36,8 @@ either API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text
   --max-line <bytes> longer lines are bad; default 67108864
 
 Identity, cutoff and layout are those of the settings in the environment. The exit code is 1 if there were bad lines.`,
-  run: (args, io) => runConvert(args, { ...io, now: () => performance.now() }),
+  run: (args, io) =>
+    runConvert(args, { ...io, stdout: io.openOutput(), now: () => performance.now() }),
 };
 
 const values = z.object({
@@ -54,7 +55,8 @@ const values = z.object({
   "max-line": z.coerce.number().int().positive().default(67_108_864),
 });
 
-type ConvertIo = Pick<CommandIo, "environment" | "stdin" | "stdout" | "stderr" | "descriptors"> & {
+type ConvertIo = Pick<CommandIo, "environment" | "stdin" | "stderr" | "descriptors"> & {
+  readonly stdout: ReturnType<CommandIo["openOutput"]>;
   readonly now: () => number;
 };
 
