@@ -513,18 +513,24 @@ function isMalformedCall({ completion }: CallRecord): boolean {
   return completion.messages.some(({ isMalformed }) => isMalformed);
 }
 
+const MAX_CHARACTER_TOKENS = 3;
+
 function checkBudgets({ case: given, truth }: Look, report: Report): void {
   const { reasoningBudget, maxTokens } = given.demands;
-  if (given.wire !== "ids") return;
+  // Of text, the tokens are those of the tokenizer, which the model may have split further, at the end also within a character.
+  const isSplit = given.choices.flat().some((message) => message.isSplit === true);
+  const isCounted = given.wire === "pieces" && !isSplit;
+  if (given.wire !== "ids" && !isCounted) return;
+  const slack = isCounted ? MAX_CHARACTER_TOKENS : 0;
   const reasoningTokens = truth
     .filter(({ role, isMalformed }) => role === "analysis" && !isMalformed)
     .reduce((sum, { tokens }) => sum + tokens, 0);
-  if (reasoningBudget !== undefined && reasoningTokens > reasoningBudget) {
+  if (reasoningBudget !== undefined && reasoningTokens > reasoningBudget + slack) {
     report("reasoning-budget", { reasoningTokens, reasoningBudget });
   }
   const { answerReserve } = given.settings;
   if (maxTokens === undefined || answerReserve === 0 || maxTokens <= answerReserve) return;
-  if (reasoningTokens > maxTokens - answerReserve) {
+  if (reasoningTokens > maxTokens - answerReserve + slack) {
     report("answer-reserve", { reasoningTokens, maxTokens });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Counts the tokens of growing text incrementally, for engines that return no ids. A spelled marker counts as
- * one token.
+ * Counts the tokens of growing text incrementally, for engines that return no ids. A marker in what an engine returns is one token; in
+ * the text of a part it is text, which the model has spelled with several.
  */
 import { MarkerScanner } from "../../harmony/markers.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
@@ -19,11 +19,13 @@ const UNSURE_TOKENS = 8;
  */
 export class TextMeter {
   readonly #tokenizer: Tokenizer;
+  readonly #hasMarkers: boolean;
   #settled = 0;
   #rest = "";
 
-  constructor(tokenizer: Tokenizer) {
+  constructor(tokenizer: Tokenizer, { hasMarkers = true }: { readonly hasMarkers?: boolean } = {}) {
     this.#tokenizer = tokenizer;
+    this.#hasMarkers = hasMarkers;
   }
 
   push(text: string): void {
@@ -48,15 +50,20 @@ export class TextMeter {
     if (left < 0) return true;
     const sure = left + UNSURE_TOKENS;
     if (this.#rest.length * MAX_TOKENS_PER_UNIT <= sure) return false;
-    return count(this.#rest, this.#tokenizer) > sure;
+    return this.#count(this.#rest) > sure;
   }
 
   tokens(): number {
-    return this.#settled + count(this.#rest, this.#tokenizer);
+    return this.#settled + this.#count(this.#rest);
+  }
+
+  #count(text: string): number {
+    if (this.#hasMarkers) return countMarked(text, this.#tokenizer);
+    return this.#tokenizer.encode(text).length;
   }
 
   #settle(end: number): void {
-    this.#settled += count(this.#rest.slice(0, end), this.#tokenizer);
+    this.#settled += this.#count(this.#rest.slice(0, end));
     this.#rest = this.#rest.slice(end);
   }
 }
@@ -70,7 +77,7 @@ function settledEnd(rest: string): number {
   return marker > MAX_REST / 2 ? marker : rest.length;
 }
 
-function count(text: string, tokenizer: Tokenizer): number {
+function countMarked(text: string, tokenizer: Tokenizer): number {
   if (!text.includes("<|")) return tokenizer.encode(text).length;
   const scanner = new MarkerScanner();
   let tokens = 0;

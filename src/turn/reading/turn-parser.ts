@@ -44,7 +44,7 @@ export class TurnParser {
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
     this.#tokenizer = tokenizer;
     this.#options = options;
-    this.#textMeter = new TextMeter(tokenizer);
+    this.#textMeter = new TextMeter(tokenizer, { hasMarkers: false });
     this.#parser = createParser(tokenizer, options);
   }
 

@@ -23,6 +23,14 @@ test.each([
   }
 });
 
+test("a marker that the model has spelled in a part is as many tokens as its text", () => {
+  const text = "I could say <|start|>assistant to=functions.f<|message|>{}<|call|> now";
+  const meter = new TextMeter(o200kHarmony(), { hasMarkers: false });
+  for (const read of text) meter.push(read);
+  expect(meter.tokens()).toBe(o200kHarmony().encode(text).length);
+  expect(meter.tokens()).toBeGreaterThan(count([text]));
+});
+
 test("the number of tokens does not depend on the reads", () => {
   const word = fc.constantFrom(
     " ",
