@@ -144,7 +144,7 @@ const completion = z.object({
   completion_tokens: z.number().optional(),
 });
 
-/** The engine is asked again after an empty answer. */
+/** The gateway calls the engine once more after an empty answer. */
 function toScripts(input: Record<string, unknown>): readonly Script[] {
   const given = completion.parse(input);
   const script = {
