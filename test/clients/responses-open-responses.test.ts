@@ -31,12 +31,22 @@ const webSocketError = z.object({
 const compaction = z.strictObject({
   id: z.string(),
   object: z.literal("response.compaction"),
+  // The user's messages stay before the item.
   output: z.array(
-    z.strictObject({
-      id: z.string(),
-      type: z.literal("compaction"),
-      encrypted_content: z.string(),
-    }),
+    z.discriminatedUnion("type", [
+      z.strictObject({
+        id: z.string(),
+        type: z.literal("message"),
+        role: z.literal("user"),
+        status: z.literal("completed"),
+        content: z.array(z.strictObject({ type: z.literal("input_text"), text: z.string() })),
+      }),
+      z.strictObject({
+        id: z.string(),
+        type: z.literal("compaction"),
+        encrypted_content: z.string(),
+      }),
+    ]),
   ),
   created_at: z.int(),
   usage: responseObject.shape.usage.unwrap(),
