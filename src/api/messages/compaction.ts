@@ -1,11 +1,15 @@
 /** The edit `compact_20260112`: a summary at the beginning of the reply, in place of what the prompt had before it. */
+import type { Message } from "../../harmony/conversation.ts";
+import { userMessage } from "../../harmony/messages.ts";
+import { lazy } from "../../lazy.ts";
+import type { Pause } from "../../streams/slices.ts";
 import { AutoCompaction, type CompactionPlan, reachesThreshold } from "../reply/auto-compaction.ts";
 import {
   countOrInfinity,
   fitKeptWords,
   KEPT_SHARE,
   type KeptWords,
-} from "../reply/since-summary.ts";
+} from "../reply/shorten-history.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -20,7 +24,7 @@ const DEFAULT_TRIGGER = 150_000;
 export function toCompactionPlan(
   { turn, entries }: EditedTurn,
   request: CountRequest,
-  { turnOf, model, signal }: FittingDeps,
+  deps: FittingDeps,
 ): CompactionPlan | undefined {
   const edit = compactionOf(request);
   // The beginning of an answer, or a call without a result, cannot be summarized.
@@ -32,8 +36,8 @@ export function toCompactionPlan(
     instructions: edit.instructions?.trim() || undefined,
     async after(summary) {
       const compacted = [...kept, { type: "summary", text: summaryText(summary) } as const];
-      const { items } = await toFittingEntries(compacted, request, { turnOf, model, signal });
-      return turnOf(items);
+      const { items } = await toFittingEntries(compacted, request, deps);
+      return deps.turnOf(items);
     },
     pauses: edit.pause_after_compaction ?? false,
   };
@@ -46,25 +50,38 @@ interface CompactionParts {
 }
 
 interface FittingDeps {
+  readonly tenant: string;
   readonly turnOf: (entries: readonly HistoryEntry[]) => Turn | Promise<Turn>;
   readonly model: Model;
   readonly signal: AbortSignal;
+  readonly pause: Pause;
 }
 
 /** Leaves out the oldest of the user's messages before a summary until prompt and answer fit into the context. */
 export function toFittingEntries(
   entries: readonly HistoryEntry[],
   request: CountRequest & Partial<MessagesRequest>,
-  { turnOf, model, signal }: FittingDeps,
+  { tenant, turnOf, model, signal, pause }: FittingDeps,
 ): Promise<KeptWords<HistoryEntry>> {
   const { contextLength = Infinity } = model;
   const limit = contextLength - Math.min(request.max_tokens ?? 0, contextLength / 4);
-  const isCompacting = compactionOf(request) !== undefined;
+  const count = (messages: readonly Message[]) =>
+    countOrInfinity(model.countPromptTokens(messages, tenant, signal));
+  const alone = lazy(() => count([]));
   return fitKeptWords(entries, {
     isUser: ({ type }) => type === "user",
-    count: async (items) => countOrInfinity(model.countTurnTokens(await turnOf(items), signal)),
+    counts: {
+      prompt: async (items) => countOrInfinity(model.countTurnTokens(await turnOf(items), signal)),
+      async items(items) {
+        const words = items.flatMap((entry) =>
+          entry.type === "user" ? userMessage(entry.text) : [],
+        );
+        return (await count(words)) - (await alone());
+      },
+    },
     limit,
-    keptLimit: isCompacting ? contextLength * KEPT_SHARE : limit,
+    keptLimit: compactionOf(request) === undefined ? undefined : contextLength * KEPT_SHARE,
+    pause,
   });
 }
 

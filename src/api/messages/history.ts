@@ -2,7 +2,7 @@
  * Converts the messages of a request to history entries. Text blocks become text, unsupported blocks are
  * skipped and reported, and consecutive assistant messages become one turn.
  */
-import { sinceSummary } from "../reply/since-summary.ts";
+import { sinceSummary } from "../reply/shorten-history.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { MediaRules } from "../request/media.ts";
 import { toAssistantParts } from "./assistant-parts.ts";

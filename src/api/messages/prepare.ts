@@ -204,7 +204,7 @@ async function prepareTurn(
     const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
     return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
   };
-  const fitting = { turnOf, model, signal };
+  const fitting = { tenant, turnOf, model, signal, pause: deps.pause };
   const fitted = await toFittingEntries(restored.entries, request, fitting);
   const edited = await toEditedTurn(fitted.items, request, { model, turnOf, signal });
   const { turn, applied, clearedTokens } = edited;

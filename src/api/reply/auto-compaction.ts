@@ -8,7 +8,7 @@ import { consume, createPushStream, type PushStream } from "../../streams/push-s
 import { collectTurn } from "../../turn/collect.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { countOrInfinity } from "./since-summary.ts";
+import { countOrInfinity } from "./shorten-history.ts";
 import { SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
 
 export interface CompactionPlan {

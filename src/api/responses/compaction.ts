@@ -7,7 +7,7 @@ import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
-import { sinceSummary } from "../reply/since-summary.ts";
+import { sinceSummary } from "../reply/shorten-history.ts";
 import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";

@@ -1,16 +1,23 @@
 /** Makes a turn whose prompt and answer fit into the model's context. */
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
+import { lazy } from "../../lazy.ts";
 import type { Model } from "../../models/models.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Turn } from "../../turn/turn.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest } from "./request.ts";
-import { countOrInfinity, fitKeptWords, KEPT_SHARE } from "../reply/since-summary.ts";
+import {
+  countOrInfinity,
+  fitKeptWords,
+  KEPT_SHARE,
+  type KeptWords,
+  type TokenCounts,
+} from "../reply/shorten-history.ts";
 import { compactionRule, sinceCompaction } from "./compaction.ts";
 import { toHistory } from "./to-messages.ts";
 import type { PromptContext } from "./to-turn.ts";
-import { type TokenCounts, truncateHistory } from "./truncate.ts";
+import { truncateHistory } from "./truncate.ts";
 
 /** Tokens kept free for the answer when a history is truncated and the request sets no limit. */
 const DEFAULT_ROOM = 4096;
@@ -45,22 +52,29 @@ export async function toFittingTurn(
   const limit = contextLength - room;
   const count = (messages: readonly Message[]) =>
     countOrInfinity(model.countPromptTokens(messages, prompt.tenant));
-  const { items: whole, tokens: keptTokens } = await fitKeptWords(sinceCompaction(history), {
-    isUser: (item) => item.type === "message" && item.role === "user",
-    count: (items) => count(turnOf(items).messages),
-    limit,
-    keptLimit: compactionRule(request) === undefined ? limit : contextLength * KEPT_SHARE,
-  });
-  if (request.truncation !== "auto") return { turn: turnOf(whole), keptTokens };
-  const alone = await count([]);
-  const counts: TokenCounts = {
+  const alone = lazy(() => count([]));
+  const counts: TokenCounts<HistoryItem> = {
     prompt: (items) => count(turnOf(items).messages),
     async items(items) {
       const { unsupported, tools } = prompt;
       const { leading, history: read } = toHistory(items, { unsupported, style: tools.style });
       const instructions = leading.map((text) => userMessage(text));
-      return (await count([...instructions, ...read.messages])) - alone;
+      return (await count([...instructions, ...read.messages])) - (await alone());
     },
   };
-  return { turn: turnOf(await truncateHistory(whole, counts, limit, pause)), keptTokens };
+  const isCompacting = compactionRule(request) !== undefined;
+  let fitting: KeptWords<HistoryItem> = { items: sinceCompaction(history), tokens: 0 };
+  // Truncation begins with the same messages.
+  if (isCompacting || request.truncation !== "auto") {
+    fitting = await fitKeptWords(fitting.items, {
+      isUser: (item) => item.type === "message" && item.role === "user",
+      counts,
+      limit,
+      keptLimit: isCompacting ? contextLength * KEPT_SHARE : undefined,
+      pause,
+    });
+  }
+  const { items, tokens: keptTokens } = fitting;
+  if (request.truncation !== "auto") return { turn: turnOf(items), keptTokens };
+  return { turn: turnOf(await truncateHistory(items, counts, limit, pause)), keptTokens };
 }

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { TokenCounts } from "../../../src/api/reply/shorten-history.ts";
 import type { HistoryItem } from "../../../src/api/responses/history-item.ts";
-import { type TokenCounts, truncateHistory } from "../../../src/api/responses/truncate.ts";
+import { truncateHistory } from "../../../src/api/responses/truncate.ts";
 
 const param = "input";
 
@@ -45,7 +46,7 @@ const history = fc
   });
 
 /** Counts each item as one token. */
-const LENGTHS: TokenCounts = {
+const LENGTHS: TokenCounts<HistoryItem> = {
   prompt: async (items) => items.length,
   items: async (items) => items.length,
 };
@@ -66,7 +67,7 @@ describe("a history that is too long", () => {
     }));
     let counted = 0;
     let longest = 0;
-    const counts: TokenCounts = {
+    const counts: TokenCounts<HistoryItem> = {
       ...LENGTHS,
       async items(some) {
         longest = Math.max(longest, ++counted);
@@ -127,7 +128,7 @@ describe("a history that is too long", () => {
     }
     let prompts = 0;
     let counted = 0;
-    const counts: TokenCounts = {
+    const counts: TokenCounts<HistoryItem> = {
       async prompt(each) {
         prompts += 1;
         return each.length;
@@ -147,7 +148,10 @@ describe("a history that is too long", () => {
     const items = Array.from({ length: 100 }, (_, index): HistoryItem => {
       return { type: "message", role: "user", content: `${index}`, param };
     });
-    const counts: TokenCounts = { ...LENGTHS, prompt: async (each) => each.length * 1.1 };
+    const counts: TokenCounts<HistoryItem> = {
+      ...LENGTHS,
+      prompt: async (each) => each.length * 1.1,
+    };
     const kept = await truncateHistory(items, counts, 50, noPause);
     expect(kept.length * 1.1).toBeLessThanOrEqual(50);
     expect(kept.length).toBeGreaterThan(40);

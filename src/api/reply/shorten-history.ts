@@ -1,0 +1,122 @@
+/**
+ * What stays of a history, for all APIs. A summary replaces what the model and its tools said before it; instructions and the
+ * user's own words stay before it, word for word and in place, because clients such as Codex keep them on purpose. Where the prompt
+ * does not fit into the context, the oldest go first.
+ */
+import type { Pause } from "../../streams/slices.ts";
+import { TurnError } from "../../turn/turn-error.ts";
+
+/** The part of the context that the user's words before a summary may fill where the gateway makes the summaries. */
+export const KEPT_SHARE = 1 / 4;
+
+interface Item {
+  readonly type: string;
+}
+
+/**
+ * The history without the items that its last summary replaces.
+ *
+ * @param keeper called with the items from the summary on; returns the parts of an item before it that stay
+ */
+export function sinceSummary<Each extends Item>(
+  items: readonly Each[],
+  keeper: (after: readonly Each[]) => (item: Each) => readonly Each[],
+): readonly Each[] {
+  const at = items.findLastIndex(({ type }) => type === "summary");
+  if (at < 0) return items;
+  const after = items.slice(at);
+  return [...items.slice(0, at).flatMap(keeper(after)), ...after];
+}
+
+export interface TokenCounts<Each> {
+  /** Tokens of the whole prompt with this history. `Infinity` when it is too long to be counted. */
+  prompt(history: readonly Each[]): Promise<number>;
+  /** Tokens of these items alone. */
+  items(items: readonly Each[]): Promise<number>;
+}
+
+interface FitOptions<Each> {
+  readonly isUser: (item: Each) => boolean;
+  readonly counts: TokenCounts<Each>;
+  /** Most tokens of the prompt. */
+  readonly limit: number;
+  /** Most tokens of the user's messages before the summary. Undefined: the prompt alone is limited. */
+  readonly keptLimit: number | undefined;
+  readonly pause: Pause;
+}
+
+export interface KeptWords<Each> {
+  readonly items: readonly Each[];
+  /** Tokens of the user's messages before the summary. 0 where they have no limit of their own. */
+  readonly tokens: number;
+}
+
+/** Leaves out the oldest messages of the user before the last summary, until the rest is within the limits. */
+export async function fitKeptWords<Each extends Item>(
+  items: readonly Each[],
+  { isUser, counts, limit, keptLimit, pause }: FitOptions<Each>,
+): Promise<KeptWords<Each>> {
+  const at = items.findLastIndex(({ type }) => type === "summary");
+  const order = items.flatMap((item, index) => (index < at && isUser(item) ? [[index]] : []));
+  if (order.length === 0) return { items, tokens: 0 };
+  const drop = (most: number) => dropOldest(items, { order, counts, limit: most, pause });
+  if (keptLimit === undefined) return { items: await drop(limit), tokens: 0 };
+  const others = await counts.prompt(items.filter((item, index) => index >= at || !isUser(item)));
+  const fitting = await drop(Math.min(limit, others + keptLimit));
+  return { items: fitting, tokens: (await counts.prompt(fitting)) - others };
+}
+
+interface DropOptions<Each> {
+  /** The items that may be dropped, oldest first. Each entry has the indexes of items that are dropped together. */
+  readonly order: readonly (readonly number[])[];
+  readonly counts: TokenCounts<Each>;
+  /** Most tokens of the prompt. */
+  readonly limit: number;
+  /** Called between slices of long work. */
+  readonly pause: Pause;
+}
+
+/** Calls with their outputs, or messages, that are counted in one slice: some milliseconds of work. */
+const SLICE = 64;
+
+/**
+ * The history with which the prompt is within the limit, without its oldest items. If nothing fits, everything that may be dropped
+ * is, and the turn reports that the prompt is too long.
+ *
+ * Items are counted once each, from the newest to the first that does not fit: dropped items cost nothing.
+ */
+export async function dropOldest<Each>(
+  history: readonly Each[],
+  { order, counts, limit, pause }: DropOptions<Each>,
+): Promise<readonly Each[]> {
+  if ((await counts.prompt(history)) <= limit) return history;
+  const without = (count: number) => {
+    const dropped = new Set(order.slice(0, count).flat());
+    return history.filter((_, index) => !dropped.has(index));
+  };
+  let tokens = await counts.prompt(without(order.length));
+  let drop = order.length;
+  while (drop > 0) {
+    if ((order.length - drop) % SLICE === 0) await pause();
+    const unit = (order[drop - 1] ?? []).flatMap((index) => history[index] ?? []);
+    tokens += await counts.items(unit);
+    if (tokens > limit) break;
+    drop -= 1;
+  }
+  // Items may need a few more tokens in context than alone.
+  for (let more = 1; drop < order.length; more *= 2) {
+    if ((await counts.prompt(without(drop))) <= limit) break;
+    drop = Math.min(drop + more, order.length);
+  }
+  return without(drop);
+}
+
+/** The number of tokens, or `Infinity` where counting stopped early, far over the context length. */
+export async function countOrInfinity(counting: Promise<number>): Promise<number> {
+  try {
+    return await counting;
+  } catch (error) {
+    if (error instanceof TurnError && error.kind === "context-length") return Infinity;
+    throw error;
+  }
+}
