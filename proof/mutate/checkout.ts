@@ -1,9 +1,20 @@
 /** Copies of the last commit, in which tests run over changed sources. Nothing in the working tree changes. */
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
+
+/** Of both commands. */
+export const OPTIONS = {
+  choose: { type: "string" },
+  update: { type: "boolean", default: false },
+  jobs: { type: "string", default: "2" },
+  minutes: { type: "string", default: "60" },
+} as const;
+/** Tests that one change is run against. */
+export const MAX_TESTS = 8;
 
 /** A mutant whose loop never ends is stopped. */
 const MAX_SECONDS = 400;
@@ -21,6 +32,21 @@ export interface Checkout {
   /** As committed again. */
   restore: () => void;
 }
+
+/** Process groups of the tests that run. */
+const running = new Set<number>();
+
+function killTests(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
+// An ended process removes its copies, too.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+process.on("exit", () => running.forEach(killTests));
 
 export function createCheckout(): Checkout {
   const folder = mkdtempSync(join(tmpdir(), "mutate-"));
@@ -52,14 +78,17 @@ async function runTests(folder: string, files: readonly string[]): Promise<strin
     ["node_modules/vitest/vitest.mjs", ...options.split(" "), report, ...files],
     { cwd: folder, detached: true, stdio: "ignore" },
   );
+  const group = child.pid;
+  if (group === undefined) throw new Error("Vitest cannot be started.");
+  running.add(group);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    // The group: the processes of the tests, too.
-    process.kill(-child.pid!, "SIGKILL");
+    killTests(group);
   }, MAX_SECONDS * 1000);
-  await new Promise((resolveExit) => child.once("exit", resolveExit));
+  await once(child, "exit");
   clearTimeout(timer);
+  running.delete(group);
   if (late || !existsSync(report)) return "no end";
   const { success, testResults } = reportSchema.parse(JSON.parse(readFileSync(report, "utf8")));
   if (success) return undefined;

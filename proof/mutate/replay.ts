@@ -8,7 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { createCheckout, inCheckouts, type Checkout } from "./checkout.ts";
+import { createCheckout, inCheckouts, MAX_TESTS, OPTIONS, type Checkout } from "./checkout.ts";
 import { readList, writeList } from "./list.ts";
 import { createFinder } from "./nearest.ts";
 
@@ -21,16 +21,8 @@ const entrySchema = z.object({
 
 const LIST = "proof/mutate/defects.jsonl";
 const MAX_FILES = 8;
-const MAX_TESTS = 8;
 
-const { values } = parseArgs({
-  options: {
-    choose: { type: "string" },
-    update: { type: "boolean", default: false },
-    jobs: { type: "string", default: "2" },
-    minutes: { type: "string", default: "60" },
-  },
-});
+const { values } = parseArgs({ options: OPTIONS });
 
 if (values.choose === undefined) await run();
 else choose(Number(values.choose));

@@ -1,7 +1,7 @@
 /** Places of `src` where one expression can be swapped for another that a test should notice. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
-import { parseAst } from "vite";
+import { parseAst } from "vitest/node";
 
 /** A line of a file, and the part of it that is swapped. Found by its text, so that it survives changes around it. */
 export interface Mutant {
