@@ -3,6 +3,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { array, assert, asyncProperty, constantFrom, record } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { Capabilities, Engine, EngineTokens } from "../../../src/engines/engine.ts";
@@ -152,13 +153,14 @@ test("any completion, in reads of any size", async () => {
           );
         const { own, expected } = await bothWays(createEngine, turnWith(fields), {
           steering,
-          contextLength: 20_000,
+          contextLength: 2_000,
           estimatesReasoning: form !== "ids",
         });
-        expect(own).toEqual(expected);
+        // Prompts have many ids: Vitest compares them a hundred times slower, and then explains.
+        if (!isDeepStrictEqual(own, expected)) expect(own).toEqual(expected);
       },
     ),
-    { numRuns: Number(process.env["RUNS"] ?? 20) },
+    { numRuns: Number(process.env["RUNS"] ?? 600) },
   );
 });
 
