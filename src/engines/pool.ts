@@ -15,17 +15,13 @@ import type {
   EngineProbe,
 } from "./engine.ts";
 import type { AdmissionOptions, FindPlace, TenantLimits, TenantState } from "./pool/admission.ts";
-import {
-  Backend,
-  type BackendHealth,
-  type BackendOptions,
-  type BackendState,
-} from "./pool/backend.ts";
+import { Backend, type BackendOptions, type BackendState } from "./pool/backend.ts";
 import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
 import { completeWithFailover, type FailoverDeps } from "./pool/failover.ts";
 import { describeKind } from "./pool/error-class.ts";
+import type { BackendHealth } from "./pool/backend-load.ts";
 import { PoolLoad } from "./pool/load.ts";
 import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
 

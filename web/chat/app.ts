@@ -55,7 +55,7 @@ function page(): TemplateResult {
 
 function downSentence(failure: string | undefined): string {
   if (failure === "not-found") {
-    return "The inference server does not serve gpt-oss. A message gets the gateway's error, which says why.";
+    return "The inference server does not serve gpt-oss. Send a message to see why.";
   }
   const reason = failure === undefined ? "" : ` (${failure})`;
   return `The inference server does not answer yet${reason}. Messages get the gateway's error until it does.`;

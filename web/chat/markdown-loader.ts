@@ -25,6 +25,7 @@ export function markdown(part: TextPart, isWriting: boolean): TemplateResult | s
   return template;
 }
 
-export function python(code: string): TemplateResult | string {
-  return loaded?.codeBlock("python", code) ?? code;
+/** @param written the arguments of a call */
+export function python(written: string): TemplateResult | string {
+  return loaded?.pythonCall(written) ?? written;
 }

@@ -5,6 +5,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Token, Tokens } from "marked";
 import { toTokens } from "./bounded-lexer.ts";
+import { members, text as readText } from "../../src/snippets/read.ts";
 import type { Formula } from "./formulas.ts";
 import { highlight } from "./highlight.ts";
 import { formula } from "./tex-formula.ts";
@@ -17,6 +18,19 @@ export function toTemplate(text: string): TemplateResult {
   const json = toPrettyJson(text);
   if (json !== undefined) return codeBlock("json", json);
   return html`${blocks(toTokens(text), 0)}`;
+}
+
+/** The model writes code alone, or as the member of an object. */
+export function pythonCall(written: string): TemplateResult {
+  return codeBlock("python", toMember(written) ?? written);
+}
+
+function toMember(written: string): string | undefined {
+  try {
+    return readText(members(JSON.parse(written))["code"]);
+  } catch {
+    return undefined;
+  }
 }
 
 function blocks(tokens: readonly Token[], depth: number): unknown[] {
@@ -88,7 +102,7 @@ function toPrettyJson(text: string): string | undefined {
 
 const MAX_JSON = 100_000;
 
-export function codeBlock(given: string, text: string): TemplateResult {
+function codeBlock(given: string, text: string): TemplateResult {
   const language = /^[\w+#-]{1,20}/.exec(given)?.[0] ?? "";
   return html`<figure class="code">
     <figcaption>

@@ -1,9 +1,17 @@
 /** A backend: one configured engine and its health. */
-import { Breaker, type BreakerOptions, type Evidence } from "./breaker.ts";
+import type { BreakerOptions, Evidence } from "./breaker.ts";
 import type { Clock } from "../clock.ts";
-import { EngineError, type EngineErrorKind } from "../engine-error.ts";
+import { EngineError } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
-import { describeKind, classifyError } from "./error-class.ts";
+import { classifyError, describeKind, type FailureKind } from "./error-class.ts";
+import {
+  type BackendCounts,
+  type BackendHealth,
+  type BackendLoad,
+  createBackendCounts,
+  createHealth,
+  type Slots,
+} from "./backend-load.ts";
 import type { Source } from "./outcomes.ts";
 import { type Timeout, withTimeout } from "../with-timeout.ts";
 
@@ -19,68 +27,6 @@ export interface BackendOptions {
   readonly maxConcurrent?: number;
   /** That of the same backend under other settings, which this one continues. Absent: nothing is known of it. */
   readonly health?: BackendHealth;
-}
-
-/** What outlives the backend, for its successor under other settings. */
-export interface BackendLoad {
-  readonly counts: BackendCounts;
-  readonly slots: Slots;
-}
-
-export interface BackendCounts {
-  /** Completions so far, by how they ended. */
-  succeeded: number;
-  failed: number;
-  /** How often the circuit breaker has opened. */
-  ejections: number;
-}
-
-export interface Slots {
-  /** In-flight completions. */
-  inFlight: number;
-  /** The most of them, by the settings in force. Absent: nothing has been said yet. */
-  max?: number;
-}
-
-/** What requests, checks and probes have found. The same backend under other settings continues it. */
-export interface BackendHealth {
-  readonly breaker: Breaker;
-  /** In-flight completions without a token so far. */
-  readonly unbegun: Set<AbortController>;
-  /** Whether no other backend is available, by the settings in force. */
-  isLast?: () => boolean;
-  probed?: EngineProbe;
-  heard: boolean;
-  heardAt: number;
-  /** When the monitor asked last. */
-  askedAt?: number;
-  failedChecks: number;
-  checkFailure?: string | undefined;
-  missingCheck?: string | undefined;
-  /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
-  isMisconfigured: boolean;
-  reason?: FailureKind | undefined;
-  lastFailure?: { readonly kind: FailureKind; readonly at: number };
-  /** It reported that it is busy: other backends are preferred until this time. */
-  restsUntil: number;
-}
-
-/** @param counts counts how often the breaker opens. */
-export function createHealth(counts: BackendCounts, breaker?: BreakerOptions): BackendHealth {
-  const health: BackendHealth = {
-    breaker: new Breaker(breaker, () => health.isLast?.() !== true, counts),
-    unbegun: new Set(),
-    heard: false,
-    heardAt: 0,
-    failedChecks: 0,
-    isMisconfigured: false,
-    restsUntil: 0,
-  };
-  return health;
-}
-
-export function createBackendCounts(): BackendCounts {
-  return { succeeded: 0, failed: 0, ejections: 0 };
 }
 
 /** A snapshot for `/ready`, logs and metrics. */
@@ -108,9 +54,6 @@ export interface BackendState {
   /** Set if the server does not know the path of its health check: a sentence for the operator that names it. */
   readonly missingCheck?: string;
 }
-
-/** `internal`: a failure of the gateway, not of the engine. */
-export type FailureKind = EngineErrorKind | "internal";
 
 /** One completion at a backend. It is in flight until `fail` or `end`; later calls do nothing. */
 export interface Attempt {

@@ -13,6 +13,9 @@ export type ErrorClass =
   /** It answered with an error: the backend or the request may be at fault. */
   | "failed";
 
+/** `internal`: a failure of the gateway, not of the engine. */
+export type FailureKind = EngineErrorKind | "internal";
+
 /** @param began whether tokens had arrived before it. */
 export function classifyError(error: unknown, began: boolean): ErrorClass {
   if (!(error instanceof EngineError)) return "failed";

@@ -1,6 +1,7 @@
 /**
- * The load of a model: its queue, the slots in use, retries, counters and the health of its backends. It outlives the pool: the one that serves the model after
- * settings were read again continues it. So no metric decreases, and limits hold for the requests of both together.
+ * The load of a model: its queue, the slots in use, retries, counters and the health of its backends. It outlives the pool: the
+ * one that serves the model after settings were read again continues it. So no metric decreases, and limits hold for the requests of
+ * both together.
  */
 import { getOrCreate } from "../../lazy.ts";
 import type { Clock } from "../clock.ts";
@@ -8,13 +9,13 @@ import { systemClock } from "../clock.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { Engine } from "../engine.ts";
 import {
+  type BackendCounts,
   type BackendHealth,
   type BackendLoad,
   createBackendCounts,
   createHealth,
-  type BackendCounts,
   type Slots,
-} from "./backend.ts";
+} from "./backend-load.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 /** A backend that is the same under other settings: what its engine found out, and its health. */
@@ -32,7 +33,7 @@ export class PoolLoad {
   readonly #counts = new Map<string, BackendCounts>();
   /** By the backend's id and server: another server has slots of its own. */
   readonly #slots = new Map<string, Slots>();
-
+  /** By the backend's id and all that its engine depends on. */
   readonly #kept = new Map<string, KeptBackend>();
 
   constructor(limits: AdmissionOptions, clock: Clock = systemClock) {
@@ -73,6 +74,7 @@ export class PoolLoad {
       slots: getOrCreate(this.#slots, JSON.stringify([id, server]), () => ({ inFlight: 0 })),
     };
   }
+
   #countsOf(id: string): BackendCounts {
     return getOrCreate(this.#counts, id, createBackendCounts);
   }

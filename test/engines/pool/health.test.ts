@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { createPool, type Pool } from "../../../src/engines/pool.ts";
-import { createBackendCounts, createHealth } from "../../../src/engines/pool/backend.ts";
+import { createBackendCounts, createHealth } from "../../../src/engines/pool/backend-load.ts";
 import { complete, requestOf } from "../support.ts";
 import {
   counts,

@@ -1,7 +1,6 @@
 /** Calls of functions, with a field for the result, and those that the gateway has run. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
-import { members, text } from "../../../src/snippets/read.ts";
 import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
 import { icon } from "../../shared/icons.ts";
 import { isSendKey } from "../keys.ts";
@@ -40,20 +39,14 @@ function head(
   { name, arguments: written }: Call | GatewayCall,
   note: TemplateResult | typeof nothing = nothing,
 ): TemplateResult {
-  const code = /^(?:python|code_(?:execution|interpreter))$/.test(name)
-    ? toCode(written)
-    : undefined;
-  if (code !== undefined) {
-    return html`<p class="call-head">${icon("tool")}<strong>${name}</strong>${note}</p>
-      ${python(code)}`;
-  }
+  const isPython = /^(?:python|code_(?:execution|interpreter))$/.test(name);
   const given = toPretty(written);
-  const isShort = given.length <= MAX_BESIDE && !given.includes("\n");
+  const isShort = !isPython && given.length <= MAX_BESIDE && !given.includes("\n");
   return html`<p class="call-head">
       ${icon("tool")}<strong>${name}</strong>${isShort ? html`<code>${given}</code>` : nothing}
       ${note}
     </p>
-    ${isShort ? nothing : html`<pre class="arguments" tabindex="0">${given}</pre>`}`;
+    ${isPython ? python(written) : isShort ? nothing : html`<pre class="arguments" tabindex="0">${given}</pre>`}`;
 }
 
 function resultView({ name }: Call, result: string): TemplateResult {
@@ -96,16 +89,6 @@ function resultForm(answer: Answer, call: Call): TemplateResult {
     <label class="tick"><input type="checkbox" name="always" /> always this</label>
     <button type="submit" class="primary small">Answer</button>
   </form>`;
-}
-
-/** The model writes code alone, or as the member of an object. */
-function toCode(written: string): string | undefined {
-  try {
-    const { code } = members(JSON.parse(written));
-    return text(code);
-  } catch {
-    return written;
-  }
 }
 
 /** Arguments may be broken: they are then shown as written. */
