@@ -1,5 +1,5 @@
 /**
- * Runs the released clients against the gateway and writes what it saw to `docs/clients/matrix.md`.
+ * Runs the released clients against the gateway and writes what it saw to `docs/evidence/matrix.md`.
  *
  *     npm run matrix                      # installs them first, two gigabytes, into a folder of their own
  *     node proof/matrix/run.ts opencode Cline   # only these; the results of the others stay

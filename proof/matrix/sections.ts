@@ -1,8 +1,8 @@
-/** The sections of `docs/clients/matrix.md`: one for each client, written by `proof/matrix/run.ts`. */
+/** The sections of `docs/evidence/matrix.md`: one for each client, written by `proof/matrix/run.ts`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const MATRIX_PAGE = join(import.meta.dirname, "../../docs/clients/matrix.md");
+export const MATRIX_PAGE = join(import.meta.dirname, "../../docs/evidence/matrix.md");
 
 /** What a section says in numbers. */
 interface MatrixCounts {

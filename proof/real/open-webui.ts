@@ -1,6 +1,6 @@
 /**
  * Runs Open WebUI in a browser in front of the gateway: a conversation with a tool, visible reasoning, an uploaded
- * screenshot, and a stop. Writes the picture of `docs/clients/open-webui.md`.
+ * screenshot, and a stop. Writes the picture of `docs/clients.md`.
  *
  *     proof/real/setup-open-webui.sh && node proof/real/open-webui.ts
  *

@@ -1,5 +1,5 @@
 /**
- * Runs Python clients against the gateway and writes what it saw to `docs/clients/python.md`.
+ * Runs Python clients against the gateway and writes what it saw to `docs/evidence/python.md`.
  *
  *     proof/real/setup-python.sh && node proof/real/python-clients.ts
  *     node proof/real/python-clients.ts python/gptme_client.py    # only this; the results of the others stay
@@ -43,7 +43,7 @@ const CLIENTS: readonly Client[] = [
 const { positionals } = parseArgs({ allowPositionals: true });
 await runAll(await Promise.all(choose(CLIENTS, positionals).map((each) => toProgram(each))));
 writeFormatted(
-  "docs/clients/python.md",
+  "docs/evidence/python.md",
   `# Python clients that were run
 
 Written by \`node proof/real/python-clients.ts\`. Released packages, unmodified. Most take three steps by calling a

@@ -1,5 +1,5 @@
 /**
- * Runs clients in other languages against the gateway and writes what it saw to `docs/clients/sdks.md`.
+ * Runs clients in other languages against the gateway and writes what it saw to `docs/evidence/sdks.md`.
  *
  *     proof/real/setup-sdks.sh && node proof/real/sdk-clients.ts
  *     node proof/real/sdk-clients.ts go/main.go    # only this; the results of the others stay
@@ -25,7 +25,7 @@ const PROGRAMS: readonly Program[] = [
 const { positionals } = parseArgs({ allowPositionals: true });
 await runAll(choose(PROGRAMS, positionals));
 writeFormatted(
-  "docs/clients/sdks.md",
+  "docs/evidence/sdks.md",
   `# Clients in Go, Rust, Java and TypeScript
 
 Written by \`node proof/real/sdk-clients.ts\`, with the tasks of the [Python packages](python.md).

@@ -21,7 +21,7 @@ ones, keys were left out, and long lines were shortened; the pictures are of the
 at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 
 ${recordings.map((each) => toSection(each)).join("\n")}
-Next: [Connect a client](clients/README.md), [Deploy](deploy.md), [Troubleshooting](troubleshooting.md)
+Next: [Connect a client](clients.md), [Deploy](deploy.md), [Troubleshooting](troubleshooting.md)
 `;
 }
 

@@ -16,8 +16,8 @@ export default defineConfig({
   description: "Run gpt-oss on your own server and use it from any OpenAI or Anthropic client.",
   srcDir: "pages",
   outDir: "dist",
-  srcExclude: ["decisions/**", "images/**"],
-  rewrites: { "README.md": "index.md", "clients/README.md": "clients/index.md" },
+  srcExclude: ["images/**"],
+  rewrites: { "README.md": "index.md" },
   cleanUrls: true,
   markdown: { config: (markdown) => markdown.core.ruler.push("links-to-source", linkToSource) },
   vite: { plugins: [llms()] },
@@ -28,7 +28,7 @@ export default defineConfig({
   },
 });
 
-/** A row of the table is a group, and each link in it a page. The pages of single clients follow, from the table in `docs/clients/README.md`. */
+/** A row of the table is a group, and each link in it a page. */
 function readSidebar(): DefaultTheme.SidebarItem[] {
   const index = readFileSync(join(DOCS, "README.md"), "utf8");
   const groups = Array.from(
@@ -38,23 +38,14 @@ function readSidebar(): DefaultTheme.SidebarItem[] {
       items: Array.from(links.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g), ([, text = "", page = ""]) => ({
         text,
         link: toAddress(page),
-      })).filter(({ link }) => isOnSite(link)),
+      })).filter(({ link }) => !link.startsWith("../")),
     }),
   ).filter(({ items }) => items.length > 0);
-  const clients = readFileSync(join(DOCS, "clients/README.md"), "utf8");
-  const items = Array.from(
-    clients.matchAll(/^\| \[([^\]]+)\]\(([^)]+)\)/gm),
-    ([, text = "", page = ""]) => ({ text, link: toAddress(`clients/${page}`) }),
-  );
-  return [...groups, { text: "Clients", collapsed: true, items }];
+  return groups;
 }
 
 function toAddress(page: string): string {
   return page.startsWith("../") ? page : `/${page.replace(/README\.md$/, "").replace(/\.md$/, "")}`;
-}
-
-function isOnSite(address: string): boolean {
-  return !address.startsWith("../") && !address.startsWith("/decisions");
 }
 
 interface Token {
@@ -69,7 +60,7 @@ interface State {
   readonly env: { readonly relativePath?: string };
 }
 
-/** Links out of `docs/`, and to pages that are not on the site, lead to the repository. */
+/** Links out of `docs/` lead to the repository. */
 function linkToSource({ tokens, env }: State): void {
   const page = env.relativePath ?? "";
   for (const token of tokens.flatMap(({ children }) => children ?? [])) {
@@ -81,9 +72,7 @@ function linkToSource({ tokens, env }: State): void {
       href,
     );
     const isPage =
-      path.startsWith("docs/") &&
-      !/^docs\/(?:decisions|images)\//.test(path) &&
-      /\.md(?:#|$)/.test(path);
+      path.startsWith("docs/") && !path.startsWith("docs/images/") && /\.md(?:#|$)/.test(path);
     if (!isPage) token.attrSet("href", `${SOURCE}/${path}`);
   }
 }

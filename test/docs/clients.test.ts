@@ -11,7 +11,7 @@ const PAGES = findPages(ROOT)
   .filter(([, text]) => text.includes("<!-- snippet: "));
 
 test("pages with code of clients are found", () => {
-  expect(PAGES.length).toBeGreaterThan(3);
+  expect(PAGES).not.toEqual([]);
 });
 
 test.each(PAGES)("%s shows what the chat shows", (_, text) => {

@@ -61,7 +61,7 @@ test("no measured request costs more in proportion than a shorter one, as docs/p
 describe("a measured figure stands in a page only as a quote", () => {
   /** Reports of measurements, and notes for those who change the code. */
   const REPORTS =
-    /^(?:proof\/|docs\/decisions\/|docs\/clients\/matrix|docs\/(?:comparison|security-evidence)|CHANGELOG|CONTRIBUTING)/;
+    /^(?:proof\/|docs\/decisions|docs\/evidence\/|docs\/(?:comparison|security-evidence)|CHANGELOG|CONTRIBUTING)/;
   const FIGURE = /(?<![\w.])\d[\d,.]*\s?(?:KB|MB|ms|µs|%|×|tokens\/s)(?!\w)/g;
 
   test.each(pages.filter(({ name }) => !REPORTS.test(name)))("$name", ({ text }) => {

@@ -13,7 +13,7 @@ test("each page is in the index", () => {
   expect(pages.filter((page) => !reachable.has(page))).toEqual([]);
 });
 
-test("a page that people write has at most 1,500 words of prose, and names the next page", () => {
+test("a page that people write names the next page", () => {
   const generated =
     /^(?:first-hour|settings|fields|guarantees|engines|tools-session|turn-record|security-evidence|harmony-rules)\.md$/;
   const pages = readdirSync(DOCS).filter(
@@ -21,7 +21,7 @@ test("a page that people write has at most 1,500 words of prose, and names the n
   );
   for (const page of pages) {
     const text = readFileSync(join(DOCS, page), "utf8");
-    expect([page, countWords(text) <= 1500, text.includes("\nNext: ")]).toEqual([page, true, true]);
+    expect([page, text.includes("\nNext: ")]).toEqual([page, true]);
   }
 });
 
@@ -29,13 +29,4 @@ function readLinks(page: string): string[] {
   if (!page.endsWith(".md") || page.startsWith("../")) return [];
   const text = readFileSync(join(DOCS, page), "utf8");
   return Array.from(text.matchAll(/\]\(([^)#]+)/g), ([, target = ""]) => target);
-}
-
-/** Outside of code and tables. */
-function countWords(text: string): number {
-  const prose = text
-    .replace(/^```[\s\S]*?^```/gm, "")
-    .replace(/^\|.*$/gm, "")
-    .replace(/<!--[\s\S]*?-->/g, "");
-  return prose.split(/[\s|]+/).filter((word) => /[a-z]/i.test(word)).length;
 }

@@ -49,7 +49,7 @@ describe("a judge's result", () => {
   });
 
   test("as recorded, explains each failure, and the page shows it", () => {
-    const page = readFileSync("docs/clients/judges.md", "utf8");
+    const page = readFileSync("docs/evidence/judges.md", "utf8");
     for (const { name, version } of JUDGES) {
       const { failed, failures } = EXPECTED[name] ?? { failed: -1, failures: [] };
       expect([name, EXPECTED[name]?.version]).toEqual([name, version]);
@@ -67,7 +67,7 @@ describe("a client's result", () => {
     if (!script.includes("/")) return;
     const page = script.startsWith("python/") ? "python.md" : "sdks.md";
     const row = toTable([script]).split("\n").at(-1) ?? "";
-    expect(cells(readFileSync(`docs/clients/${page}`, "utf8"))).toContain(cells(row));
+    expect(cells(readFileSync(`docs/evidence/${page}`, "utf8"))).toContain(cells(row));
   });
 
   test.each(MENDED)("of $client shows that it is mended", ({ script }) => {

@@ -83,5 +83,5 @@ function toClientRows(): string[] {
 /** The page that names the checks of a program. */
 function pageOf(script: string): string {
   if (script.startsWith("python/")) return "python.md";
-  return script.includes("/") ? "sdks.md" : script.replace(/\.ts$/, ".md");
+  return script.includes("/") ? "sdks.md" : "../clients.md";
 }

@@ -6,7 +6,7 @@
  *     node proof/real/judges/run.ts --write               # and record counts and versions in expected.json
  *
  * A failure that `expected.json` does not explain fails the run; so does one that it explains and that passes now, a judge that
- * checked nothing, and another number of passed checks. `docs/clients/judges.md` is written from `expected.json`.
+ * checked nothing, and another number of passed checks. `docs/evidence/judges.md` is written from `expected.json`.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -58,7 +58,7 @@ try {
   vision.close();
 }
 if (values.write) writeJson(EXPECTED, expected);
-writeFormatted("docs/clients/judges.md", toPage(JUDGES, expected));
+writeFormatted("docs/evidence/judges.md", toPage(JUDGES, expected));
 
 /** Installs the judge unless that was done, and runs it, for half an hour at most. Its own output is shown. */
 function run(judge: Judge, baseURL: string): Check[] {

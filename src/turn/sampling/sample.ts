@@ -73,7 +73,7 @@ const MOST_OPEN = 32;
  *
  * A unit of ids that only continue the open part stays open for further reads. Its text is passed on at once, and the unit is read
  * when it ends. Between two tokens of a stream come those of all others, which evict its objects from the processor's cache: an id
- * that is read touches a dozen of them, one that is added to a unit three (docs/decisions/fast-path.md).
+ * that is read touches a dozen of them, one that is added to a unit three (docs/decisions.md, "One reading loop").
  */
 class Sampler<Cut extends string> implements TokenReader {
   // What an id of an open unit needs comes first.

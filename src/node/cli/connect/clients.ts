@@ -1,4 +1,4 @@
-/** The clients by name. To add one, add its file in `clients/`, its entry here and its page in `docs/clients/`. */
+/** The clients by name. To add one, add its file in `clients/`, its entry here and its section in `docs/clients.md`. */
 import type { ConnectedClient } from "./client-settings.ts";
 import { claudeCode } from "./clients/claude-code.ts";
 import { codex } from "./clients/codex.ts";
