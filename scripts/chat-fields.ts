@@ -103,7 +103,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].content parts of other types",
         treatment: "refused",
-        note: "The model reads text only. With `visionUrl`, images are described (docs/media.md). With `mediaInput: placeholder`, and in results of tools by default, a note stands for them.",
+        note: "The model reads text only. With `visionUrl`, images are described (docs/tools.md). With `mediaInput: placeholder`, and in results of tools by default, a note stands for them.",
       },
       {
         name: "messages[].name",
@@ -246,7 +246,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "plugins",
         treatment: "honoured",
-        note: "Of `web`, as `web_search_options`. Files are read with or without `file-parser` (docs/media.md). Others are ignored, and named in the header `x-harmony-skipped-tools`.",
+        note: "Of `web`, as `web_search_options`. Files are read with or without `file-parser` (docs/tools.md). Others are ignored, and named in the header `x-harmony-skipped-tools`.",
       },
       {
         name: "tools of other types",

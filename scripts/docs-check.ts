@@ -27,7 +27,7 @@ for (const ofPage of fences) {
   made.forEach(print);
   reports.push(...made);
 }
-if (pages.includes("docs/first-hour.md")) {
+if (pages.includes("docs/evidence/first-hour.md")) {
   const report = checkSession();
   print(report);
   reports.push(report);
@@ -47,7 +47,7 @@ process.exitCode = count("wrong") > 0 || rest !== undefined || reports.length ==
 
 /** The page is recorded by a script, which can record it again. */
 function checkSession(): Report {
-  const where = "docs/first-hour.md:1";
+  const where = "docs/evidence/first-hour.md:1";
   const what = "node scripts/record-session.ts --check";
   if (spawnSync("script", ["--version"]).status !== 0) {
     return { where, what, outcome: { kind: "not run", text: "needs script, of util-linux" } };

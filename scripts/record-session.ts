@@ -1,5 +1,5 @@
 /**
- * Records `docs/first-hour.md` and its pictures: `node scripts/record-session.ts`. Needs `script` of util-linux, git, npm, the
+ * Records `docs/evidence/first-hour.md` and its pictures: `node scripts/record-session.ts`. Needs `script` of util-linux, git, npm, the
  * network, and for the pictures the Chromium and the packages of test/browser. With `--check` it records what is quick, and
  * compares it with the page; times may differ.
  */
@@ -11,7 +11,7 @@ import { recordAll } from "./session/record.ts";
 import { SCENARIOS } from "./session/scenarios.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PAGE = join(ROOT, "docs/first-hour.md");
+const PAGE = join(ROOT, "docs/evidence/first-hour.md");
 
 if (process.argv.includes("--check")) await check();
 else await write();

@@ -2,7 +2,7 @@
  * Installs both packages as a user would, from the tarballs that `npm publish` would send, and tries them on Node, Bun, Deno, Vercel's
  * edge runtime and Cloudflare's. That takes the network and minutes, so it is no test.
  *
- *     npm run smoke            # on all of them; writes the table in docs/edge.md
+ *     npm run smoke            # on all of them; writes the table in docs/runtimes.md
  *     npm run smoke -- bun     # one: node, oldest-node, bun, deno, edge-runtime, workerd, embed or global
  *
  * `oldest-node` is the oldest Node of each package. Each runtime has an engine in this process that speaks vLLM's wire format, must do
@@ -35,7 +35,7 @@ import {
 import { writeTable } from "./smoke/table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PAGE = join(ROOT, "docs/edge.md");
+const PAGE = join(ROOT, "docs/runtimes.md");
 const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2", "express@5"];
 
 const STOPS = "SIGTERM ends it";

@@ -107,7 +107,7 @@ about how well gpt-oss does the work.
 
 "Reasoning kept: 9 of 9" means: over all prompts that reached the engine, the model had written nine analysis messages before
 calls of the current task, and the prompts contained all nine. "Steps exact" counts what \`x-harmony-exact\` said of the steps of
-tool loops ([token-exact.md](../token-exact.md)). "Dropped silently" are tools that a client offered, that are in no
+tool loops ([token-exact history](../reasoning.md#token-exact-history)). "Dropped silently" are tools that a client offered, that are in no
 prompt, and that the gateway did not name either: in \`x-harmony-skipped-tools\`, or over WebSocket in its metrics.
 
 ${all.join("\n\n")}

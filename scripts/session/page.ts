@@ -1,4 +1,4 @@
-/** Writes `docs/first-hour.md` from the recordings. */
+/** Writes `docs/evidence/first-hour.md` from the recordings. */
 import type { Recording } from "./record.ts";
 
 export interface PageFacts {
@@ -21,7 +21,7 @@ ones, keys were left out, and long lines were shortened; the pictures are of the
 at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 
 ${recordings.map((each) => toSection(each)).join("\n")}
-Next: [Connect a client](clients.md), [Deploy](deploy.md), [Troubleshooting](troubleshooting.md)
+Next: [Connect a client](../clients.md), [Deploy](../deploy.md), [Troubleshooting](../troubleshooting.md)
 `;
 }
 
@@ -31,7 +31,7 @@ function toSection({ scenario, text, seconds }: Recording): string {
       ? `\nThe answer was there ${Math.round(seconds)} seconds after the first command.\n`
       : "";
   const pictures = (scenario.pictures ?? []).map(
-    ({ text: done, alt, name }) => `\n${done}\n\n![${alt}](images/${name}.png)\n`,
+    ({ text: done, alt, name }) => `\n${done}\n\n![${alt}](../images/${name}.png)\n`,
   );
   const before = scenario.text === undefined ? "" : `${scenario.text}\n\n`;
   return `## ${scenario.title}

@@ -1,4 +1,4 @@
-/** The pictures of `docs/first-hour.md`: what a person sees in the browser while the gateway of a recording serves. */
+/** The pictures of `docs/evidence/first-hour.md`: what a person sees in the browser while the gateway of a recording serves. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { launchBrowser, MISSING, type Page } from "../../test/browser/driver.ts";

@@ -1,4 +1,4 @@
-/** The scenarios of `docs/first-hour.md`, in the order of the page. */
+/** The scenarios of `docs/evidence/first-hour.md`, in the order of the page. */
 import { createHash } from "node:crypto";
 import manifest from "../../package.json" with { type: "json" };
 import { SHOWN_HASH, SHOWN_KEY } from "./made-key.ts";

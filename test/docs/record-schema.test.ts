@@ -9,8 +9,8 @@ test("the published schema of a turn's record is up to date", () => {
   expect(read("turn-record.schema.json")).toBe(toRecordSchema());
 });
 
-test("the page about the record has a row for every part of it", () => {
-  const rows = [...read("turn-record.md").matchAll(/^\| (`[^|]+`) +\|/gm)];
+test("the page of the inspector has a row for every part of it", () => {
+  const rows = [...read("inspector.md").matchAll(/^\| (`[^|]+`) +\|/gm)];
   const named = rows.flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
   );

@@ -116,7 +116,7 @@ test("a jump that lasts is believed after an hour, and then entries expire by it
 
 test("the rule stands where it holds, and in the documentation", async () => {
   const rule = "clock that jumps decides nothing that cannot be taken back";
-  for (const path of ["../../src/store/expiry-clock.ts", "../../docs/reliability.md"]) {
+  for (const path of ["../../src/store/expiry-clock.ts", "../../docs/operate.md"]) {
     expect(readFileSync(new URL(path, import.meta.url), "utf8")).toContain(rule);
   }
 });

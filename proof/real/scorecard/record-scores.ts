@@ -1,4 +1,4 @@
-/** Writes a run into docs/comparison.md, and its figures into docs/figures.json and the pages that quote them. */
+/** Writes a run into docs/evidence/comparison.md, and its figures into docs/figures.json and the pages that quote them. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -8,7 +8,7 @@ import { writeFormatted } from "../../../scripts/write-formatted.ts";
 import { rightPercent, type Score } from "./table.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const PAGE = join(ROOT, "docs/comparison.md");
+const PAGE = join(ROOT, "docs/evidence/comparison.md");
 const PLACE = /(<!-- scorecard -->\n)[^]*?(\n<!-- \/ -->)/;
 
 interface Run {
@@ -20,7 +20,8 @@ interface Run {
 
 export function recordScores({ scores, table, cases }: Run): void {
   const page = readFileSync(PAGE, "utf8");
-  if (!PLACE.test(page)) throw new Error("docs/comparison.md has no place for the scorecard");
+  if (!PLACE.test(page))
+    throw new Error("docs/evidence/comparison.md has no place for the scorecard");
   writeFormatted(
     PAGE,
     page.replace(

@@ -7,7 +7,7 @@ export function mediaSettings() {
     visionUrl: setting("media", url, {
       description:
         "Address of a Chat Completions server with a vision model, for instance http://127.0.0.1:8081. It describes " +
-        "each image in requests and tool results once, and gpt-oss reads the description. Needs `visionModel`. See docs/media.md.",
+        "each image in requests and tool results once, and gpt-oss reads the description. Needs `visionModel`. See docs/tools.md.",
     }),
     visionModel: setting("media", () => z.string().min(1), {
       description: "The model at `visionUrl`.",

@@ -95,7 +95,7 @@ function pythonSettings() {
         "`http` only.",
     }),
     pythonUrl: setting("tools", url, {
-      description: "Address of the sandbox of `pythonRuntime` `http` or `mcp`. See docs/python.md.",
+      description: "Address of the sandbox of `pythonRuntime` `http` or `mcp`. See docs/tools.md.",
     }),
     pythonKey: setting("tools", () => z.string().min(1), {
       description: "API key the gateway sends to the sandbox.",

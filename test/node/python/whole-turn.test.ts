@@ -1,6 +1,6 @@
 /**
  * One turn with two searches, an opened page, code that draws a chart, and a cited answer, over every API by its own client.
- * The code is run by real Pyodide. What the clients got is written down in docs/tools-session.md.
+ * The code is run by real Pyodide. What the clients got is written down in tools-session.md.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
@@ -61,7 +61,7 @@ describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
 
   afterAll(() => python.close());
 
-  test("is what docs/tools-session.md says, on all APIs", async () => {
+  test("is what tools-session.md says, on all APIs", async () => {
     const sections: string[] = [];
     for (const { name, client, record } of APIS) {
       const app = createBrowsingApp({
@@ -74,9 +74,7 @@ describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
         `## ${name}, by \`${client}\`\n\n${RECORDED}\n\n\`\`\`text\n${lines.join("\n")}\n\`\`\`\n`,
       );
     }
-    await expect([INTRODUCTION, ...sections].join("\n")).toMatchFileSnapshot(
-      "../../../docs/tools-session.md",
-    );
+    await expect([INTRODUCTION, ...sections].join("\n")).toMatchFileSnapshot("tools-session.md");
   });
 
   test("variables stay from one call to the next", async () => {
