@@ -16,7 +16,7 @@ export function toSessionPage(recordings: readonly Recording[], facts: PageFacts
   return `# The first hour
 
 Sessions at a terminal and in a browser, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}, on ${cores} cores with a load of ${load.toFixed(0)}. Ports were made the usual
-ones, keys were left out, and long lines were shortened; the pictures are of the gateway above them. Commands behind the first of a block were typed in another terminal. The server at port
+ones, keys were left out, and long lines were shortened; the pictures are of the gateway above them. The second and later commands of a block were typed in another terminal. The server at port
 8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, at port 8002 something else,
 at ports 8003 and 8004 a scripted vLLM, at port 8005 one that closes connections of plain HTTP, and at port 8006 one that refuses all keys.
 

@@ -15,7 +15,7 @@ import { PAGE_HEADERS } from "../pages/headers.ts";
 import { INSPECT_PAGE } from "./page-description.ts";
 import { streamChanges } from "./changes.ts";
 import { toEngineRows } from "./engines.ts";
-import { toSeen } from "./to-seen.ts";
+import { parseSince } from "./parse-since.ts";
 import { addTurnActions, NOT_KEPT } from "./turn-actions.ts";
 import { toSharedPage } from "./shared-page.ts";
 import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
@@ -68,7 +68,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
     // Before the record: a turn that ends meanwhile is then asked for once more.
     const row = toRow(entry);
-    const { record, seen } = await entry.changes(toSeen(c.req.query("since")));
+    const { record, seen } = await entry.changes(parseSince(c.req.query("since")));
     return json(c, { row, record, tokens: await tokensOf(record), seen });
   });
   app.get("/inspect/api/turns/:number/file", async (c) => {

@@ -75,7 +75,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByPlaceholder("Result of get_weather").fill("21 °C");
       await page.getByRole("button", { name: "Answer", exact: true }).click();
       await expect.poll(() => stored(page)).toEqual(withParts("Weather?", "Light rain."));
-      await other.page.locator(".question .deeds button[aria-label=Edit]").click();
+      await other.page.locator(".question .actions button[aria-label=Edit]").click();
       await send(other.page, "Hello?");
       await expect
         .poll(() => stored(page))
@@ -115,7 +115,7 @@ describe.skipIf(MISSING !== undefined)(
       await expect.poll(() => draft(page)).toBe("A long draft");
       expect(await page.getByLabel("System prompt").inputValue()).toBe("Be brief.");
 
-      await page.locator(".question .deeds button[aria-label=Edit]").click();
+      await page.locator(".question .actions button[aria-label=Edit]").click();
       await expect.poll(() => draft(page)).toBe("Six times seven?");
       await page.locator("#message").fill("Six times eight?");
       await page.getByRole("button", { name: "New chat" }).click();
@@ -136,7 +136,7 @@ describe.skipIf(MISSING !== undefined)(
       await send(page, "Six times seven?");
       await page.locator(".answer.done strong").waitFor();
       await page.locator("#message").fill("A long draft");
-      await page.locator(".question .deeds button[aria-label=Edit]").click();
+      await page.locator(".question .actions button[aria-label=Edit]").click();
       await page.getByText("Editing an earlier message").waitFor();
       await send(page, "Six times eight?");
       await answered(page, "Edited.");

@@ -5,7 +5,7 @@ import { shown } from "./format.ts";
 import { type BodyPiece, type Thought, toMarkedBody, type Unused } from "./request-body.ts";
 import type { LoadedTurn } from "./types.ts";
 
-export function cameBand({ record }: LoadedTurn): TemplateResult {
+export function requestBand({ record }: LoadedTurn): TemplateResult {
   const { request, reasoningFrom } = record;
   const { pieces, missing } = readRequest(record);
   const { thoughts, kinds } = missing;

@@ -9,7 +9,7 @@ import { conversationBand } from "./conversation.ts";
 import { chipsOf, toCount, toMs, toOutcome } from "./format.ts";
 import { toggle, whoOf } from "./list.ts";
 import { outputBand } from "./output.ts";
-import { cameBand } from "./request-band.ts";
+import { requestBand } from "./request-band.ts";
 import { state, update } from "./store.ts";
 import { toCurl } from "./to-curl.ts";
 import { toolCallsBand } from "./tool-calls.ts";
@@ -70,7 +70,8 @@ export function turnView(turn: LoadedTurn): TemplateResult {
       // A million tokens take a second to lay out: what happens in the list does not change them.
       [record, state.view, state.opened],
       () =>
-        html`${cameBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)} ${outputBand(turn)}`,
+        html`${requestBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)}
+        ${outputBand(turn)}`,
     )}
   </div>`;
 }
@@ -92,7 +93,7 @@ function chipsMeaning(row: Row): TemplateResult | typeof nothing {
 
 function exportMenu(turn: LoadedTurn): TemplateResult {
   const { row } = turn;
-  const deeds: readonly (readonly [string, () => Promise<void>])[] = [
+  const actions: readonly (readonly [string, () => Promise<void>])[] = [
     ["Save as a page", () => saveTurn(row, "html")],
     ["Save for replay, as JSON", () => saveForReplay(row)],
     ["Copy as cURL", () => copyCurl(turn)],
@@ -100,7 +101,7 @@ function exportMenu(turn: LoadedTurn): TemplateResult {
   return html`<details class="menu">
     <summary class="pill">Export</summary>
     <div class="menu-items">
-      ${deeds.map(
+      ${actions.map(
         ([label, deed]) =>
           html`<button type="button" @click=${() => attempt(deed)}>${label}</button>`,
       )}

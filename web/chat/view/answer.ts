@@ -10,7 +10,7 @@ import { markdown } from "../markdown-loader.ts";
 import { state } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { copyButton } from "./copy-button.ts";
-import { callView, ranView } from "./call.ts";
+import { callView, gatewayCallView } from "./call.ts";
 import { switcher } from "./switcher.ts";
 
 export function answerView(answer: Answer): TemplateResult {
@@ -50,7 +50,7 @@ function partView(
     case "call":
       return callView(answer, part);
     case "ran":
-      return ranView(part);
+      return gatewayCallView(part);
     default:
       return part satisfies never;
   }
@@ -114,7 +114,7 @@ function continuing(answer: Answer): TemplateResult {
 function foot(answer: Answer): TemplateResult {
   const toText = () => answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   const others = ALL_APIS.filter((name) => name !== answer.api);
-  return html`<div class="deeds">
+  return html`<div class="actions">
       ${copyButton("Copy answer", toText)}
       ${iconButton("again", "Regenerate", () => regenerate(answer, answer.api))} ${switcher(answer)}
       ${others.map(

@@ -21,7 +21,7 @@ export function callView(answer: Answer, call: Call): TemplateResult {
 }
 
 /** Its result is folded: the model has read it, and says what matters. */
-export function ranView(call: GatewayCall): TemplateResult {
+export function gatewayCallView(call: GatewayCall): TemplateResult {
   return html`<section class="call" aria-label="Call of ${call.name}, run by the gateway">
     ${head(call, html`<span class="quiet">run by the gateway</span>`)}
     ${

@@ -31,7 +31,7 @@ function questionView(message: Question): TemplateResult {
     <h2 class="unseen">You</h2>
     ${message.files ? attachments(message.files) : nothing}
     ${message.text === "" ? nothing : html`<p class="bubble" dir="auto">${message.text}</p>`}
-    <div class="deeds">
+    <div class="actions">
       ${switcher(message)} ${iconButton("edit", "Edit", () => edit(message))}
       ${copyButton("Copy question", () => message.text)}
     </div>

@@ -15,7 +15,7 @@ const seen = z.object({
 });
 
 /** If it cannot be read, nothing counts as seen, and the whole record is sent. */
-export function toSeen(text: string | undefined): SeenRecord {
+export function parseSince(text: string | undefined): SeenRecord {
   if (text === undefined) return NOTHING_SEEN;
   try {
     return seen.parse(JSON.parse(text));
