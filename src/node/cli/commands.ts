@@ -37,6 +37,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     purpose: "count, prune or delete what the file of state has",
     load: async () => (await import("./store.ts")).STORE,
   },
+  usage: {
+    synopsis: "[file …]",
+    purpose: "add up requests and tokens of the audit file",
+    load: async () => (await import("./usage.ts")).USAGE,
+  },
   config: {
     synopsis: "[settings]",
     purpose: "print the settings in effect, without secrets",

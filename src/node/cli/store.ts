@@ -6,6 +6,7 @@ import { toTable } from "../console/table.ts";
 import { openFile, sqlitePath } from "../open-store.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { Command } from "./command-io.ts";
+import { readOwnFlags } from "./own-flags.ts";
 import { loadSettings } from "./settings.ts";
 
 export const STORE: Command = {
@@ -44,7 +45,10 @@ export async function runStore(
   open = openFile,
 ): Promise<string> {
   const [action = "", ...rest] = args;
-  const { key, flags } = takeKey(rest);
+  const { values, rest: flags } = readOwnFlags(rest, {
+    values: { "--key": "the name of a client key" },
+  });
+  const key = values.get("--key");
   if (!ACTIONS.includes(action)) {
     throw new SettingsError([
       `store: expected stats, prune or delete after it.${suggest(action, ACTIONS)}`,
@@ -73,17 +77,6 @@ export async function runStore(
   } finally {
     await file.close();
   }
-}
-
-function takeKey(args: readonly string[]): { key: string | undefined; flags: string[] } {
-  const at = args.findIndex((arg) => arg === "--key" || arg.startsWith("--key="));
-  if (at === -1) return { key: undefined, flags: [...args] };
-  const isInline = args[at] !== "--key";
-  const key = isInline ? args[at]?.slice("--key=".length) : args[at + 1];
-  if (!key || key.startsWith("--")) {
-    throw new SettingsError(["--key: expected the name of a client key after it."]);
-  }
-  return { key, flags: args.toSpliced(at, isInline ? 1 : 2) };
 }
 
 async function describe({ file, path }: Opened): Promise<string> {

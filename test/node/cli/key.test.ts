@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resolveSettings } from "../../../src/config/resolve.ts";
 import { runKey } from "../../../src/node/cli/key.ts";
+import { loadSettings } from "../../../src/node/cli/settings.ts";
 
 test("a new key comes with its hash, which the setting accepts", () => {
   const printed = runKey(["alice"]);
@@ -26,4 +30,47 @@ test("no two keys are the same", () => {
 
 test.each([[["a", "b"]], [["--nmae"]], [["a b"]]])("arguments %j are refused", (args) => {
   expect(() => runKey(args)).toThrow(/^key: /);
+});
+
+function writeConfig(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), "harmony-gateway-key-")), "gateway.json");
+  writeFileSync(file, text);
+  return file;
+}
+
+test.each([
+  ["{}", ["alice"]],
+  ['{\n  "port": 8787\n}\n', ["alice"]],
+  [`{"keys": ["bob:${"0".repeat(64)}"]}`, ["bob", "alice"]],
+  [
+    `{\n  "keys": [\n    { "name": "bob", "sha256": "${"0".repeat(64)}" }\n  ]\n}\n`,
+    ["bob", "alice"],
+  ],
+])("--add writes the hash into the keys of %j", (text, names) => {
+  const file = writeConfig(text);
+  const key = /^hg-[\w-]{43}$/m.exec(runKey(["alice", "--add", file]))?.[0] ?? "";
+  const { settings } = loadSettings(["--config", file], {});
+  expect(settings.keys.map(({ name }) => name)).toEqual(names);
+  expect(settings.keys.at(-1)?.sha256).toBe(createHash("sha256").update(key).digest("hex"));
+});
+
+test.each([
+  [
+    `{"keys": ["alice:${"0".repeat(64)}"]}`,
+    "keys has alice already. Remove it first, or choose another name.",
+  ],
+  ['{"keys": [{"name": "alice"}]}', "keys has alice already."],
+  ['{"keys": "alice"}', "expected an object whose keys are a list."],
+  ["[]", "expected an object whose keys are a list."],
+  ["{", "is not valid JSON"],
+])("--add refuses %j, and leaves it as it is", (text, message) => {
+  const file = writeConfig(text);
+  expect(() => runKey(["alice", "--add", file])).toThrow(message);
+  expect(readFileSync(file, "utf8")).toBe(text);
+});
+
+test("--add names a file that is not there", () => {
+  expect(() => runKey(["alice", "--add", "/none/gateway.json"])).toThrow(
+    "/none/gateway.json: there is no folder /none.",
+  );
 });

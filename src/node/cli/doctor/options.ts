@@ -2,6 +2,7 @@
 import { SettingsError } from "../../../config/resolve.ts";
 import { suggest } from "../../../config/suggest.ts";
 import { CHECKS } from "../../../doctor/doctor.ts";
+import { readOwnFlags } from "../own-flags.ts";
 
 export interface DoctorFlags {
   readonly format: "text" | "json" | "markdown";
@@ -19,27 +20,19 @@ const MAX_TURNS = 10_000;
 const MAX_STREAMS = 1024;
 const MAX_BUDGET_SECONDS = 86_400;
 
-const SWITCHES = new Set(["--quick", "--json", "--markdown"]);
-const VALUES = new Set(["--checks", "--turns", "--streams", "--budget"]);
+const OWN = {
+  switches: ["--quick", "--json", "--markdown"],
+  values: {
+    "--checks": "a value",
+    "--turns": "a value",
+    "--streams": "a value",
+    "--budget": "a value",
+  },
+};
 
 /** @throws SettingsError */
 export function readDoctorFlags(args: readonly string[]): DoctorFlags {
-  const switches = new Set<string>();
-  const values = new Map<string, string>();
-  const rest: string[] = [];
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] ?? "";
-    const [flag, inline] = splitOnce(arg);
-    if (SWITCHES.has(arg)) switches.add(arg);
-    else if (!VALUES.has(flag)) rest.push(arg);
-    else {
-      const value = inline ?? args[++at];
-      if (value === undefined || value.startsWith("--")) {
-        throw new SettingsError([`${flag}: expected a value after it.`]);
-      }
-      values.set(flag, value);
-    }
-  }
+  const { switches, values, rest } = readOwnFlags(args, OWN);
   if (switches.has("--json") && switches.has("--markdown")) {
     throw new SettingsError(["--markdown: choose one of --json and --markdown."]);
   }
@@ -55,11 +48,6 @@ export function readDoctorFlags(args: readonly string[]): DoctorFlags {
     budgetMs: 1000 * readNumber("--budget", values.get("--budget"), 300, 1, MAX_BUDGET_SECONDS),
     rest,
   };
-}
-
-function splitOnce(arg: string): [string, string | undefined] {
-  const at = arg.indexOf("=");
-  return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)];
 }
 
 function readChecks(text: string | undefined): string[] | undefined {
