@@ -1,6 +1,6 @@
 /**
  * Measured figures have one source, `docs/figures.json`. A page quotes one as `<!-- figure: id -->75 KB<!-- / -->`, and
- * `node scripts/write-figures.ts` writes its text there, or a whole table behind `<!-- table: id -->`.
+ * `node scripts/write-docs.ts` writes its text there, or a whole table behind `<!-- table: id -->`.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ import * as z from "zod";
 /** Where a measurement comes from. */
 const source = {
   command: z.string(),
-  commit: z.string(),
+  /** Without changes beside it. */
+  commit: z.string().regex(/(?<!-dirty)$/),
   date: z.iso.date(),
   machine: z.string(),
 };
@@ -64,17 +65,6 @@ export function withFigures(page: string, all: Figures): string {
     );
 }
 
-/** Text without its quotes, tables, code and links: the prose, in which no figure may stand. */
-export function proseOf(page: string): string {
-  return page
-    .replace(QUOTE, "")
-    .replace(/^```[\s\S]*?^```/gm, "")
-    .replace(/^\|.*$/gm, "")
-    .replace(/`[^`\n]*`/g, "")
-    .replace(/<!--[\s\S]*?-->/g, "")
-    .replace(/\]\([^)\n]*\)/g, "]");
-}
-
 function findFigure(all: Figures, id: string): Figure {
   const found = all[id];
   if (found === undefined || !("text" in found)) {
@@ -95,7 +85,7 @@ function toTable({ head, rows, command, commit, date, machine }: FigureTable): s
   const rule = head.map((_, at) => (at === 0 ? "---" : "---:"));
   return [
     "",
-    ...[head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`),
+    toAligned([head, rule, ...rows]),
     "",
     `\`${command}\`, ${date}, commit ${commit}, ${machine}.`,
     "",
@@ -108,10 +98,28 @@ function toBounds(all: Figures, command: string): string {
     .filter((each) => "text" in each)
     .filter((each) => each.bound !== undefined)
     .filter((each) => each.command.replaceAll(" ", "-").startsWith(command))
-    .map(({ what, text, bound, met, commit, date }) =>
-      ["", what, bound, met === true ? text : `**${text}**`, `${date}, ${commit}`, ""]
-        .join(" | ")
-        .trim(),
-    );
-  return ["", "| path | bound | measured | |", "| --- | --- | --- | --- |", ...rows, ""].join("\n");
+    .map(({ what, text, bound = "", met, commit, date }) => [
+      what,
+      bound,
+      met === true ? text : `**${text}**`,
+      `${date}, ${commit}`,
+    ]);
+  const head = ["path", "bound", "measured", ""];
+  return ["", toAligned([head, head.map(() => "---"), ...rows]), ""].join("\n");
+}
+
+/** As the formatter aligns a table: the second row is the rule. */
+export function toAligned(rows: readonly (readonly string[])[]): string {
+  const [head = [], rule = []] = rows;
+  const widths = head.map((_, at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)));
+  return rows
+    .map((cells) => {
+      const aligned = cells.map((cell, at) => {
+        const width = widths[at] ?? 0;
+        if (cells === rule) return cell.replace("---", "-".repeat(width - cell.length + 3));
+        return rule[at]?.endsWith(":") ? cell.padStart(width) : cell.padEnd(width);
+      });
+      return `| ${aligned.join(" | ")} |`;
+    })
+    .join("\n");
 }

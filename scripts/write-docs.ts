@@ -1,26 +1,60 @@
-/** Writes the docs that are made from code: `node scripts/write-docs.ts`. */
+/**
+ * Writes what the docs have from code and from measurements: `node scripts/write-docs.ts`. With files of results of `npm run bench`,
+ * their figures replace those in `docs/figures.json` first.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { toFigures } from "../proof/bench/figures.ts";
+import { drawSizes } from "../proof/bench/sizes/chart.ts";
+import { RECOVERIES } from "../src/harmony/recoveries.ts";
 import { toSettingsDocument } from "../src/node/cli/help.ts";
 import { withSnippets } from "./clients-doc.ts";
 import { findPages } from "./docs/fences.ts";
 import { toEnginesDocument } from "./engines-doc.ts";
 import { toFieldsDocument } from "./fields-doc.ts";
+import { type Figures, findTable, readFigures, toAligned, withFigures } from "./figures.ts";
 import { toGuaranteesDocument } from "./guarantees-doc.ts";
 import { toRecordSchema } from "./record-schema.ts";
+import { writeJson } from "./write-formatted.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const DOCUMENTS = {
-  "engines.md": toEnginesDocument(),
-  "fields.md": toFieldsDocument(),
-  "guarantees.md": toGuaranteesDocument(),
-  "settings.md": toSettingsDocument(),
-  "turn-record.schema.json": toRecordSchema(),
-};
+const REPAIRS = /(<!-- repairs -->\n\n)[\s\S]*?(\n\n<!-- \/ -->)/;
 
-for (const [name, text] of Object.entries(DOCUMENTS)) writeFileSync(join(ROOT, "docs", name), text);
-// Other pages have code of clients between their own text.
-for (const page of findPages(ROOT)) {
-  const path = join(ROOT, page);
-  writeFileSync(path, withSnippets(readFileSync(path, "utf8")));
+/** Each file with its text, by its path from the root. */
+export function toDocs(figures: Figures): Map<string, string> {
+  const pages = findPages(ROOT).map((page) => [page, readFileSync(join(ROOT, page), "utf8")]);
+  return new Map(
+    Object.entries({
+      // These have parts between text of their own.
+      ...Object.fromEntries(
+        pages.map(([page, text = ""]) => [
+          page,
+          withFigures(withSnippets(withRepairs(text)), figures),
+        ]),
+      ),
+      "docs/engines.md": toEnginesDocument(),
+      "docs/fields.md": toFieldsDocument(),
+      "docs/guarantees.md": toGuaranteesDocument(),
+      "docs/images/request-cost.svg": drawSizes(findTable(figures, "request-cost")),
+      "docs/settings.md": toSettingsDocument(),
+      "docs/turn-record.schema.json": toRecordSchema(),
+    }),
+  );
+}
+
+function withRepairs(page: string): string {
+  const rows = Object.entries(RECOVERIES).map(([name, meaning]) => [
+    `\`${name}\``,
+    meaning.replaceAll("|", "\\|"),
+  ]);
+  const table = toAligned([["name", "meaning"], ["---", "---"], ...rows]);
+  return page.replace(REPAIRS, (_, head: string, foot: string) => head + table + foot);
+}
+
+if (import.meta.main) {
+  const results = process.argv.slice(2);
+  const measured = results.map((path) => toFigures(JSON.parse(readFileSync(path, "utf8"))));
+  const figures: Figures = Object.assign(readFigures(ROOT), ...measured);
+  if (results.length > 0) writeJson("docs/figures.json", figures);
+  for (const [path, text] of toDocs(figures)) writeFileSync(join(ROOT, path), text);
 }

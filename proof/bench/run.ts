@@ -77,7 +77,7 @@ const markdown = toMarkdown(results);
 process.stdout.write(`\n${markdown}`);
 const path = keep(results, markdown);
 if (given.figures) {
-  execFileSync(process.execPath, ["scripts/write-figures.ts", path], { stdio: "inherit" });
+  execFileSync(process.execPath, ["scripts/write-docs.ts", path], { stdio: "inherit" });
 }
 
 /** What measures the same again. */

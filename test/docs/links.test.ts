@@ -34,6 +34,17 @@ test.each(pages)("every heading that %s links to exists", (page) => {
   expect(missing).toEqual([]);
 });
 
+test("each page is in the index, or linked from a page that is", () => {
+  const linksOf = (page: string) =>
+    Array.from(readFileSync(join(ROOT, page), "utf8").matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)).map(
+      ([, path = ""]) => join(dirname(page), path),
+    );
+  const linked = linksOf("docs/README.md");
+  const further = linked.filter((page) => pages.includes(page)).flatMap(linksOf);
+  const reachable = new Set([...linked, ...further, "docs/README.md"]);
+  expect(pages.filter((page) => /^docs\/[^/]+$/.test(page) && !reachable.has(page))).toEqual([]);
+});
+
 /** As GitHub makes them of headings. */
 function readAnchors(page: string): Set<string> {
   const text = readFileSync(join(ROOT, page), "utf8").replace(/^```[\s\S]*?^```/gm, "");

@@ -1,10 +1,10 @@
 /** Writes a run into docs/evidence/comparison.md, and its figures into docs/figures.json and the pages that quote them. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Figure, readFigures } from "../../../scripts/figures.ts";
-import { writeFormatted } from "../../../scripts/write-formatted.ts";
+import { writeFormatted, writeJson } from "../../../scripts/write-formatted.ts";
 import { rightPercent, type Score } from "./table.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -40,8 +40,8 @@ export function recordScores({ scores, table, cases }: Run): void {
     "scorecard-vllm": percent("vLLM's own endpoint", vllm),
     "scorecard-llama-server": percent("llama-server's own endpoint", llamaServer),
   };
-  writeFileSync(join(ROOT, "docs/figures.json"), `${JSON.stringify(figures, null, 2)}\n`);
-  execFileSync(process.execPath, [join(ROOT, "scripts/write-figures.ts")]);
+  writeJson("docs/figures.json", figures);
+  execFileSync(process.execPath, [join(ROOT, "scripts/write-docs.ts")]);
 }
 
 function toFigure(what: string, text: string): Figure {

@@ -1,6 +1,4 @@
 import { main } from "../../../src/node/cli/main.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../../src/config/setting.ts";
 import { describedSettings } from "../../../src/config/describe.ts";
@@ -45,11 +43,6 @@ test("the document has a row for every setting", () => {
   const document = toSettingsDocument();
   for (const { name, flag } of describedSettings())
     expect(document).toContain(`| \`${name}\` | \`${flag}\` |`);
-});
-
-test("docs/settings.md is up to date: if not, run scripts/write-docs.ts", () => {
-  const path = join(import.meta.dirname, "../../../docs/settings.md");
-  expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
 });
 
 test("the short help fits a terminal, and says how to get the rest", () => {
