@@ -33,7 +33,7 @@ import {
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
 import { toShownTools } from "../../harmony/tool-names.ts";
-import { forcedMcp } from "../tools/mcp-choice.ts";
+import { forcedMcp } from "../tools/hosted-choice.ts";
 import type { MediaRules } from "../request/media.ts";
 import type { RequestText } from "../request/ordered-json.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";

@@ -1,39 +1,28 @@
 /** Converts a valid request and its history to a Turn. */
-import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   developerMessage,
   finalMessage,
   preambleMessage,
-  type SystemOptions,
-  systemMessage,
   toolCallMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import { createNameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
-import { settlePrefill } from "../../turn/prefill.ts";
-import type { Preset } from "../../turn/preset.ts";
-import type { AnswerFormat, Turn } from "../../turn/turn.ts";
-import { compileEnforced } from "../request/enforced-schemas.ts";
+import type { Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import {
-  firstRecipients,
-  type HostedDeps,
-  hostedKindOf,
-  NO_HOSTED_TOOLS,
-  requiredRecipients,
-  toTurnBuiltins,
-} from "../tools/hosted-tools.ts";
-import {
-  type RequestedChoice,
-  toOfferedTools,
-  toToolChoice,
-} from "../request/offered-functions.ts";
-import { jsonAt, readOrdered } from "../request/ordered-json.ts";
+import { NO_CLIENT_BUILTINS } from "../tools/client-builtins.ts";
+import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
+import { NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
+import { type RequestedChoice, toToolChoice } from "../request/offered-functions.ts";
+import type { RequestText } from "../request/ordered-json.ts";
 import { PromptHistory } from "../request/prompt-history.ts";
-import { joinTexts } from "../request/apply-preset.ts";
-import { toSampling } from "../request/sampling.ts";
+import {
+  assembleTurn,
+  type RequestedTurn,
+  type TurnContext,
+  type TurnHistory,
+} from "../turn/assemble-turn.ts";
+import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
 import { systemText } from "./history.ts";
 import {
   answerFrom,
@@ -44,30 +33,17 @@ import {
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
-import { toTrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import type { OfferedTools } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
-export interface TurnContext {
-  readonly turnId: string;
-  readonly tenant: string;
-  readonly system: Omit<SystemOptions, "effort">;
-  /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
-  readonly bodyText: string;
+export interface MessagesContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
-  /** Its values are in the request already. */
-  readonly preset?: Preset | undefined;
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled?: SampledSteps;
   readonly offered: OfferedTools;
-  /** The setting `nameShield`. */
-  readonly shieldsNames?: boolean;
-  /** Tools that the gateway runs. */
-  readonly hosted: HostedDeps;
-  readonly trainedTools: Preset["trainedTools"];
   /** The client's session id. */
   readonly affinity?: string | undefined;
 }
@@ -79,72 +55,52 @@ export interface TurnContext {
  */
 export function* toTurnInSteps(
   request: CountRequest & Partial<MessagesRequest>,
-  context: TurnContext,
+  context: MessagesContext,
 ): Generator<void, Turn> {
+  const turnOf = yield* assembleTurn(readTurn(request, context), context);
+  return turnOf(({ mapped, shield }) => ({
+    ...toMessages(context.history, new PromptHistory(context.sampled, { shield, trained: mapped })),
+    toolStates: toToolStates(context.history),
+  }));
+}
+
+function readTurn(
+  request: CountRequest & Partial<MessagesRequest>,
+  context: MessagesContext,
+): RequestedTurn {
   const reasoning = requestedReasoning(request, context.namedEffort);
   const { offered } = context;
-  const hosted = request.tool_choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
-  const forced = forcedHosted(request, offered);
-  const requestedTools = toToolChoice(
-    forced === undefined ? requestedChoice(request.tool_choice) : { type: "auto" },
-    offered.functions.map(({ name }) => name),
-  );
-  const builtins = toTurnBuiltins(
-    hosted,
-    { forced, saved: toToolStates(context.history) },
-    context.hosted,
-  );
-  const trained = toTrainedTools(context.trainedTools, offered.functions, requestedTools);
-  const { functions, toolChoice } = trained;
-  const format = toResponseFormat(request, context);
-  const shield = context.shieldsNames ? createNameShield(trained.unmapped) : NO_SHIELD;
-  const tools = yield* toOfferedTools(functions, toolChoice, { shield });
-  const { messages, prefill } = toMessages(
-    context.history,
-    new PromptHistory(context.sampled, { shield, trained: trained.history }),
-  );
-  const { preset } = context;
-  const system = systemText(request.system ?? "");
-  const developer = developerMessage({
-    instructions: joinTexts([preset?.instructions, system, offered.notice]),
-    functions: functions.map((each) => shield.shown(each)),
-    ...(format !== undefined && { responseFormat: format.shown }),
-  });
+  const { functions } = offered;
   const { max_tokens: maxTokens, tool_choice: choice } = request;
+  const hosted = choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
+  const forced = forcedHosted(toDemand(request, offered), offered.hosted.tools);
+  const toolChoice = toToolChoice(
+    forced === undefined ? requestedChoice(choice) : { type: "auto" },
+    functions.map(({ name }) => name),
+  );
+  const format = toFormat(request, context);
+  // Before the schemas of tools: this API refuses it first.
+  if (format.type === "json-schema") format.compile();
   const isSingle =
     choice != null && choice.type !== "none" && choice.disable_parallel_tool_use === true;
-
-  return settlePrefill({
-    id: context.turnId,
-    tenant: context.tenant,
-    messages: [
-      systemMessage({
-        ...context.system,
-        effort: reasoning.effort,
-        namespaces: [...hosted.namespaces, ...trained.namespaces],
-      }),
-      ...(developer === undefined ? [] : [developer]),
-      ...messages,
-    ],
-    tools: [...tools, ...trained.tools],
-    ...(builtins && { builtins }),
-    toolChoice,
-    // The model makes one call of a tool of training, and waits.
-    parallelToolCalls: !isSingle && trained.tools.length === 0,
-    answer: format?.answer ?? { type: "text" },
-    reasoning: {
-      enabled: reasoning.enabled,
-      ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
+  return {
+    prompt: {
+      reasoning,
+      functions,
+      toolChoice,
+      hosted,
+      clientBuiltins: NO_CLIENT_BUILTINS,
+      format,
+      instructions: [systemText(request.system ?? ""), offered.notice],
     },
+    forced,
+    parallelToolCalls: !isSingle,
     stop: (request.stop_sequences ?? []).filter((each) => each !== ""),
-    sampling: toSampling(request),
+    sampling: request,
     // 0 asks for the prompt to be cached only. Engines require at least one token.
-    ...(maxTokens !== undefined && { maxOutputTokens: Math.max(1, maxTokens) }),
-    ...(prefill !== undefined && { prefill }),
-    ...(context.affinity !== undefined && { affinity: context.affinity }),
-    ...(preset && { preset }),
-    ...unwrittenCalls(trained),
-  });
+    maxOutputTokens: maxTokens === undefined ? undefined : Math.max(1, maxTokens),
+    affinity: context.affinity,
+  };
 }
 
 function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
@@ -163,25 +119,16 @@ function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
   }
 }
 
-/**
- * The recipients of a tool of the gateway that must be called: it is named, or a call is required and there is no other
- * tool.
- */
-function forcedHosted(
+function toDemand(
   { tool_choice: choice }: CountRequest,
-  { hosted, names, functions }: OfferedTools,
-): readonly string[] | undefined {
-  if (functions.some(({ name }) => named(choice) === name)) return undefined;
-  const kind = hostedKindOf(names.get(named(choice) ?? "") ?? "");
-  const tool = hosted.tools.find(({ name }) => name === kind);
-  if (tool !== undefined) return firstRecipients(tool);
-  return choice?.type === "any" && functions.length === 0
-    ? requiredRecipients(hosted.tools)
-    : undefined;
-}
-
-function named(choice: CountRequest["tool_choice"]): string | undefined {
-  return choice?.type === "tool" ? choice.name : undefined;
+  { names, functions }: OfferedTools,
+): HostedDemand {
+  const name = choice?.type === "tool" ? choice.name : undefined;
+  const kind = functions.some((each) => each.name === name) ? undefined : names.get(name ?? "");
+  return {
+    named: kind === undefined ? undefined : { kind, fields: {} },
+    isRequired: choice?.type === "any" && functions.length === 0,
+  };
 }
 
 /** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
@@ -197,13 +144,11 @@ function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, str
 
 // History
 
-interface Conversation {
-  readonly messages: readonly Message[];
-  /** An assistant message at the end is the beginning of the answer. */
-  readonly prefill: string | undefined;
-}
-
-function toMessages(entries: readonly HistoryEntry[], history: PromptHistory): Conversation {
+/** An assistant message at the end is the beginning of the answer. */
+function toMessages(
+  entries: readonly HistoryEntry[],
+  history: PromptHistory,
+): Pick<TurnHistory, "history" | "prefill"> {
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {
@@ -230,7 +175,7 @@ function toMessages(entries: readonly HistoryEntry[], history: PromptHistory): C
         entry satisfies never;
     }
   }
-  return { messages: history.collect().messages, prefill };
+  return { history: history.collect(), prefill };
 }
 
 /** Without calls, the texts of an assistant message are one answer. It is empty if there are none. */
@@ -280,21 +225,15 @@ function unknownCall({
 
 // Output format
 
-function toResponseFormat(
-  request: CountRequest,
-  { bodyText, tenant }: TurnContext,
-): { readonly shown: ResponseFormat; readonly answer: AnswerFormat } | undefined {
-  const isOld = request.output_config?.format == null;
-  const member = isOld ? "output_format" : "output_config";
-  const path = isOld ? ["schema"] : ["format", "schema"];
-  if (isOld && request.output_format == null) return undefined;
-  const schema = jsonAt(readOrdered(bodyText, member, request[member], tenant), path) ?? new Map();
-  const { schema: plain } = request.output_config?.format ?? request.output_format ?? {};
-  const checker = compileEnforced(schema, plain ?? {}, [member, ...path].join("."));
-  return {
-    shown: { name: FORMAT_NAME, schema },
-    answer: { type: "json-schema", name: FORMAT_NAME, schema, checker },
-  };
+function toFormat(request: CountRequest, text: RequestText): RequestedFormat {
+  const { output_config: config, output_format: old } = request;
+  const isOld = config?.format == null;
+  const sent = config?.format ?? old;
+  if (sent == null) return { type: "text" };
+  const place = isOld
+    ? { member: "output_format", value: old, path: ["schema"] }
+    : { member: "output_config", value: config, path: ["format", "schema"] };
+  return readFormat({ name: FORMAT_NAME, schema: sent.schema }, place, text);
 }
 
 /** The API's formats have no name, but the model requires one. */

@@ -25,7 +25,7 @@ import {
   withTools,
 } from "../tools/hosted-tools.ts";
 import { type ClientBuiltins, toClientBuiltins } from "../tools/client-builtins.ts";
-import { allowedMcp, forcedMcp } from "../tools/mcp-choice.ts";
+import { allowedMcp, forcedMcp } from "../tools/hosted-choice.ts";
 import { NO_SERVERS, type OpenedServers } from "../tools/mcp-servers.ts";
 import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";

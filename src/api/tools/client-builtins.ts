@@ -19,6 +19,8 @@ export interface ClientBuiltins {
   readonly tools: readonly OfferedTool[];
 }
 
+export const NO_CLIENT_BUILTINS: ClientBuiltins = { namespaces: [], tools: [] };
+
 /** Call bodies are code, which the client gets as the input of a custom tool. */
 export const CODE_TOOL = "python";
 
@@ -39,7 +41,7 @@ export function toClientBuiltins({
   functions,
   hosted,
 }: ClientBuiltinsRequest): ClientBuiltins {
-  if (isNone) return { namespaces: [], tools: [] };
+  if (isNone) return NO_CLIENT_BUILTINS;
   for (const [index, name] of (names ?? []).entries()) {
     const isHosted = hosted.tools.some((tool) => tool.name === name);
     const isTaken = functions.some((each) => each === name || each.startsWith(`${name}.`));

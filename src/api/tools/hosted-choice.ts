@@ -1,14 +1,37 @@
-/** Reads what `tool_choice` says about MCP servers. */
+/** Reads what `tool_choice` says about the tools of the gateway. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import { mcpToolName } from "../../tools/mcp/tool.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
-import { firstRecipients } from "./hosted-tools.ts";
+import { firstRecipients, hostedKindOf, requiredRecipients } from "./hosted-tools.ts";
 import type { Listing } from "./mcp-servers.ts";
 
-/** Returns the recipients of which the first call must have one. Throws a {@link RequestError} if there is none. */
+/** A demand for a call of such a tool. */
+export interface HostedDemand {
+  /** The tool that `tool_choice` names. */
+  readonly named: { readonly kind: string; readonly fields: unknown } | undefined;
+  /** A call is required, and none of the client's functions can be called. */
+  readonly isRequired: boolean;
+}
+
+/**
+ * The recipients of which the first call must have one. Undefined: none is demanded, or the request has no such tool. Throws a
+ * {@link RequestError} for an MCP server that is missing.
+ */
+export function forcedHosted(
+  { named, isRequired }: HostedDemand,
+  tools: readonly BuiltinTool[],
+  listings: readonly Listing[] = [],
+): readonly string[] | undefined {
+  if (named === undefined) return isRequired ? requiredRecipients(tools) : undefined;
+  if (named.kind === "mcp") return forcedMcp(named.fields, tools, listings);
+  const kind = hostedKindOf(named.kind);
+  const tool = tools.find(({ name }) => name === kind);
+  return tool && firstRecipients(tool);
+}
+
 export function forcedMcp(
   choice: unknown,
   tools: readonly BuiltinTool[],

@@ -1,0 +1,213 @@
+/**
+ * Makes the turn of a request. The codec of its API has read the request's fields, in the order in which the API refuses them; all
+ * that follows is the same for all APIs.
+ */
+import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
+import {
+  developerMessage,
+  finalMessage,
+  type SystemOptions,
+  systemMessage,
+} from "../../harmony/messages.ts";
+import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
+import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
+import { settlePrefill } from "../../turn/prefill.ts";
+import type { Preset } from "../../turn/preset.ts";
+import type { ToolChoice, Turn } from "../../turn/turn.ts";
+import { joinTexts } from "../request/apply-preset.ts";
+import { type OfferedFunction, toOfferedTools } from "../request/offered-functions.ts";
+import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
+import type { ReasoningOptions } from "../request/reasoning-options.ts";
+import { type RequestedSampling, toSampling } from "../request/sampling.ts";
+import type { ClientBuiltins } from "../tools/client-builtins.ts";
+import {
+  type BuiltinRequest,
+  type HostedDeps,
+  type HostedTools,
+  toTurnBuiltins,
+} from "../tools/hosted-tools.ts";
+import type { TrainedHistory } from "../trained/trained-history.ts";
+import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
+import { type RequestedFormat, toAnswerFormat, toShownFormat } from "./requested-format.ts";
+
+/** What decides about a turn beside its request. */
+export interface TurnContext {
+  readonly turnId: string;
+  readonly tenant: string;
+  readonly system: Omit<SystemOptions, "effort">;
+  /** Its values are in the request already. */
+  readonly preset?: Preset | undefined;
+  /** The setting `nameShield`. */
+  readonly shieldsNames?: boolean;
+  /** Absent: `off`. */
+  readonly trainedTools?: Preset["trainedTools"];
+  /** Absent: the gateway runs no tools. */
+  readonly hosted?: HostedDeps;
+  /** How the model is shown tools with a namespace. Absent: as one of its own. */
+  readonly style?: NamespaceStyle;
+}
+
+/** What a request demands of the prompt, except its history. */
+export interface RequestedPrompt {
+  readonly reasoning: ReasoningOptions;
+  /** The client's functions, before `tool_choice` has excluded any. */
+  readonly functions: readonly OfferedFunction[];
+  /** Further ones, which items of the history add. */
+  readonly later?: readonly OfferedFunction[];
+  readonly toolChoice: ToolChoice;
+  readonly hosted: HostedTools;
+  readonly clientBuiltins: ClientBuiltins;
+  readonly format: RequestedFormat;
+  /** They follow those of the preset. */
+  readonly instructions: readonly (string | null | undefined)[];
+}
+
+/** The same for the whole turn. */
+export interface RequestedTurn
+  extends
+    Pick<Turn, "stop" | "textSeparator">,
+    Pick<BuiltinRequest, "maxCalls" | "forced" | "approved"> {
+  readonly prompt: RequestedPrompt;
+  readonly parallelToolCalls: boolean;
+  readonly sampling: RequestedSampling;
+  readonly maxOutputTokens: number | null | undefined;
+  readonly topLogprobs?: number | undefined;
+  readonly affinity: string | null | undefined;
+}
+
+/** What decides how a history is written. */
+export interface HistoryRules {
+  /** Tools of training that the client runs: calls and results are written in the form of training. */
+  readonly trained: readonly ToolNamespace[];
+  /** Calls of the client's tools that the model knows as those of trained ones. */
+  readonly mapped: TrainedHistory | undefined;
+  readonly shield: NameShield;
+}
+
+export interface TurnHistory {
+  readonly history: CollectedHistory;
+  /** System and developer texts before anything else. */
+  readonly leading?: readonly string[];
+  /** Functions that are added before anything else. */
+  readonly tools?: readonly OfferedFunction[];
+  /** The assistant's text at the end: the beginning of the answer. */
+  readonly prefill?: string | undefined;
+  /** By tool name: the state that the gateway's tools have saved. */
+  readonly toolStates?: ReadonlyMap<string, string> | undefined;
+}
+
+type WriteHistory = (rules: HistoryRules) => TurnHistory;
+
+/**
+ * Computes all but the history once, for several histories to be tried. Each step takes a few dozen milliseconds for a request of
+ * megabytes, and almost none for others.
+ */
+export function* assembleTurn(
+  requested: RequestedTurn,
+  context: TurnContext,
+): Generator<void, (write: WriteHistory) => Turn> {
+  const { prompt, sampling, maxOutputTokens, topLogprobs, affinity } = requested;
+  const { reasoning, hosted, format, later = [] } = prompt;
+  const { style = "own" } = context;
+  const shown = toShown(prompt, context);
+  const { trained, shield } = shown;
+  const { toolChoice } = trained;
+  const offered = [...trained.functions, ...(toolChoice.type === "none" ? [] : later)];
+  const functions = yield* toOfferedTools(offered, toolChoice, { style, shield });
+  const ofTraining = [...trained.tools, ...prompt.clientBuiltins.tools];
+  if (format.type === "json-schema") yield;
+  const answer = toAnswerFormat(format);
+  return (write) => {
+    const { messages, prefill, toolStates: saved } = toMessages(prompt, shown, context, write);
+    const { hosted: deps } = context;
+    const builtins = deps && toTurnBuiltins(hosted, { ...requested, saved }, deps);
+    return settlePrefill({
+      id: context.turnId,
+      tenant: context.tenant,
+      messages: messages.messages,
+      tools: [...functions, ...ofTraining],
+      ...(builtins && { builtins }),
+      toolChoice,
+      // The model makes one call of a tool of training, and then waits for its result.
+      parallelToolCalls: ofTraining.length === 0 && requested.parallelToolCalls,
+      answer,
+      reasoning: {
+        enabled: reasoning.enabled,
+        ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
+      },
+      stop: requested.stop,
+      ...(requested.textSeparator !== undefined && { textSeparator: requested.textSeparator }),
+      sampling: toSampling(sampling),
+      ...(maxOutputTokens != null && { maxOutputTokens }),
+      ...(topLogprobs !== undefined && { topLogprobs }),
+      ...(prefill !== undefined && { prefill }),
+      ...(affinity != null && { affinity }),
+      ...(context.preset && { preset: context.preset }),
+      ...unwrittenCalls(trained),
+    });
+  };
+}
+
+/** The conversation alone: an answer at its end is a message like any other, and nothing is continued. */
+export function assembleConversation(
+  prompt: RequestedPrompt,
+  context: TurnContext,
+  write: WriteHistory,
+): CollectedHistory {
+  const { messages, prefill } = toMessages(prompt, toShown(prompt, context), context, write);
+  if (prefill === undefined) return messages;
+  return {
+    ...messages,
+    messages: [...messages.messages, finalMessage(prefill)],
+  };
+}
+
+/** The client's tools as the model is shown them. */
+interface ShownTools {
+  readonly trained: TrainedTools;
+  readonly shield: NameShield;
+}
+
+function toShown(
+  { functions, later = [], toolChoice }: RequestedPrompt,
+  { trainedTools, shieldsNames = false, style }: TurnContext,
+): ShownTools {
+  // Tools that are added later change nothing about those that are shown at the beginning.
+  const trained = toTrainedTools(trainedTools, functions, toolChoice);
+  const shield = shieldsNames
+    ? createNameShield([...trained.unmapped, ...later], style)
+    : NO_SHIELD;
+  return { trained, shield };
+}
+
+function toMessages(
+  { reasoning, hosted, clientBuiltins, format, instructions }: RequestedPrompt,
+  { trained, shield }: ShownTools,
+  { system, preset, style = "own" }: TurnContext,
+  write: WriteHistory,
+): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
+  const { namespaces } = clientBuiltins;
+  const { history, ...others } = write({ trained: namespaces, mapped: trained.history, shield });
+  const { leading = [], tools = [] } = others;
+  const developer = developerMessage({
+    instructions: joinTexts([preset?.instructions, ...instructions, ...leading]),
+    ...toShownTools(
+      [
+        ...trained.functions.map((each) => shield.shown(each)),
+        ...hosted.functions,
+        ...tools.map((each) => shield.shown(each)),
+      ],
+      style,
+    ),
+    ...toShownFormat(format),
+  });
+  const head: readonly Message[] = [
+    systemMessage({
+      ...system,
+      effort: reasoning.effort,
+      namespaces: [...hosted.namespaces, ...namespaces, ...trained.namespaces],
+    }),
+    ...(developer === undefined ? [] : [developer]),
+  ];
+  return { ...others, messages: withHead(head, history) };
+}
