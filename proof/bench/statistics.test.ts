@@ -5,7 +5,7 @@ import {
   estimateMean,
   estimateRatio,
   toMeasured,
-} from "../../proof/bench/statistics.ts";
+} from "./statistics.ts";
 
 /** 25 numbers around 1.12. */
 const WINDOWS = Array.from({ length: 25 }, (_, at) => 1 + ((at * 7) % 25) / 100);

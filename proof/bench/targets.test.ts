@@ -1,8 +1,8 @@
 /** Which bounds a run keeps. */
 import { expect, test } from "vitest";
-import { describeMachine } from "../../proof/bench/machine.ts";
-import { toMeasured } from "../../proof/bench/statistics.ts";
-import { judge } from "../../proof/bench/targets.ts";
+import { describeMachine } from "./machine.ts";
+import { toMeasured } from "./statistics.ts";
+import { judge } from "./targets.ts";
 
 /** @param own milliseconds of the gateway's next turn, beside those of js-tiktoken */
 function judgeNextTurn(own: number, jsTiktoken: number) {

@@ -1,10 +1,10 @@
 /** What the docs quote of a run. */
 import { expect, test } from "vitest";
-import { toFigures } from "../../proof/bench/figures.ts";
-import { drawSizes } from "../../proof/bench/sizes/chart.ts";
-import { SERIES, toSizesTable } from "../../proof/bench/sizes/table.ts";
-import { toMeasured } from "../../proof/bench/statistics.ts";
-import type { Results } from "../../proof/bench/results.ts";
+import { toFigures } from "./figures.ts";
+import { drawSizes } from "./sizes/chart.ts";
+import { SERIES, toSizesTable } from "./sizes/table.ts";
+import { toMeasured } from "./statistics.ts";
+import type { Results } from "./results.ts";
 
 const machine = {
   cpu: "a CPU",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseCompareArguments } from "../../proof/bench/compare/arguments.ts";
-import { describeLoss, findLosses, toTables } from "../../proof/bench/compare/verdict.ts";
-import { toMeasured } from "../../proof/bench/statistics.ts";
-import { SCENARIOS } from "../../proof/bench/streaming/scenarios.ts";
+import { parseCompareArguments } from "./compare/arguments.ts";
+import { describeLoss, findLosses, toTables } from "./compare/verdict.ts";
+import { toMeasured } from "./statistics.ts";
+import { SCENARIOS } from "./streaming/scenarios.ts";
 
 describe("the arguments", () => {
   test("are one or several commits, and by default every scenario that is measured at once", () => {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readClientResults, toTable } from "../../proof/real/client-results.ts";
-import { expectations, findSurprises } from "../../proof/real/judges/expectation.ts";
-import type { Check } from "../../proof/real/judges/judge.ts";
-import { JUDGES } from "../../proof/real/judges/judges.ts";
-import { MENDED } from "../../proof/real/judges/mended.ts";
-import { toPage } from "../../proof/real/judges/page.ts";
+import { readClientResults, toTable } from "../client-results.ts";
+import { expectations, findSurprises } from "./expectation.ts";
+import type { Check } from "./judge.ts";
+import { JUDGES } from "./judges.ts";
+import { MENDED } from "./mended.ts";
+import { toPage } from "./page.ts";
 
 const EXPECTED = expectations.parse(
   JSON.parse(readFileSync("proof/real/judges/expected.json", "utf8")),

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import { type Outcome, waitUntilReady } from "../../proof/real/scorecard/client.ts";
-import { type CorpusTurn, readCorpus } from "../../proof/real/scorecard/corpus.ts";
-import { judge } from "../../proof/real/scorecard/judge.ts";
-import { readPromptCalls } from "../../proof/real/scorecard/prompt-calls.ts";
-import { printScores, rightPercent } from "../../proof/real/scorecard/table.ts";
-import { spelledIds } from "../helpers/spelled.ts";
+import { type Outcome, waitUntilReady } from "./client.ts";
+import { type CorpusTurn, readCorpus } from "./corpus.ts";
+import { judge } from "./judge.ts";
+import { readPromptCalls } from "./prompt-calls.ts";
+import { printScores, rightPercent } from "./table.ts";
+import { spelledIds } from "../../../test/helpers/spelled.ts";
 
 const DONE = { content: "Done.", reasoning: "", tool_calls: [] };
 const TURN: CorpusTurn = { request: { messages: [] }, completion: [], accept: [DONE] };

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { ARMS } from "../../proof/evaluate/arms.ts";
-import { evaluate } from "../../proof/evaluate/evaluate.ts";
-import { Judge } from "../../proof/evaluate/judge.ts";
-import { readSuite } from "../../proof/evaluate/suite.ts";
-import { bootstrap, summarize, toTable, wilson } from "../../proof/evaluate/summary.ts";
-import { type FakeUpstream, startFakeUpstream } from "../helpers/fake-upstream.ts";
-import { spelledIds } from "../helpers/spelled.ts";
-import { readPrompt, toFrame, toServerInfo } from "../helpers/vllm-server.ts";
+import { ARMS } from "./arms.ts";
+import { evaluate } from "./evaluate.ts";
+import { Judge } from "./judge.ts";
+import { readSuite } from "./suite.ts";
+import { bootstrap, summarize, toTable, wilson } from "./summary.ts";
+import { type FakeUpstream, startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
+import { spelledIds } from "../../test/helpers/spelled.ts";
+import { readPrompt, toFrame, toServerInfo } from "../../test/helpers/vllm-server.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 

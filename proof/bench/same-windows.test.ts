@@ -1,10 +1,10 @@
 /** The rig of the streaming bench, with real processes. Nothing here is about how long anything takes. */
 import { expect, test } from "vitest";
-import { CONTENDERS, startContender } from "../../proof/bench/streaming/contenders.ts";
-import { Rig } from "../../proof/bench/streaming/rig.ts";
-import { SAME_WINDOWS } from "../../proof/bench/streaming/same-windows.ts";
-import { SCENARIOS } from "../../proof/bench/streaming/scenarios.ts";
-import { runStreaming } from "../../proof/bench/streaming/suite.ts";
+import { CONTENDERS, startContender } from "./streaming/contenders.ts";
+import { Rig } from "./streaming/rig.ts";
+import { SAME_WINDOWS } from "./streaming/same-windows.ts";
+import { SCENARIOS } from "./streaming/scenarios.ts";
+import { runStreaming } from "./streaming/suite.ts";
 
 /** `direct`, and twice the one that starts fastest. */
 const contenders = CONTENDERS.flatMap((each) => {

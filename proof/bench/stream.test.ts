@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createRequest } from "../../proof/bench/streaming/requests.ts";
-import { Stream } from "../../proof/bench/streaming/stream.ts";
+import { createRequest } from "./streaming/requests.ts";
+import { Stream } from "./streaming/stream.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
 
