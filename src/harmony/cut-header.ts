@@ -10,7 +10,7 @@ import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
 import type { OfferedNames } from "./offered-names.ts";
-import type { BuiltinRecipient, FunctionRecipient } from "./recipient.ts";
+import type { SystemToolRecipient, FunctionRecipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 interface CutHeaderReading {
@@ -88,14 +88,14 @@ const TO_AT_ONCE = new RegExp(
 function findCutCall(
   sections: readonly ReadSection[],
   offered: OfferedNames,
-): { recipient: FunctionRecipient | BuiltinRecipient; body: string } | undefined {
+): { recipient: FunctionRecipient | SystemToolRecipient; body: string } | undefined {
   for (const [index, { text, after }] of sections.entries()) {
     const head = upToBracket(text);
     const to = TO_AT_ONCE.exec(head)?.[0];
     if (to !== undefined) {
       const recipient = readRecipient(head.slice(to.length), offered);
       // Where code begins cannot be seen.
-      const isCode = recipient.type === "builtin" && recipient.tool.rawBody;
+      const isCode = recipient.type === "system-tool" && recipient.tool.rawBody;
       if (isCallable(recipient) && !isCode) {
         return { recipient, body: bracketFrom(sections, index) };
       }
@@ -112,10 +112,10 @@ function findCutCall(
 function findNameAlone(
   head: string,
   offered: OfferedNames,
-): FunctionRecipient | BuiltinRecipient | undefined {
+): FunctionRecipient | SystemToolRecipient | undefined {
   const words = head.replace(new RegExp(`${CONTENT_TYPE}\\s*$`, "i"), "").trim();
   const named = findName(words, offered);
-  if (named === undefined || (named.type === "builtin" && named.tool.rawBody)) return undefined;
+  if (named === undefined || (named.type === "system-tool" && named.tool.rawBody)) return undefined;
   return offered.resolve(words.replace(/^functions\./, "")) === named.name ? named : undefined;
 }
 

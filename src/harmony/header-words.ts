@@ -2,7 +2,7 @@
  * Reads role and channel from a header, and the text that remains of each section (rules H1 and H2).
  */
 import type { Channel } from "./conversation.ts";
-import { beginsWithName, isBuiltInTool } from "./recipient.ts";
+import { beginsWithName, isTrainedTool } from "./recipient.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 
@@ -74,7 +74,7 @@ export function readRole(header: Header, isClosed: boolean, offered: OfferedName
       opener === "start"
         ? isToResult ||
           /^(?:tool$|functions\.)/.test(word) ||
-          isBuiltInTool(word) ||
+          isTrainedTool(word) ||
           offered.hasTool(word)
         : isToResult && (word.startsWith("functions.") || offered.hasTool(word));
     if (isTool) return { author: "tool", rest: "", isNamed: false, recoveries: [] };

@@ -9,8 +9,8 @@ import type { Channel } from "./conversation.ts";
 import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
 import type { OfferedNames } from "./offered-names.ts";
-import { findName, isBuiltInTool, readRecipient } from "./recipient.ts";
-import type { BuiltinRecipient, FunctionRecipient, Recipient } from "./recipient.ts";
+import { findName, isTrainedTool, readRecipient } from "./recipient.ts";
+import type { SystemToolRecipient, FunctionRecipient, Recipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { Header, HeaderSection } from "./header-words.ts";
@@ -185,7 +185,7 @@ function findAuthor(
   for (const { text } of sections) {
     const [, name = ""] = /^\s*(\S+)\s+to\s*=\s*assistant(?![\p{L}\p{N}_.-])/iu.exec(text) ?? [];
     const isTool =
-      isBuiltInTool(name) || (/^[\w-]+(?:\.[\w-]+)+$/.test(name) && offered.readsCalls);
+      isTrainedTool(name) || (/^[\w-]+(?:\.[\w-]+)+$/.test(name) && offered.readsCalls);
     const recipient =
       findName(name, offered) ?? (isTool ? readRecipient(name, offered) : undefined);
     if (recipient !== undefined) return { recipient, form: "author" };
@@ -202,7 +202,7 @@ function findTrained(
   for (const { after, channel, text } of sections) {
     if (channel !== undefined || after === "constrain") continue;
     const [, name = ""] = /^\s*([\w.-]+)(?:\s+(?:json|code))?\s*$/.exec(text) ?? [];
-    if (isBuiltInTool(name)) return { recipient: readRecipient(name, offered), form: "name" };
+    if (isTrainedTool(name)) return { recipient: readRecipient(name, offered), form: "name" };
   }
   return undefined;
 }
@@ -216,7 +216,7 @@ function readRecipients(text: string, offered: OfferedNames): Recipient[] {
     const value = text.slice(to.index + to[0].length);
     const recipient = readRecipient(value, offered);
     const isCertain =
-      recipient.type === "builtin" ||
+      recipient.type === "system-tool" ||
       (recipient.type === "function" &&
         (offered.has(recipient.name) || /^\s*functions\./.test(value)));
     return isCertain || !isProse(text.slice(0, to.index)) ? [recipient] : [];
@@ -244,23 +244,23 @@ export function toMeaning(channel: Channel | undefined): MessageMeaning {
 
 export function isCallable(
   recipient: Recipient,
-): recipient is FunctionRecipient | BuiltinRecipient {
-  return recipient.type === "function" || recipient.type === "builtin";
+): recipient is FunctionRecipient | SystemToolRecipient {
+  return recipient.type === "function" || recipient.type === "system-tool";
 }
 
 export function toCall(
-  recipient: FunctionRecipient | BuiltinRecipient,
+  recipient: FunctionRecipient | SystemToolRecipient,
   offered: OfferedNames,
   recoveries: Recovery[],
 ): MessageMeaning {
-  if (recipient.type === "builtin") {
+  if (recipient.type === "system-tool") {
     if (recipient.hasNamespace) recoveries.push("functions-prefix");
     const { name, tool } = recipient;
     return { kind: "builtin-call", name, rawBody: tool.rawBody };
   }
   if (!offered.readsCalls) {
     recoveries.push("tool-without-tools");
-    return { kind: recipient.isBuiltIn ? "reasoning" : "content" };
+    return { kind: recipient.isTrained ? "reasoning" : "content" };
   }
   if (!offered.has(recipient.name)) recoveries.push("unoffered-tool");
   return { kind: "tool-call", name: recipient.name };

@@ -55,7 +55,7 @@ export type { LossMask } from "./loss-mask.ts";
 export { createParser, toFinishReason } from "./parse.ts";
 export type {
   BodyTokens,
-  BuiltinName,
+  SystemTool,
   ParseEvent,
   Parser,
   ParserOptions,

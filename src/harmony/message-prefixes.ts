@@ -5,7 +5,7 @@
  * write, so that a forced message equals one from the history.
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
-import { isBuiltInTool } from "./recipient.ts";
+import { isTrainedTool } from "./recipient.ts";
 import type { Renderer } from "./render.ts";
 import type { Layout, Opening } from "./message-layout.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
@@ -52,7 +52,7 @@ export class MessagePrefixes {
 
   /** A call to a tool that the gateway runs: `browser.search`, `python`, or a function such as `label.tool`. */
   builtinCall(recipient: string): readonly TokenId[] {
-    return isBuiltInTool(recipient)
+    return isTrainedTool(recipient)
       ? this.#open({ channel: "analysis", recipient, contentType: "code" })
       : this.call(recipient);
   }

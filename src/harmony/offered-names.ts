@@ -7,7 +7,7 @@
 import { isHeaderWord } from "./header-word.ts";
 
 /** A tool offered in the system message, such as `browser` or `python`. */
-export interface BuiltinName {
+export interface SystemTool {
   readonly name: string;
   /** `search` of `browser.search`. Empty: the tool is called by its own name. */
   readonly functions: readonly string[];
@@ -23,11 +23,11 @@ export interface OfferedNames {
   /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
   readonly recipients: readonly string[];
   /** The tools offered in the system message, and the spellings of their functions as above. */
-  readonly builtins: readonly BuiltinName[];
-  readonly builtinNames: readonly string[];
-  readonly builtinRecipients: readonly string[];
+  readonly systemTools: readonly SystemTool[];
+  readonly systemNames: readonly string[];
+  readonly systemRecipients: readonly string[];
   /** The tool of the system message whose function is spelled so. */
-  builtinOf(spelling: string): BuiltinName | undefined;
+  systemToolOf(spelling: string): SystemTool | undefined;
   /** Whether it is a spelling of a function. */
   has(spelling: string): boolean;
   /** Whether it is a spelling of any tool. */
@@ -39,18 +39,18 @@ export interface OfferedNames {
 /** @param shown the names of functions by other names for them */
 export function createOfferedNames(
   names: readonly string[],
-  builtins: readonly BuiltinName[] = [],
+  systemTools: readonly SystemTool[] = [],
   shown: ReadonlyMap<string, string> = new Map(),
 ): OfferedNames {
-  if (names.length === 0 && builtins.length === 0) return NO_NAMES;
+  if (names.length === 0 && systemTools.length === 0) return NO_NAMES;
   const known = new Set([...names.filter((name) => name !== ""), ...shown.keys()]);
-  const system = systemNames(builtins, known);
+  const system = namesOf(systemTools, known);
   const own = new Set([...known, ...system.keys()]);
   const spaced = [...own].filter((name) => name.includes("."));
   const canonical = (name: string): string => shown.get(name) ?? name;
   if (spaced.length === 0) {
     const resolve = shown.size === 0 ? asWritten : canonical;
-    return { ...offerPlainNames(known, system, builtins), resolve };
+    return { ...offerPlainNames(known, system, systemTools), resolve };
   }
   const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), own, canonical);
   const taken = new Set([...own, ...joined.keys()]);
@@ -66,7 +66,7 @@ export function createOfferedNames(
     return [longestFirst(full), longestFirst([...full, ...bare])] as const;
   };
   const [functions, recipients] = spell((name) => known.has(name), known);
-  const [builtinNames, builtinRecipients] = spell((name) => !known.has(name), system.keys());
+  const [systemNames, systemRecipients] = spell((name) => !known.has(name), system.keys());
   const full = new Set(functions);
   const resolve = (spelling: string): string =>
     own.has(spelling)
@@ -76,36 +76,36 @@ export function createOfferedNames(
     readsCalls: true,
     longestFirst: functions,
     recipients,
-    builtins,
-    builtinNames,
-    builtinRecipients,
+    systemTools,
+    systemNames,
+    systemRecipients,
     has: (spelling) => full.has(spelling),
     hasTool: (spelling) => taken.has(spelling),
     resolve,
-    builtinOf: (spelling) => system.get(resolve(spelling)),
+    systemToolOf: (spelling) => system.get(resolve(spelling)),
   };
 }
 
 /** Names that have one spelling each, as most have. */
 function offerPlainNames(
   names: ReadonlySet<string>,
-  system: ReadonlyMap<string, BuiltinName>,
-  builtins: readonly BuiltinName[],
+  system: ReadonlyMap<string, SystemTool>,
+  systemTools: readonly SystemTool[],
 ): OfferedNames {
   const sorted = longestFirst([...names]);
-  const builtinNames = longestFirst([...system.keys()]);
+  const systemNames = longestFirst([...system.keys()]);
   const has = (spelling: string): boolean => names.has(spelling);
   return {
     readsCalls: true,
     longestFirst: sorted,
     recipients: sorted,
-    builtins,
-    builtinNames,
-    builtinRecipients: builtinNames,
+    systemTools,
+    systemNames,
+    systemRecipients: systemNames,
     has,
     hasTool: (spelling) => names.has(spelling) || system.has(spelling),
     resolve: asWritten,
-    builtinOf: (spelling) => system.get(spelling),
+    systemToolOf: (spelling) => system.get(spelling),
   };
 }
 
@@ -115,22 +115,22 @@ const NO_NAMES: OfferedNames = {
   readsCalls: false,
   longestFirst: [],
   recipients: [],
-  builtins: [],
-  builtinNames: [],
-  builtinRecipients: [],
+  systemTools: [],
+  systemNames: [],
+  systemRecipients: [],
   has: () => false,
   hasTool: () => false,
   resolve: asWritten,
-  builtinOf: () => undefined,
+  systemToolOf: () => undefined,
 };
 
 /** Tools of the system message by the names of their functions, without those that a function has. */
-function systemNames(
-  builtins: readonly BuiltinName[],
+function namesOf(
+  systemTools: readonly SystemTool[],
   taken: ReadonlySet<string>,
-): ReadonlyMap<string, BuiltinName> {
-  const tools = new Map<string, BuiltinName>();
-  for (const tool of builtins) {
+): ReadonlyMap<string, SystemTool> {
+  const tools = new Map<string, SystemTool>();
+  for (const tool of systemTools) {
     const { name, functions } = tool;
     for (const each of functions.length === 0 ? [name] : functions.map((own) => `${name}.${own}`)) {
       if (!taken.has(each)) tools.set(each, tool);

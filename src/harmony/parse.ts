@@ -12,12 +12,12 @@ import type { MachineOptions } from "./machine.ts";
 import { MarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
 import type { Scanned } from "./markers.ts";
 import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
-import { type BuiltinName, createOfferedNames } from "./offered-names.ts";
+import { type SystemTool, createOfferedNames } from "./offered-names.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { PartHeader } from "./call-form.ts";
 export type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
-export type { BuiltinName } from "./offered-names.ts";
+export type { SystemTool } from "./offered-names.ts";
 export type { Recovery } from "./recoveries.ts";
 
 export interface ParserOptions {
@@ -30,7 +30,7 @@ export interface ParserOptions {
   /** Those whose call bodies are free text, which is passed on as written and not repaired as JSON. */
   readonly textTools?: readonly string[];
   /** Tools offered in the system message, such as `browser` and `python`. */
-  readonly builtins?: readonly BuiltinName[];
+  readonly systemTools?: readonly SystemTool[];
   /**
    * Characters after which a header, or text outside messages, is read as a body and emitted. Default 400: longer than
    * any valid header, and a short delay for an answer without one.
@@ -104,13 +104,13 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
     toolNames = [],
     readsCalls = false,
     shownNames,
-    builtins = [],
+    systemTools = [],
     textTools = [],
     maxHeaderLength = 400,
     maxHeldLength = 16_384,
     markers = "shown",
   } = options;
-  const offered = createOfferedNames(toolNames, builtins, shownNames);
+  const offered = createOfferedNames(toolNames, systemTools, shownNames);
   return new HarmonyParser(tokenizer, {
     offered: readsCalls ? { ...offered, readsCalls } : offered,
     textTools: textTools.length === 0 ? NO_TOOLS : new Set(textTools),

@@ -6,22 +6,22 @@
  */
 
 import { isHeaderWord, NOT_FUNCTIONS } from "./header-word.ts";
-import type { BuiltinName, OfferedNames } from "./offered-names.ts";
+import type { SystemTool, OfferedNames } from "./offered-names.ts";
 
 export interface FunctionRecipient {
   readonly type: "function";
   /** Without `functions.`. */
   readonly name: string;
   /** A tool that the model was trained with, called without `functions.`. */
-  readonly isBuiltIn: boolean;
+  readonly isTrained: boolean;
   /** The name was recovered from malformed text. */
   readonly isOdd: boolean;
 }
 
 /** A tool offered in the system message. */
-export interface BuiltinRecipient {
-  readonly type: "builtin";
-  readonly tool: BuiltinName;
+export interface SystemToolRecipient {
+  readonly type: "system-tool";
+  readonly tool: SystemTool;
   /** Canonical: `python`, `browser.search`, also `browser.run`, which does not exist. */
   readonly name: string;
   /** Written with `functions.`, although no function has that name. */
@@ -31,7 +31,7 @@ export interface BuiltinRecipient {
 
 export type Recipient =
   | FunctionRecipient
-  | BuiltinRecipient
+  | SystemToolRecipient
   /** `assistant`, `all`, a role or a channel: addressed to no function. */
   | { readonly type: "no-function" }
   /** No name was found. */
@@ -52,24 +52,29 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
     namespaces++;
   }
 
-  const exact = offered.recipients.find(
+  const offeredName = offered.recipients.find(
     (name) => text.startsWith(name) && !continuesName(text.slice(name.length)),
   );
-  // A client's function called `python` is `functions.python`; without the namespace it is the built-in tool.
-  const builtin =
-    exact === undefined || namespaces === 0 ? readBuiltin(text, offered, namespaces) : undefined;
-  if (builtin !== undefined && (exact === undefined || builtin.name.length >= exact.length)) {
-    return builtin;
+  // A client's function called `python` is `functions.python`; without the namespace it is the tool of the system message.
+  const systemTool =
+    offeredName === undefined || namespaces === 0
+      ? readSystemTool(text, offered, namespaces)
+      : undefined;
+  if (
+    systemTool !== undefined &&
+    (offeredName === undefined || systemTool.name.length >= offeredName.length)
+  ) {
+    return systemTool;
   }
-  if (exact !== undefined) {
-    const isOdd = namespaces > 1 || !offered.has(exact);
-    return toFunction(offered.resolve(exact), isOdd, namespaces > 0);
+  if (offeredName !== undefined) {
+    const isOdd = namespaces > 1 || !offered.has(offeredName);
+    return toFunction(offered.resolve(offeredName), isOdd, namespaces > 0);
   }
 
   const glued = offered.recipients.find((name) => beginsWith(text, name));
   if (glued !== undefined) return toFunction(offered.resolve(glued), true, namespaces > 0);
-  const spelled = offered.builtinRecipients.find((name) => beginsWith(text, name));
-  const respelled = spelled === undefined ? undefined : toBuiltin(spelled, offered, namespaces);
+  const spelled = offered.systemRecipients.find((name) => beginsWith(text, name));
+  const respelled = spelled === undefined ? undefined : toSystemTool(spelled, offered, namespaces);
   if (respelled !== undefined) return respelled;
 
   const word = /^[^\s{[<("']*/.exec(text)?.[0] ?? "";
@@ -84,7 +89,7 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
 }
 
 /** Whether a name is that of a tool the model was trained with: `python`, `browser.search`. */
-export function isBuiltInTool(name: string): boolean {
+export function isTrainedTool(name: string): boolean {
   return /^(?:python|browser|container|repo_browser)(?:\.|$)/.test(name);
 }
 
@@ -95,21 +100,21 @@ export function isBuiltInTool(name: string): boolean {
 export function findName(
   text: string,
   offered: OfferedNames,
-): FunctionRecipient | BuiltinRecipient | undefined {
+): FunctionRecipient | SystemToolRecipient | undefined {
   const standing = findStanding(text, offered.longestFirst);
-  const builtin = findStanding(text, offered.builtinNames);
-  if (builtin !== undefined && builtin.length >= (standing?.length ?? 0)) {
-    return isNamed(text, builtin) ? toBuiltin(builtin, offered, 0) : undefined;
+  const systemTool = findStanding(text, offered.systemNames);
+  if (systemTool !== undefined && systemTool.length >= (standing?.length ?? 0)) {
+    return isNamed(text, systemTool) ? toSystemTool(systemTool, offered, 0) : undefined;
   }
   if (standing !== undefined) {
     return isNamed(text, standing)
-      ? { type: "function", name: offered.resolve(standing), isOdd: false, isBuiltIn: false }
+      ? { type: "function", name: offered.resolve(standing), isOdd: false, isTrained: false }
       : undefined;
   }
   const named = /(?:^|\s)(functions\.[^\s{[<("']+)/.exec(text)?.[1];
   if (named === undefined || countWords(text) > MAX_OTHER_WORDS + 1) return undefined;
   const recipient = readRecipient(named, offered);
-  return recipient.type === "function" || recipient.type === "builtin" ? recipient : undefined;
+  return recipient.type === "function" || recipient.type === "system-tool" ? recipient : undefined;
 }
 
 /** Whether the first word is an offered name and not a header word. */
@@ -117,7 +122,7 @@ export function beginsWithName(text: string, offered: OfferedNames): boolean {
   const word = text.trimStart();
   const begins = (name: string) =>
     word.startsWith(name) && !isHeaderWord(name) && !continuesName(word.slice(name.length));
-  return offered.longestFirst.some(begins) || offered.builtinNames.some(begins);
+  return offered.longestFirst.some(begins) || offered.systemNames.some(begins);
 }
 
 /** The first of these names that stands in the text as a word, with or without `functions.`. */
@@ -149,25 +154,25 @@ function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => word !== "").length;
 }
 
-function readBuiltin(
+function readSystemTool(
   text: string,
-  { builtins }: OfferedNames,
+  { systemTools }: OfferedNames,
   namespaces: number,
-): BuiltinRecipient | undefined {
-  for (const tool of builtins) {
+): SystemToolRecipient | undefined {
+  for (const tool of systemTools) {
     if (!text.startsWith(tool.name)) continue;
-    const found = readBuiltinName(text, tool);
+    const found = readSystemName(text, tool);
     if (found === undefined) continue;
     const isOdd = found.isOdd || namespaces > 1;
-    return { type: "builtin", tool, ...found, isOdd, hasNamespace: namespaces > 0 };
+    return { type: "system-tool", tool, ...found, isOdd, hasNamespace: namespaces > 0 };
   }
   return undefined;
 }
 
-function readBuiltinName(
+function readSystemName(
   text: string,
-  { name, functions }: BuiltinName,
-): Pick<BuiltinRecipient, "name" | "isOdd"> | undefined {
+  { name, functions }: SystemTool,
+): Pick<SystemToolRecipient, "name" | "isOdd"> | undefined {
   for (const each of functions) {
     const whole = `${name}.${each}`;
     if (text.startsWith(whole) && endsName(text.slice(whole.length))) {
@@ -186,16 +191,16 @@ function readBuiltinName(
 }
 
 /** A function of such a tool in another spelling: `browser__search`, `search`. */
-function toBuiltin(
+function toSystemTool(
   spelling: string,
   offered: OfferedNames,
   namespaces: number,
-): BuiltinRecipient | undefined {
-  const tool = offered.builtinOf(spelling);
+): SystemToolRecipient | undefined {
+  const tool = offered.systemToolOf(spelling);
   if (tool === undefined) return undefined;
   const name = offered.resolve(spelling);
   const isOdd = name !== spelling;
-  return { type: "builtin", tool, name, isOdd, hasNamespace: namespaces > 0 };
+  return { type: "system-tool", tool, name, isOdd, hasNamespace: namespaces > 0 };
 }
 
 function beginsWith(text: string, name: string): boolean {
@@ -209,7 +214,7 @@ function endsName(behind: string): boolean {
 }
 
 function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipient {
-  return { type: "function", name, isOdd, isBuiltIn: !hasNamespace && isBuiltInTool(name) };
+  return { type: "function", name, isOdd, isTrained: !hasNamespace && isTrainedTool(name) };
 }
 
 function continuesName(after: string): boolean {

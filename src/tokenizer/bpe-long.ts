@@ -1,5 +1,5 @@
 /**
- * Byte pair encoding of long pieces. The merges are those of `bpe.ts`, but the lowest rank comes from a
+ * Byte pair encoding of long pretokens. The merges are those of `bpe.ts`, but the lowest rank comes from a
  * tournament tree, which makes the cost O(n·log n) for any text. Scanning all units for each merge is
  * quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
  */

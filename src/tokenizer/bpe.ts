@@ -1,5 +1,5 @@
 /**
- * Byte pair encoding of one piece of text: repeatedly joins the two adjacent units whose joined token has the
+ * Byte pair encoding of one pretoken of text: repeatedly joins the two adjacent units whose joined token has the
  * lowest rank, the leftmost first, until no two form a token. The first units are the bytes.
  *
  * The units form a doubly linked list in arrays, indexed by their start. The rank of each unit with its right
@@ -14,18 +14,18 @@ import { NO_RANK } from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /**
- * Appends the ids of the bytes `view[start … end)`: a piece, or a part of one whose first and last characters may be
+ * Appends the ids of the bytes `view[start … end)`: a pretoken, or a part of one whose first and last characters may be
  * incomplete.
  */
-export type PieceMerger = (out: TokenId[], view: DataView, start: number, end: number) => void;
+export type PretokenMerger = (out: TokenId[], view: DataView, start: number, end: number) => void;
 
 /** Up to this many units, scanning all of them is faster. Any limit from 64 to 256 performs alike. */
 const MAX_SCANNED = 96;
-/** Pieces, and chunks of them, up to this many bytes use preallocated arrays. */
+/** Pretokens, and chunks of them, up to this many bytes use preallocated arrays. */
 const KEPT_BYTES = 8192 + 4;
 
 /** A closure with bound functions, for the reasons given at `createRanks`. Saves a quarter of the time. */
-export function createPieceMerger(rankOf: Ranks["rankOf"]): PieceMerger {
+export function createPretokenMerger(rankOf: Ranks["rankOf"]): PretokenMerger {
   const mergeLong = createLongMerger(rankOf);
   const byteIds = idsOfBytes();
   const noRank = NO_RANK;

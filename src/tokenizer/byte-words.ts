@@ -1,5 +1,5 @@
 /**
- * Reads byte strings as 32-bit words. Nearly every piece and token has at most eight bytes, so two loads and
+ * Reads byte strings as 32-bit words. Nearly every pretoken and token has at most eight bytes, so two loads and
  * two masks replace a loop. Without branches on the length, there are no branch mispredictions (8 ns each),
  * which dominate hashing and comparing byte by byte.
  */

@@ -1,12 +1,12 @@
 /** Encodes text to ids, in steps that hold the event loop for a few milliseconds. */
 
-import { createPiecesEncoder, type PiecesEncoder } from "./encode-pieces.ts";
+import { createPretokenEncoder, type PretokenEncoder } from "./encode-pretokens.ts";
 import { TextBytes } from "./text-bytes.ts";
 import { WINDOW, windowEnd } from "./text-windows.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import type { EncodeSteps, TokenId } from "./tokenizer.ts";
 
-/** Bytes of ordinary pieces per step: at most 4 ms. */
+/** Bytes of ordinary pretokens per step: at most 4 ms. */
 const STEP_BYTES = 8192;
 /** Texts up to this many UTF-16 units take one step, whatever they contain. */
 const ONE_STEP = Math.floor(STEP_BYTES / 3);
@@ -18,7 +18,7 @@ const ONE_STEP = Math.floor(STEP_BYTES / 3);
 const LETTER = /[^\0-\u00ff\u2000-\u2fff\ud800-\udfff\uf000-\uffff]/;
 
 export class Encoder {
-  readonly #pieces: PiecesEncoder;
+  readonly #pretokens: PretokenEncoder;
   readonly #short = new TextBytes(ONE_STEP);
   /** A free window, not in use by any encoding. */
   #spare: TextBytes | undefined;
@@ -27,7 +27,7 @@ export class Encoder {
   #isCommon = true;
 
   constructor(tokens: TokenBytes) {
-    this.#pieces = createPiecesEncoder(tokens);
+    this.#pretokens = createPretokenEncoder(tokens);
   }
 
   encode(text: string, scope = ""): TokenId[] {
@@ -35,7 +35,7 @@ export class Encoder {
       const ids: TokenId[] = [];
       const short = this.#short;
       this.#write(text, short);
-      this.#pieces.encode(ids, short, 0, short.length, this.#pieces.scopeOf(scope));
+      this.#pretokens.encode(ids, short, 0, short.length, this.#pretokens.scopeOf(scope));
       return ids;
     }
     const steps = this.encodeInSteps(text, scope);
@@ -62,13 +62,13 @@ export class Encoder {
   }
 
   *#encodeWindow(ids: TokenId[], window: TextBytes, scope: string): Generator<number, void> {
-    const pieces = this.#pieces;
+    const pretokens = this.#pretokens;
     for (let at = 0; at < window.length;) {
       const until = Math.min(at + STEP_BYTES, window.length);
       // Looked up in each step, since other encodings run in between.
-      const next = pieces.encode(ids, window, at, until, pieces.scopeOf(scope));
+      const next = pretokens.encode(ids, window, at, until, pretokens.scopeOf(scope));
       if (next === at) {
-        const chunks = pieces.encodeLong(ids, window, at);
+        const chunks = pretokens.encodeLong(ids, window, at);
         let chunk = chunks.next();
         for (; !chunk.done; chunk = chunks.next()) yield ids.length;
         at = chunk.value;
@@ -86,11 +86,11 @@ export class Encoder {
     const isFirst = this.#isAscii;
     if (isFirst) {
       this.#isAscii = false;
-      this.#pieces.addUnicode();
+      this.#pretokens.addUnicode();
     }
     if (LETTER.test(text)) {
       this.#isCommon = false;
-      this.#pieces.addOthers();
+      this.#pretokens.addOthers();
     }
     return isFirst || !this.#isCommon;
   }

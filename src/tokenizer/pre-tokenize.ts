@@ -1,5 +1,5 @@
 /**
- * Cuts text into the pieces that are encoded one by one: what the `o200k` pattern
+ * Cuts text into the pretokens that are encoded one by one: what the `o200k` pattern
  *
  *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
  *   | [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -27,13 +27,13 @@ const APOSTROPHE = 0x27;
 const SLASH = 0x2f;
 
 export interface Scanner {
-  /** Returns the end of the piece that begins at `start`, which must be inside the text. */
-  readonly pieceEnd: (text: TextBytes, start: number) => number;
+  /** Returns the end of the pretoken that begins at `start`, which must be inside the text. */
+  readonly pretokenEnd: (text: TextBytes, start: number) => number;
   /** Must be called once, before any text is scanned that is not all ASCII. */
   readonly addUnicode: () => void;
 }
 
-/** A closure with bound functions, for the reasons given at `createRanks`: it runs for each piece of a text. */
+/** A closure with bound functions, for the reasons given at `createRanks`: it runs for each pretoken of a text. */
 export function createScanner(): Scanner {
   const { codePointAt, widthOf } = utf8;
   const classOfOthers = classBeyond;
@@ -53,11 +53,11 @@ export function createScanner(): Scanner {
   }
 
   /**
-   * Fast path for the most common pieces: an ASCII word with at most its first letter in upper case,
+   * Fast path for the most common pretokens: an ASCII word with at most its first letter in upper case,
    * optionally after a space or symbol; or ASCII symbols, optionally after a space. Returns 0 for anything
    * else. Twice as fast as the general path.
    */
-  function plainPieceEnd({ bytes, view }: TextBytes, start: number): number {
+  function plainEndOf({ bytes, view }: TextBytes, start: number): number {
     let i = start;
     const first = byteClasses[bytes[i]!]!;
     if (first === space || first === other) i++;
@@ -83,8 +83,8 @@ export function createScanner(): Scanner {
     return i;
   }
 
-  function pieceEnd(text: TextBytes, start: number): number {
-    const plainEnd = plainPieceEnd(text, start);
+  function pretokenEnd(text: TextBytes, start: number): number {
+    const plainEnd = plainEndOf(text, start);
     if (plainEnd > 0) return plainEnd;
     const { bytes } = text;
     const first = bytes[start]!;
@@ -115,7 +115,7 @@ export function createScanner(): Scanner {
    * The first two lines of the pattern without the leading character. Both match a run of upper case, then a
    * run of lower case; uncased letters and marks count as either. The first line requires a lower-case
    * character. If none follows the upper-case run, the word backtracks to the last uncased letter: 漢ABC is
-   * two pieces, 漢 and ABC.
+   * two pretokens, 漢 and ABC.
    */
   function wordEnd(bytes: Uint8Array, start: number): number {
     let i = start;
@@ -157,7 +157,7 @@ export function createScanner(): Scanner {
 
   /**
    * White space: up to the last newline if there is one, else all of it except the last character, which
-   * belongs to the next piece.
+   * belongs to the next pretoken.
    */
   function blankEnd(bytes: Uint8Array, start: number): number {
     let i = start;
@@ -174,7 +174,7 @@ export function createScanner(): Scanner {
     return charClass === endOfText || last === start ? i : last;
   }
 
-  return { pieceEnd, addUnicode: () => void unicodeClasses(classes) };
+  return { pretokenEnd, addUnicode: () => void unicodeClasses(classes) };
 }
 
 function isWordClass(charClass: number): boolean {

@@ -1,5 +1,5 @@
 /**
- * Splits long text at positions where a piece ends whatever the context, so that a buffer of bounded size
+ * Splits long text at positions where a pretoken ends whatever the context, so that a buffer of bounded size
  * suffices and stays in the processor's cache.
  */
 
@@ -22,8 +22,8 @@ const SPACE = 0x20;
 const SLASH = 0x2f;
 
 /**
- * Whether a piece always ends between these two UTF-16 units. A space can only be the first character of a
- * piece, unless the piece is all white space; a newline only the last, unless more white space or a slash
+ * Whether a pretoken always ends between these two UTF-16 units. A space can only be the first character of a
+ * pretoken, unless the pretoken is all white space; a newline only the last, unless more white space or a slash
  * follows.
  */
 function isSeam(before: number, after: number): boolean {

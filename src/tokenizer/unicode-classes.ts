@@ -1,5 +1,5 @@
 /**
- * Character classes of the pattern that splits text into pieces, pinned to Unicode 16.0.
+ * Character classes of the pattern that splits text into pretokens, pinned to Unicode 16.0.
  *
  * The runtime's own `\p{…}` would change ids with the Node version, and differ from the reference, which uses
  * 16.0. The table in `unicode-16.ts` is fixed.
@@ -17,7 +17,7 @@ export const CharClass = {
   lower: 2,
   /** `\p{Lm}\p{Lo}`: counts as upper and as lower case. */
   uncased: 3,
-  /** `\p{M}`: like `uncased`, but may also begin a piece or occur among punctuation. */
+  /** `\p{M}`: like `uncased`, but may also begin a pretoken or occur among punctuation. */
   mark: 4,
   /** `\p{N}` */
   number: 5,

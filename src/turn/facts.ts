@@ -6,7 +6,7 @@ import type {
   EngineEvent,
   EngineTokens,
 } from "../engines/engine.ts";
-import type { BuiltinName, InputEnd } from "../harmony/parse.ts";
+import type { SystemTool, InputEnd } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/message-layout.ts";
 import type { TokenId } from "../tokenizer/index.ts";
@@ -65,7 +65,7 @@ export interface ParsingOptions {
   /** The names of functions by those under which the model was shown them, where these differ. */
   readonly shownNames?: ReadonlyMap<string, string>;
   readonly textTools: readonly string[];
-  readonly builtins: readonly BuiltinName[];
+  readonly systemTools: readonly SystemTool[];
 }
 
 /** The parser's input in order. With the calls' tokens, parsing can be repeated exactly. */

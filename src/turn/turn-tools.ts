@@ -1,7 +1,7 @@
 /** The tools of a turn by their names: how calls to them are written, read, checked and refused. Made once for each turn. */
 import { functionRecipient } from "../harmony/messages.ts";
-import type { BuiltinName } from "../harmony/parse.ts";
-import { isBuiltInTool } from "../harmony/recipient.ts";
+import type { SystemTool } from "../harmony/parse.ts";
+import { isTrainedTool } from "../harmony/recipient.ts";
 import type { ParsingOptions } from "./facts.ts";
 import type { OfferedTool, Part, Turn } from "./turn.ts";
 
@@ -71,7 +71,7 @@ export class TurnTools {
     const isOffered =
       this.#isRun(name) ||
       tools.some((tool) => tool.name === namespace || tool.name.startsWith(`${namespace}.`));
-    if (isOffered || !isBuiltInTool(name)) return undefined;
+    if (isOffered || !isTrainedTool(name)) return undefined;
     const ends = tools.filter((tool) => tool.mapped?.isRead && tool.name.endsWith(`_${name}`));
     return ends.length === 1 ? ends[0] : undefined;
   }
@@ -109,7 +109,7 @@ export class TurnTools {
     if (toolChoice.type !== "auto" || refusesUnoffered) return (name) => !offered.has(name);
     if (builtins === undefined) return () => false;
     // A client that has left its tools to the gateway cannot run one that the model was trained with.
-    return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
+    return (name) => !offered.has(name) && (offered.size === 0 || isTrainedTool(name));
   }
 
   toParsingOptions(): ParsingOptions {
@@ -127,7 +127,7 @@ export class TurnTools {
         if (mapped?.isText) return [mapped.name];
         return text === undefined ? [] : [name];
       }),
-      builtins: run.flatMap(({ namespace, rawBody }): BuiltinName[] =>
+      systemTools: run.flatMap(({ namespace, rawBody }): SystemTool[] =>
         namespace === undefined
           ? []
           : [

@@ -9,7 +9,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 const LAYOUTS: readonly Layout[] = ["reference", "guide", "channel-first"];
 const TOOLS: readonly (readonly [string, object])[] = [
   ["functions.f", { toolNames: ["f"] }],
-  ["browser.search", { builtins: [{ name: "browser", functions: ["search"], rawBody: false }] }],
+  ["browser.search", { systemTools: [{ name: "browser", functions: ["search"], rawBody: false }] }],
 ];
 
 function write(recipient: string, { header }: CallForm, layout: Layout): readonly number[] {

@@ -168,7 +168,7 @@ describe("tools of the system message", () => {
     [
       "namespaces",
       {
-        builtins: [
+        systemTools: [
           ...Object.entries(namespaces).map(([name, functions]) => ({
             name,
             functions,

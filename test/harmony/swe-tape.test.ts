@@ -15,7 +15,7 @@ const OFFERS: readonly (readonly [string, ParserOptions])[] = [
   [
     "namespaces of the system message",
     {
-      builtins: Array.from(namespaces, ([name, all]) => ({
+      systemTools: Array.from(namespaces, ([name, all]) => ({
         name,
         functions: all.map((each) => each.slice(name.length + 1)),
         rawBody: false,

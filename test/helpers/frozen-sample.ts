@@ -35,7 +35,7 @@ export interface SampleOptions<Cut extends string> {
    */
   readonly cut?: () => Cut | undefined;
   /** Call `cut` after every token, for cuts that must be exact, except where `idsUntilCut` says that it need not be. */
-  readonly isExact?: boolean;
+  readonly cutsAnywhere?: boolean;
   /** After how many ids that only continue the open part `cut` has to be called. Default: never for these alone. */
   readonly idsUntilCut?: () => number;
 }
@@ -82,7 +82,7 @@ class Sampler<Cut extends string> implements TokenReader {
    */
   #atLastToken: SampleEnd<Cut> | undefined;
 
-  constructor(state: TurnState, { cut, isExact: exact }: SampleOptions<Cut>) {
+  constructor(state: TurnState, { cut, cutsAnywhere: exact }: SampleOptions<Cut>) {
     this.#state = state;
     this.#cut = cut;
     this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
+import { createPretokenMerger } from "../../src/tokenizer/bpe.ts";
 import { createRanks, type Ranks } from "../../src/tokenizer/ranks.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
@@ -12,7 +12,7 @@ import { createRandom } from "../helpers/random-numbers.ts";
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const mergePiece = createPieceMerger(ranks.rankOf);
+const mergePiece = createPretokenMerger(ranks.rankOf);
 
 function merge(text: string, by = mergePiece): TokenId[] {
   const bytes = new TextBytes(text.length);
@@ -63,7 +63,7 @@ describe("merging equals a naive implementation", () => {
   });
 });
 
-describe("the work for a long piece", () => {
+describe("the work for a long pretoken", () => {
   const LENGTH = 20_000;
   const random = createRandom();
   const times = (make: () => string) => Array.from({ length: LENGTH }, make).join("");
@@ -98,7 +98,7 @@ describe("the work for a long piece", () => {
     };
     let ids: TokenId[];
     try {
-      ids = merge(text, createPieceMerger(counting.rankOf));
+      ids = merge(text, createPretokenMerger(counting.rankOf));
     } finally {
       Math.min = min;
     }

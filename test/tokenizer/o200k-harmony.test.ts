@@ -24,11 +24,13 @@ test("each call returns a new list", () => {
 });
 
 test("earlier texts do not change the ids", () => {
-  // More pieces than the cache has slots, of all lengths that it stores, twice.
-  const pieces = Array.from({ length: 20_000 }, (_, index) => {
+  // More pretokens than the cache has slots, of all lengths that it stores, twice.
+  const pretokens = Array.from({ length: 20_000 }, (_, index) => {
     return ` ${"qzjxvkwpbyqzjxvkw".slice(0, index % 17)}${(index * 7919).toString(36).replaceAll(/\d/g, "q")}`;
   });
-  const first = pieces.map((piece) => tokenizer.encode(piece));
-  expect(pieces.toReversed().map((piece) => tokenizer.encode(piece))).toEqual(first.toReversed());
-  expect(tokenizer.encode(pieces.join(""))).toEqual(first.flat());
+  const first = pretokens.map((pretoken) => tokenizer.encode(pretoken));
+  expect(pretokens.toReversed().map((pretoken) => tokenizer.encode(pretoken))).toEqual(
+    first.toReversed(),
+  );
+  expect(tokenizer.encode(pretokens.join(""))).toEqual(first.flat());
 });

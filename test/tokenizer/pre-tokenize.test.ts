@@ -2,18 +2,18 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createScanner } from "../../src/tokenizer/pre-tokenize.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
-import { referencePieces } from "./reference.ts";
+import { referencePretokens } from "./reference.ts";
 import { timelessTexts } from "./texts.ts";
 
-const { pieceEnd, addUnicode } = createScanner();
+const { pretokenEnd, addUnicode } = createScanner();
 addUnicode();
 
-function pieces(text: string): string[] {
+function pretokens(text: string): string[] {
   const bytes = new TextBytes(text.length);
   bytes.write(text);
   const found: string[] = [];
   for (let start = 0; start < bytes.length;) {
-    const end = pieceEnd(bytes, start);
+    const end = pretokenEnd(bytes, start);
     found.push(Buffer.from(bytes.bytes.subarray(start, end)).toString("utf8"));
     start = end;
   }
@@ -52,7 +52,7 @@ test.each([
   { why: "new in Unicode 17: no letter yet", of: "a\uA7CEa", are: ["a", "\uA7CEa"] },
   { why: "a lone surrogate is U+FFFD", of: "a\uD800", are: ["a", "\uFFFD"] },
 ])("$why", ({ of, are }) => {
-  expect(pieces(of)).toEqual(are);
+  expect(pretokens(of)).toEqual(are);
 });
 
 describe("compared with the pattern as a regular expression", () => {
@@ -63,7 +63,7 @@ describe("compared with the pattern as a regular expression", () => {
       strings = strings.flatMap((start) => classes.map((char) => start + char));
     }
     const wrong = strings.filter(
-      (text) => pieces(text).join("·") !== referencePieces(text).join("·"),
+      (text) => pretokens(text).join("·") !== referencePretokens(text).join("·"),
     );
     expect(strings).toHaveLength(14 ** 4);
     expect(wrong).toEqual([]);
@@ -72,7 +72,9 @@ describe("compared with the pattern as a regular expression", () => {
   test("random texts", () => {
     fc.assert(
       fc.property(timelessTexts, (text) => {
-        expect(pieces(text)).toEqual(referencePieces(text).map((piece) => piece.toWellFormed()));
+        expect(pretokens(text)).toEqual(
+          referencePretokens(text).map((pretoken) => pretoken.toWellFormed()),
+        );
       }),
       { numRuns: 5000 },
     );
@@ -107,7 +109,7 @@ test.each([
     },
   });
   const counting = Object.assign(new TextBytes(0), { bytes, view });
-  for (let start = 0; start < plain.length;) start = pieceEnd(counting, start);
+  for (let start = 0; start < plain.length;) start = pretokenEnd(counting, start);
   expect(reads).toBeGreaterThan(plain.length / 4);
   expect(reads).toBeLessThan(plain.length * 8);
 });

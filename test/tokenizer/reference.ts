@@ -31,8 +31,8 @@ const PIECE = new RegExp(
   "gu",
 );
 
-/** The pieces of a text, under the Unicode version of the engine. */
-export function referencePieces(text: string): string[] {
+/** The pretokens of a text, under the Unicode version of the engine. */
+export function referencePretokens(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { WINDOW, windowEnd } from "../../src/tokenizer/text-windows.ts";
-import { referencePieces } from "./reference.ts";
+import { referencePretokens } from "./reference.ts";
 import { timelessTexts } from "./texts.ts";
 
 test("a short text is one window", () => {
@@ -28,16 +28,16 @@ test.each([
   expect(windowEnd(text, 0)).toBe(end);
 });
 
-test("a piece always ends where a window does", () => {
+test("a pretoken always ends where a window does", () => {
   // Texts that fill one window and half another, with the random part where the cut will be.
   fc.assert(
     fc.property(timelessTexts, timelessTexts, (before, after) => {
       const text = "x".repeat(WINDOW - before.length) + before + after + "x".repeat(WINDOW);
-      // A run of one letter, however long, is part of one piece: short runs have the same pieces.
-      const pieces = referencePieces(`xx${before}${after}xx`).slice(0, -1);
+      // A run of one letter, however long, is part of one pretoken: short runs have the same pretokens.
+      const pretokens = referencePretokens(`xx${before}${after}xx`).slice(0, -1);
       const ends = new Set([text.length]);
       let sum = WINDOW - before.length - 2;
-      for (const piece of pieces) ends.add((sum += piece.length));
+      for (const pretoken of pretokens) ends.add((sum += pretoken.length));
       expect(ends).toContain(windowEnd(text, 0));
     }),
     { numRuns: 2000 },
@@ -58,7 +58,7 @@ describe("the ids of a text do not depend on windows", () => {
     const text = part.repeat(count);
     const ids = tokenizer.encode(text);
     expect(tokenizer.decode(ids)).toBe(text.toWellFormed());
-    const pieces = referencePieces(text);
-    expect(ids).toEqual(pieces.flatMap((piece) => tokenizer.encode(piece)));
+    const pretokens = referencePretokens(text);
+    expect(ids).toEqual(pretokens.flatMap((pretoken) => tokenizer.encode(pretoken)));
   });
 });

@@ -37,7 +37,7 @@ describe("the tokens' bytes", () => {
   });
 
   test("give themselves when merged", () => {
-    // `piece-chunks.ts` relies on it.
+    // `pretoken-chunks.ts` relies on it.
     const wrong = allIds.filter((id) => {
       const ids = referenceMerge(bytesOf(tokens, id));
       return ids.length !== 1 || ids[0] !== id;

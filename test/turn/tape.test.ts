@@ -42,7 +42,7 @@ interface Step {
 const turns = readTape();
 const tools = turns[0]?.tools ?? [];
 const parsing = {
-  builtins: [],
+  systemTools: [],
   textTools: [],
   toolNames: tools,
 };

@@ -34,7 +34,7 @@ export function toSettings(
     ...toShownTools(turn),
     ...toMappedTools(turn),
     textTools: [...parsing.textTools],
-    builtins: parsing.builtins.map(({ name, functions, rawBody }) => ({
+    builtins: parsing.systemTools.map(({ name, functions, rawBody }) => ({
       name,
       functions: [...functions],
       rawBody,

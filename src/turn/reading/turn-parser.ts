@@ -148,7 +148,7 @@ export class TurnParser {
     return this.#parser.openPart;
   }
 
-  /** Reasoning tokens so far, calls to built-in tools included: counted by id, or for text by our own tokenizer. */
+  /** Reasoning tokens so far, calls to system tools included: counted by id, or for text by our own tokenizer. */
   get reasoningTokens(): number {
     return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens();
   }

@@ -28,7 +28,7 @@ export interface SampleOptions<Cut extends string> {
    */
   readonly cut?: () => Cut | undefined;
   /** Call `cut` also after every token of a header, and where `idsUntilCut` says: for cuts that must be exact. */
-  readonly isExact?: boolean;
+  readonly cutsAnywhere?: boolean;
   /** After how many ids that only continue the open part `cut` may return something else than before. Default: never. */
   readonly idsUntilCut?: () => number;
 }
@@ -179,11 +179,11 @@ class Sampler<Cut extends string> implements TokenReader {
   /** How many ids or characters may be read before something has to be judged. */
   #room(tokens: EngineTokens): number {
     const { turn, parser, repetition } = this.#state;
-    const { isExact = false, idsUntilCut } = this.#options;
+    const { cutsAnywhere = false, idsUntilCut } = this.#options;
     // What follows a stop string is neither counted nor judged, and each log probability has a text.
     if (turn.stop.length > 0 || turn.topLogprobs !== undefined) return 1;
     const untilCheck = repetition?.untilCheck ?? Infinity;
-    if (!isExact) return untilCheck;
+    if (!cutsAnywhere) return untilCheck;
     if (tokens.type !== "ids" || !parser.isInBody) return 1;
     return Math.max(1, Math.min(untilCheck, idsUntilCut?.() ?? Infinity));
   }

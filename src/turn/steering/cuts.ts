@@ -32,7 +32,7 @@ export function findCut(state: TurnState): Cut | undefined {
 }
 
 /** Whether a cut must fall on an exact token, so that tokens must be read one by one. */
-export function needsExactCuts({ stage, turn, steering, engine }: TurnState): boolean {
+export function mayCutAnywhere({ stage, turn, steering, engine }: TurnState): boolean {
   return (
     (stage !== "free" && stage !== "constrained-turn") ||
     turn.answer.type !== "text" ||

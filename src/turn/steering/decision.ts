@@ -48,7 +48,7 @@ export interface Demands {
   /** The answer must be a JSON document. */
   readonly document: boolean;
   readonly reasoning: boolean;
-  /** Functions or built-in tools are offered. */
+  /** Functions, or tools that the gateway runs, are offered. */
   readonly tools: boolean;
   /** Tools are offered that the gateway runs. */
   readonly builtins: boolean;

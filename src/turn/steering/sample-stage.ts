@@ -3,7 +3,7 @@ import type { Constraint } from "../../engines/engine.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../../harmony/tokens.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
-import { findCut, idsUntilCut, needsExactCuts } from "./cuts.ts";
+import { findCut, idsUntilCut, mayCutAnywhere } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./decision.ts";
 import { sample, type SampleEnd, type SampleOptions } from "../sampling/sample.ts";
 import type { Part } from "../turn.ts";
@@ -87,7 +87,7 @@ function toSampleOptions(state: TurnState, constraint: Constraint | undefined): 
     ...(ban && { ban }),
     stopIds: toStopIds(state),
     cut: () => findCut(state),
-    isExact: needsExactCuts(state),
+    cutsAnywhere: mayCutAnywhere(state),
     idsUntilCut: () => idsUntilCut(state),
   };
 }

@@ -7,7 +7,7 @@
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
-import { isBuiltInTool } from "../../harmony/recipient.ts";
+import { isTrainedTool } from "../../harmony/recipient.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import { runBuiltinCall, writeBuiltinCall } from "../builtin-calls/builtin-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
@@ -207,12 +207,12 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
 
 function toCallPrefix({ tools, prefixes }: TurnState, name: string): readonly TokenId[] {
   const recipient = tools.recipientOf(name);
-  if (isBuiltInTool(recipient)) return prefixes.builtinCall(recipient);
+  if (isTrainedTool(recipient)) return prefixes.builtinCall(recipient);
   return prefixes.call(recipient, tools.bodyForm(name));
 }
 
 /** A result that the gateway writes, where that of the tool would stand. */
 function toResult(recipient: string, text: string): Message {
-  const toMessage = isBuiltInTool(recipient) ? trainedResultMessage : resultMessage;
+  const toMessage = isTrainedTool(recipient) ? trainedResultMessage : resultMessage;
   return toMessage(recipient, text);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import {
-  createCachedPieceEncoder,
+  createCachedPretokenEncoder,
   MAX_CACHED_BYTES,
   MAX_SCOPES,
-} from "../../src/tokenizer/piece-cache.ts";
+} from "../../src/tokenizer/pretoken-cache.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 
@@ -18,30 +18,34 @@ function numbersOf(bytes: Uint8Array, bytesPerId: number): TokenId[] {
 
 function createCounting(bytesPerId: number) {
   const work = vi.fn<() => void>();
-  const cached = createCachedPieceEncoder((ids, view, start, length) => {
+  const cached = createCachedPretokenEncoder((ids, view, start, length) => {
     work();
     ids.push(...numbersOf(new Uint8Array(view.buffer, start, length), bytesPerId));
   });
-  const encode = (piece: string, scope = ""): TokenId[] => {
-    const text = new TextBytes(piece.length);
-    text.write(piece);
+  const encode = (pretoken: string, scope = ""): TokenId[] => {
+    const text = new TextBytes(pretoken.length);
+    text.write(pretoken);
     const ids: TokenId[] = [];
     cached.encode(ids, text.view, 0, text.length, cached.scopeOf(scope));
     return ids;
   };
-  return { work, encode, expected: (piece: string) => numbersOf(Buffer.from(piece), bytesPerId) };
+  return {
+    work,
+    encode,
+    expected: (pretoken: string) => numbersOf(Buffer.from(pretoken), bytesPerId),
+  };
 }
 
-describe("a piece is encoded once and then cached", () => {
+describe("a pretoken is encoded once and then cached", () => {
   test.each([1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, MAX_CACHED_BYTES])("of %s bytes", (length) => {
     const { work, encode, expected } = createCounting(6);
-    const piece = "abcdefghijklmnop".slice(0, length);
-    expect([encode(piece), encode(piece)]).toEqual([expected(piece), expected(piece)]);
+    const pretoken = "abcdefghijklmnop".slice(0, length);
+    expect([encode(pretoken), encode(pretoken)]).toEqual([expected(pretoken), expected(pretoken)]);
     expect(work).toHaveBeenCalledTimes(1);
   });
 });
 
-test("a piece of more than three ids is encoded each time", () => {
+test("a pretoken of more than three ids is encoded each time", () => {
   const { work, encode, expected } = createCounting(2);
   expect([encode("abcdefg"), encode("abcdefg")]).toEqual([
     expected("abcdefg"),
@@ -55,14 +59,16 @@ test.each([
   ["with the same end", (index: number) => `${index.toString(36).padStart(5, "_")}sameending`],
   ["that differ in their length", (index: number) => "\0".repeat(1 + (index % 16))],
   ["short ones", (index: number) => index.toString(36)],
-])("no piece is taken for another: %s", (_, create) => {
+])("no pretoken is taken for another: %s", (_, create) => {
   // Three times as many as there are slots.
   const { encode, expected } = createCounting(6);
-  const pieces = Array.from({ length: 24_576 }).map((_each, index) => create(index));
-  expect(pieces.map((piece) => encode(piece))).toEqual(pieces.map((piece) => expected(piece)));
+  const pretokens = Array.from({ length: 24_576 }).map((_each, index) => create(index));
+  expect(pretokens.map((pretoken) => encode(pretoken))).toEqual(
+    pretokens.map((pretoken) => expected(pretoken)),
+  );
 });
 
-describe("a piece of one scope", () => {
+describe("a pretoken of one scope", () => {
   test("is not cached for another, and stays cached in its own", () => {
     const { work, encode, expected } = createCounting(6);
     expect(encode("xylem", "a")).toEqual(expected("xylem"));

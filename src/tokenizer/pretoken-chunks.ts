@@ -1,8 +1,8 @@
 /**
- * Merges a very long piece chunk by chunk: a megabyte of letters without a space blocks no longer at a time
+ * Merges a very long pretoken chunk by chunk: a megabyte of letters without a space blocks no longer at a time
  * than a page does, and needs memory for one chunk only.
  *
- * The result equals merging the piece as a whole. In a vocabulary where merging the bytes of each token gives
+ * The result equals merging the pretoken as a whole. In a vocabulary where merging the bytes of each token gives
  * that token, a sequence of tokens is the encoding of its text if and only if each pair of adjacent tokens is
  * the encoding of their joined text. (The first merge across their border would happen in their text alone as
  * well.) So a chunk may begin where a token ends, and only the pair at that place must be checked. Text after
@@ -10,12 +10,12 @@
  * pair is still invalid, more tokens are dropped, and the next chunk is longer.
  */
 
-import type { PieceMerger } from "./bpe.ts";
+import type { PretokenMerger } from "./bpe.ts";
 import { SLACK } from "./byte-words.ts";
 import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Appends the ids of the piece `view[start … end)`; yields after each chunk. */
+/** Appends the ids of the pretoken `view[start … end)`; yields after each chunk. */
 export type ChunkMerger = (
   out: TokenId[],
   view: DataView,
@@ -23,14 +23,14 @@ export type ChunkMerger = (
   end: number,
 ) => Generator<void, void>;
 
-/** Longer pieces are merged in chunks of this many bytes: 2 ms at most. */
+/** Longer pretokens are merged in chunks of this many bytes: 2 ms at most. */
 export const CHUNK_BYTES = 8192;
 /** Tokens dropped at the end of a chunk: at most a quarter of the next chunk. */
 const DROPPED_TOKENS = 16;
 
 export function createChunkMerger(
   { view: tokenView, places }: TokenBytes,
-  merge: PieceMerger,
+  merge: PretokenMerger,
 ): ChunkMerger {
   const pair = new DataView(new ArrayBuffer(2 * MAX_TOKEN_BYTES + SLACK));
 

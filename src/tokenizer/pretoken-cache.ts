@@ -1,24 +1,24 @@
 /**
- * Caches the ids of recent pieces. Most pieces of a new text have occurred before, and a lookup in 256 KB is
+ * Caches the ids of recent pretokens. Most pretokens of a new text have occurred before, and a lookup in 256 KB is
  * faster than one in the 4 MB of `Ranks`, and much faster than a merge (prose and code 1.2 to 1.4 times as
  * fast, repeated text 1.5 times).
  *
- * Direct-mapped: each piece has one slot, which the next piece overwrites, so the size is fixed.
+ * Direct-mapped: each pretoken has one slot, which the next pretoken overwrites, so the size is fixed.
  *
- *     entry, eight words:   the piece's bytes ×4 · length, count, scope · ids ×3
+ *     entry, eight words:   the pretoken's bytes ×4 · length, count, scope · ids ×3
  *
- * Longer pieces and pieces with more ids are not cached.
+ * Longer pretokens and pretokens with more ids are not cached.
  *
  * An entry is found only in its own scope: otherwise encoding times would tell one tenant which rare words
- * another has sent. Scopes share the slots, but each hashes its pieces differently, so that common words of
+ * another has sent. Scopes share the slots, but each hashes its pretokens differently, so that common words of
  * two scopes do not evict each other.
  */
 
 import * as byteWords from "./byte-words.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Appends the ids of the piece of `length` bytes at `start` with this hash. */
-export type EncodePiece = (
+/** Appends the ids of the pretoken of `length` bytes at `start` with this hash. */
+export type EncodePretoken = (
   ids: TokenId[],
   view: DataView,
   start: number,
@@ -26,7 +26,7 @@ export type EncodePiece = (
   hash: number,
 ) => void;
 
-/** Bytes of the longest piece that is cached. */
+/** Bytes of the longest pretoken that is cached. */
 export const MAX_CACHED_BYTES = 16;
 
 const ENTRY_BITS = 13;
@@ -42,10 +42,10 @@ const SPREAD = 0x9e3779b1;
 /** Maximum number of scopes at a time. */
 export const MAX_SCOPES = 4096;
 
-export interface CachedPieceEncoder {
+export interface CachedPretokenEncoder {
   /** Returns the number of a scope. Call it again whenever another scope may have been looked up since. */
   readonly scopeOf: (name: string) => number;
-  /** Like `encodePiece`, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
+  /** Like `encodePretoken`, for pretokens of at most {@link MAX_CACHED_BYTES} bytes. */
   readonly encode: (
     ids: TokenId[],
     view: DataView,
@@ -55,7 +55,7 @@ export interface CachedPieceEncoder {
   ) => void;
 }
 
-export function createCachedPieceEncoder(encodePiece: EncodePiece): CachedPieceEncoder {
+export function createCachedPretokenEncoder(encodePretoken: EncodePretoken): CachedPretokenEncoder {
   // Bound here for the reason given at `createRanks`.
   const { hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const entries = new Int32Array(8 << ENTRY_BITS);
@@ -115,7 +115,7 @@ export function createCachedPieceEncoder(encodePiece: EncodePiece): CachedPieceE
     }
 
     const from = ids.length;
-    encodePiece(ids, view, start, length, hash);
+    encodePretoken(ids, view, start, length, hash);
     const count = ids.length - from;
     if (count > MAX_IDS) return;
     entries[entry] = first;

@@ -1,20 +1,20 @@
-/** Encodes the pieces of a text: looks each piece up, and merges the bytes of those that are not tokens. */
+/** Encodes the pretokens of a text: looks each pretoken up, and merges the bytes of those that are not tokens. */
 
-import { createPieceMerger } from "./bpe.ts";
+import { createPretokenMerger } from "./bpe.ts";
 import * as byteWords from "./byte-words.ts";
-import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
-import { CHUNK_BYTES, createChunkMerger } from "./piece-chunks.ts";
+import { createCachedPretokenEncoder, MAX_CACHED_BYTES } from "./pretoken-cache.ts";
+import { CHUNK_BYTES, createChunkMerger } from "./pretoken-chunks.ts";
 import { createScanner } from "./pre-tokenize.ts";
 import { createRanks } from "./ranks.ts";
 import type { TextBytes } from "./text-bytes.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-export interface PiecesEncoder {
+export interface PretokenEncoder {
   /** Returns the number of a scope. Call it again whenever another scope may have been looked up since. */
   readonly scopeOf: (name: string) => number;
   /**
-   * Appends the ids of all pieces that begin before `until`, or those before a very long one. Returns the offset it has
+   * Appends the ids of all pretokens that begin before `until`, or those before a very long one. Returns the offset it has
    * reached.
    */
   readonly encode: (
@@ -24,7 +24,7 @@ export interface PiecesEncoder {
     until: number,
     scope: number,
   ) => number;
-  /** Appends the ids of the very long piece at `start`. Yields after each of its chunks, and returns its end. */
+  /** Appends the ids of the very long pretoken at `start`. Yields after each of its chunks, and returns its end. */
   readonly encodeLong: (ids: TokenId[], text: TextBytes, start: number) => Generator<void, number>;
   /** Must be called once, before any text is encoded that is not all ASCII. */
   readonly addUnicode: () => void;
@@ -33,12 +33,12 @@ export interface PiecesEncoder {
 }
 
 /** A closure with bound functions, for the reasons given at `createRanks`. */
-export function createPiecesEncoder(tokens: TokenBytes): PiecesEncoder {
+export function createPretokenEncoder(tokens: TokenBytes): PretokenEncoder {
   const { find, rankOf, addOthers } = createRanks(tokens);
-  const merge = createPieceMerger(rankOf);
+  const merge = createPretokenMerger(rankOf);
   const mergeInChunks = createChunkMerger(tokens, merge);
-  const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
-  const { pieceEnd, addUnicode } = createScanner();
+  const { scopeOf, encode: encodeCached } = createCachedPretokenEncoder(encodePretoken);
+  const { pretokenEnd, addUnicode } = createScanner();
   const { hashOf } = byteWords;
   const maxCached = MAX_CACHED_BYTES;
   const maxWhole = CHUNK_BYTES;
@@ -53,11 +53,11 @@ export function createPiecesEncoder(tokens: TokenBytes): PiecesEncoder {
     const { view } = text;
     let start = from;
     while (start < until) {
-      const end = pieceEnd(text, start);
+      const end = pretokenEnd(text, start);
       const length = end - start;
-      if (length <= maxCached) encodeCachedPiece(ids, view, start, length, scope);
+      if (length <= maxCached) encodeCached(ids, view, start, length, scope);
       else if (length <= maxWhole)
-        encodePiece(ids, view, start, length, hashOf(view, start, length));
+        encodePretoken(ids, view, start, length, hashOf(view, start, length));
       else break;
       start = end;
     }
@@ -65,12 +65,12 @@ export function createPiecesEncoder(tokens: TokenBytes): PiecesEncoder {
   }
 
   function* encodeLong(ids: TokenId[], text: TextBytes, start: number): Generator<void, number> {
-    const end = pieceEnd(text, start);
+    const end = pretokenEnd(text, start);
     yield* mergeInChunks(ids, text.view, start, end);
     return end;
   }
 
-  function encodePiece(
+  function encodePretoken(
     ids: TokenId[],
     view: DataView,
     start: number,

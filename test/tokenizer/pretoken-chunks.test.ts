@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
-import { createChunkMerger } from "../../src/tokenizer/piece-chunks.ts";
+import { createPretokenMerger } from "../../src/tokenizer/bpe.ts";
+import { createChunkMerger } from "../../src/tokenizer/pretoken-chunks.ts";
 import { createRanks } from "../../src/tokenizer/ranks.ts";
 import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
@@ -11,7 +11,7 @@ import { toBytes } from "../helpers/text-bytes.ts";
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const mergePiece = createPieceMerger(ranks.rankOf);
+const mergePiece = createPretokenMerger(ranks.rankOf);
 
 interface Merged {
   readonly ids: TokenId[];
@@ -66,12 +66,12 @@ const LONG_PIECES: readonly (readonly [string, string])[] = [
   ["one emoji", "😀".repeat(UNITS / 4)],
 ];
 
-describe("a piece in chunks is encoded like the whole piece", () => {
+describe("a pretoken in chunks is encoded like the whole pretoken", () => {
   test.each(LONG_PIECES)("%s", (_, text) => {
     expect(mergeInChunks(text).ids).toEqual(mergeWhole(text));
   });
 
-  test("any text of pieces that repeat", () => {
+  test("any text of pretokens that repeat", () => {
     const unit = fc.string({
       unit: fc.constantFrom(...Array.from("abenrst =-\n彩神学한ิ😀")),
       minLength: 1,
