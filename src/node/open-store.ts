@@ -1,4 +1,4 @@
-/** Opens the configured store on Node: in memory, in a file, or Redis. */
+/** Opens the configured store on Node: in memory, in a file, in Redis or in PostgreSQL. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import {
@@ -20,7 +20,7 @@ export interface OpenStore {
 }
 
 /**
- * Redis need not be reachable yet. A file must be usable.
+ * A server need not be reachable yet. A file must be usable.
  * @param log takes a warning when the file is deleted or replaced while it is open.
  * @throws SettingsError, StoreBusyError
  */
@@ -31,7 +31,7 @@ export async function openStore(settings: Settings, log?: Log): Promise<OpenStor
   const binding = /^(kv|d1):/.exec(settings.store)?.[1];
   if (binding !== undefined) {
     throw new SettingsError([
-      `store ${binding}: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.`,
+      `store ${binding}: is available on Workers only. On Node, use a file (sqlite:state.db), Redis or PostgreSQL.`,
     ]);
   }
   const path = sqlitePath(settings);
@@ -43,9 +43,18 @@ export async function openStore(settings: Settings, log?: Log): Promise<OpenStor
     const file = await openFile(path, settings, { onProblem });
     return { store: file, file, close: () => file.close() };
   }
+  const timeoutMs = settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+  if (settings.store.startsWith("postgres")) {
+    const { openPostgresStore } = await import("./postgres-store.ts");
+    const store = await openPostgresStore(settings.store, {
+      timeoutMs,
+      ...toStoreBounds(settings),
+    });
+    return { store, close: () => store.close() };
+  }
   const { openRedisStore } = await import("./redis/redis-store.ts");
   const store = openRedisStore(settings.store, {
-    timeoutMs: settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs,
     maxValueBytes: maxEntryBytes(settings),
   });
   return { store, close: () => store.close() };

@@ -117,8 +117,8 @@ describe("a wrong value names its source and what was expected", () => {
     ],
     [
       "another store",
-      { store: "postgres://x" },
-      "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING.",
+      { store: "mysql://x" },
+      "--store: expected memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING.",
     ],
     [
       "a key that is no hash",

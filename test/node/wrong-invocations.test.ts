@@ -100,7 +100,7 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ],
   [
     "--store kv:STORE",
-    "store kv: is available on Workers only. On Node, use a file (sqlite:state.db) or Redis.",
+    "store kv: is available on Workers only. On Node, use a file (sqlite:state.db), Redis or PostgreSQL.",
   ],
   // The config file
   ["--config", "--config: expected a value after it."],

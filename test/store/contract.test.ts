@@ -1,9 +1,11 @@
 /** One contract for all stores. Cloudflare's own KV and D1 have it in `kv-store.test.ts` and `d1-store.test.ts`. */
 import { afterAll, beforeAll, describe, onTestFinished, vi } from "vitest";
+import { openPostgresStore } from "../../src/node/postgres-store.ts";
 import { openRedisStore } from "../../src/node/redis/redis-store.ts";
 import { createD1Store } from "../../src/store/d1-store.ts";
 import { createKvStore } from "../../src/store/kv-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { HAS_POSTGRES, startPostgres, type TestPostgres } from "../helpers/postgres.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
 import { createSimulatedKv } from "../helpers/simulated-kv.ts";
@@ -63,6 +65,26 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
   testStoreContract({
     open() {
       const store = openRedisStore(redis.url, { timeoutMs: 30_000, maxValueBytes: 10_000_000 });
+      onTestFinished(() => store.close());
+      return store;
+    },
+  });
+});
+
+describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where it is not installed)", () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 60_000);
+  afterAll(() => postgres.remove());
+
+  testStoreContract({
+    async open() {
+      const store = await openPostgresStore(postgres.url, {
+        timeoutMs: 30_000,
+        limits: LIMITS,
+        quotaOf: () => ({}),
+      });
       onTestFinished(() => store.close());
       return store;
     },

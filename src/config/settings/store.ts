@@ -6,13 +6,17 @@ export function storeSettings() {
   return {
     store: setting(
       "store",
-      () => z.string().regex(/^(memory|sqlite:(?!\/\/|:).+|rediss?:\/\/.+|(kv|d1):\w+)$/),
+      () =>
+        z
+          .string()
+          .regex(/^(memory|sqlite:(?!\/\/|:).+|(rediss?|postgres(ql)?):\/\/.+|(kv|d1):\w+)$/),
       {
         default: "memory",
         description:
           "Where reasoning and stored responses are kept: in this process (memory), in a file that outlives it (sqlite:state.db), " +
-          "in Redis (redis://host:6379), or, on Workers, in the D1 database or the KV namespace bound under a name (d1:STORE, kv:STORE).",
-        expected: "memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING",
+          "in Redis (redis://host:6379), in PostgreSQL (postgres://user@host:5432/database), or, on Workers, in the D1 database or the KV namespace bound under a name (d1:STORE, kv:STORE).",
+        expected:
+          "memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING",
         secret: true,
       },
     ),

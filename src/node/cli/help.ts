@@ -69,7 +69,7 @@ Messages APIs, on top of inference servers that only complete text.
   --model <name>     the model's name there, a .gguf file, or hf:user/repo/file
   --port <number>    8787          --host <address>    127.0.0.1
   --keys <list>      who may use it; harmony-gateway key makes one
-  --store <where>    sqlite:state.db, or redis://... for several instances
+  --store <where>    sqlite:state.db, redis://... or postgres://...
   --config <file>    settings as JSON; SIGHUP reads them again
   --log <level>      silent, error, warn, info, debug; --log-format text, json
 
