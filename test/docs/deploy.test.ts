@@ -110,6 +110,34 @@ test("the gateways of compose.cores.yaml share everything but the port for metri
   expect(second).toEqual({ ...first, metricsPort: 9462 });
 });
 
+test("the gateway of compose.team.yaml has keys, an audit file, and its state in the database beside it", () => {
+  const given: Readonly<Record<string, string>> = {
+    KEYS: `alice:${"a".repeat(64)}`,
+    ENGINE_URL: "http://host.docker.internal:8080",
+    POSTGRES_PASSWORD: "secret",
+  };
+  const text = read("deploy/compose.team.yaml").replaceAll(
+    /\$\{(\w+):[^}]*\}/g,
+    (_, name: string) => given[name] ?? "",
+  );
+  const { gateway, postgres } = composed.parse(parse(text)).services;
+  const { settings, warnings } = loadSettings([], {
+    ...gateway?.environment,
+    HARMONY_GATEWAY_HOST: "0.0.0.0",
+  });
+  expect(warnings).toEqual([]);
+  expect(settings).toMatchObject({
+    url: "http://host.docker.internal:8080",
+    keys: [{ name: "alice" }],
+    store: "postgres://gateway:secret@postgres:5432/gateway",
+  });
+  expect(postgres?.environment).toMatchObject({
+    POSTGRES_USER: "gateway",
+    POSTGRES_PASSWORD: "secret",
+  });
+  expect(read("Dockerfile")).toContain(settings.auditFile?.replace("/audit.jsonl", "") ?? "?");
+});
+
 test("a process of the systemd template shares the port, and is reached by its instance's name", () => {
   const unit = read("deploy/harmony-gateway@.service").replaceAll("%i", "9461");
   const variables = Array.from(unit.matchAll(/^Environment=(\w+)=(.*)$/gm), ([, name, value]) => [
