@@ -15,9 +15,9 @@ RUN npm run build
 FROM --platform=$BUILDPLATFORM node:24-trixie-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
-# pg is optional, for the store in PostgreSQL.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && \
-  npm install --no-save --ignore-scripts --no-audit --no-fund --omit=dev pg@8.23.1
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# An optional package, for the store in PostgreSQL.
+RUN npm install --prefix /optional --ignore-scripts --no-audit --no-fund pg@8.23.1
 
 FROM node:24-trixie-slim
 # What a registry shows; `.github/workflows/image.yml` adds the version and where it comes from.
@@ -28,6 +28,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY LICENSE NOTICE package.json ./
 COPY --from=modules /app/node_modules node_modules
+COPY --from=modules /optional/node_modules node_modules
 COPY --from=build /app/dist dist
 # For the state and the audit of a container, on a volume.
 RUN install --directory --owner=node --group=node /var/lib/harmony-gateway
