@@ -1,4 +1,4 @@
-/** Clients that note what a gateway acknowledged until it was killed, and what must be readable of that afterwards. */
+/** Clients that note what a gateway acknowledged until it was killed, and what must be readable of that afterwards, by whom. */
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";
@@ -22,14 +22,21 @@ export interface Created {
   readonly isAcknowledged: boolean;
 }
 
-/** Sends requests one after the other until the gateway is gone. */
-export async function askUntilKilled(
+interface Asked {
+  readonly random: Random;
+  readonly kinds: readonly CreatedKind[];
+  readonly over: AbortSignal;
+}
+
+/** Sends requests one after the other until the gateway is gone, and one more once it is over. */
+export async function askUntilOver(
   stage: Stage,
   origin: string,
-  { random, kinds }: { readonly random: Random; readonly kinds: readonly CreatedKind[] },
+  { random, kinds, over }: Asked,
   note: (created: Created) => void,
 ): Promise<void> {
-  for (;;) {
+  for (let isLast = false; !isLast;) {
+    isLast = over.aborted;
     const about = {
       kind: random.pick(kinds),
       tenant: random.pick(TENANTS),
@@ -108,6 +115,9 @@ export async function checkCreated(
   const { kind, id, words, isAcknowledged } = created;
   const path = kind === "conversation" ? `conversations/${id}/items` : `responses/${id}`;
   const { status, text } = await read(stage, origin, created, path);
+  const tenant = TENANTS.find((each) => each !== created.tenant) ?? "a";
+  const other = await read(stage, origin, { tenant }, path);
+  stage.expect(other.status === 404, `${tenant} read ${kind} ${id} of ${created.tenant}`);
   const says = `${kind} ${id}: ${status} ${text.slice(0, 300)}`;
   if (status === 404 && !isAcknowledged) return "gone";
   if (status !== 200) {
@@ -132,7 +142,7 @@ export async function checkCreated(
 async function read(
   stage: Stage,
   origin: string,
-  { tenant }: Created,
+  { tenant }: Pick<Created, "tenant">,
   path: string,
 ): Promise<{ status: number; text: string }> {
   const { key } = stage.next(tenant);

@@ -3,7 +3,7 @@
  * of every kind. Prints a table; exits with 1 when something did not hold.
  *
  * `--phase kills` runs one phase, `--minutes 10` all of them again and again with new seeds, `--soak 30` mixed traffic
- * for so long, with a look at what the process holds, `--kills 200` kills a gateway over a file so often.
+ * for so long, with a look at what the process holds, `--kills 60` kills gateways over a file so often.
  */
 import { parseArgs } from "node:util";
 import { createRandom, seedOf } from "../fuzz/random.ts";

@@ -1,14 +1,15 @@
 /**
- * `kill -9` of a gateway whose state is in a file, in the middle of its load: what it has acknowledged can be read after the
- * next start, and nothing is half there.
+ * `kill -9` of one of two gateways over one file, or of both, in the middle of their load: what was acknowledged can be read
+ * through each of them afterwards, by its tenant alone; nothing is half there, and the gateway that survives goes on.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import {
-  askUntilKilled,
+  askUntilOver,
   checkCreated,
   type Created,
   type CreatedKind,
@@ -19,6 +20,8 @@ import { MODEL } from "./asking.ts";
 import { type ChaosGateway, startChaosGateway } from "./gateway.ts";
 import { onStage, type Phase, type Stage } from "./phase.ts";
 
+const GATEWAYS = 2;
+/** Half of them at each gateway. */
 const CLIENTS = 8;
 /** The kill comes when so many at most were acknowledged, and a moment later. */
 const MOST_CREATED = 24;
@@ -27,7 +30,7 @@ const DEAD_AFTER_MS = 30_000;
 
 export const sqliteKillPhase: Phase = {
   name: "sqlite-kill",
-  says: "a gateway over a file is killed under load, again and again; nothing acknowledged is lost",
+  says: "gateways over one file are killed under load, again and again; nothing acknowledged is lost",
   run: (random) => runSqliteKill(random, { kills: 5 }),
 };
 
@@ -39,46 +42,72 @@ export interface SqliteKillOptions {
 
 export async function runSqliteKill(random: Random, { kills, kinds = KINDS }: SqliteKillOptions) {
   const folder = mkdtempSync(join(tmpdir(), "sqlite-kill-"));
-  const store = `sqlite:${join(folder, "state.db")}`;
+  const file = join(folder, "state.db");
   try {
     return await onStage({ engines: 1 }, async (stage) => {
       const all: Created[] = [];
-      let created: Created[] = [];
-      let ends = "";
-      for (let kill = 0; kill <= kills; kill++) {
-        await withGateway(stage, store, async (gateway) => {
-          // This process has found the log of the one before.
-          await inTurn(created, (each) => checkCreated(stage, gateway.origin, each));
+      let gateways: readonly ChaosGateway[] = [];
+      try {
+        gateways = await fill([], stage, file);
+        let together = 0;
+        for (let kill = 0; kill < kills; kill++) {
+          // A survivor shares the killed one's log; after both were killed, the next one finds it.
+          const victims = random.oneIn(3) ? gateways : [random.pick(gateways)];
+          if (victims.length === GATEWAYS) together++;
+          const created = await killUnderLoad(stage, { gateways, victims, random, kinds });
+          gateways = await fill(
+            gateways.filter((each) => !victims.includes(each)),
+            stage,
+            file,
+          );
+          for (const { origin } of gateways) {
+            await inTurn(created, (each) => checkCreated(stage, origin, each));
+          }
           all.push(...created.filter(({ isAcknowledged }) => isAcknowledged));
-          if (kill < kills) created = await killUnderLoad(stage, gateway, random, kinds);
-          else ends = await readAll(stage, gateway, all);
-        });
+        }
+        const ends = await readAll(stage, random.pick(gateways), all);
+        stage.expect(all.length >= kills, `only ${all.length} were acknowledged`);
+        return `${kills} kills, ${together} of both, ${all.length} acknowledged and read: ${ends}`;
+      } finally {
+        await Promise.all(gateways.map((gateway) => gateway.kill()));
+        checkFile(stage, file);
       }
-      stage.expect(all.length >= kills, `only ${all.length} were acknowledged`);
-      return `${kills} kills, ${all.length} acknowledged and read: ${ends}`;
     });
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
+interface Load {
+  readonly gateways: readonly ChaosGateway[];
+  readonly victims: readonly ChaosGateway[];
+  readonly random: Random;
+  readonly kinds: readonly CreatedKind[];
+}
+
+/** Clients of a gateway that survives send one more request after the kill, which must be answered too. */
 async function killUnderLoad(
   stage: Stage,
-  gateway: ChaosGateway,
-  random: Random,
-  kinds: readonly CreatedKind[],
+  { gateways, victims, random, kinds }: Load,
 ): Promise<Created[]> {
   const created: Created[] = [];
   const wanted = random.between(1, MOST_CREATED);
   const isEnough = Promise.withResolvers<void>();
-  const clients = Array.from({ length: CLIENTS }, () =>
-    askUntilKilled(stage, gateway.origin, { random, kinds }, (each) => {
-      if (created.push(each) >= wanted) isEnough.resolve();
-    }),
+  const over = new AbortController();
+  const clients = Array.from({ length: CLIENTS }, (_, n) =>
+    askUntilOver(
+      stage,
+      gateways[n % GATEWAYS]?.origin ?? "",
+      { random, kinds, over: over.signal },
+      (each) => {
+        if (created.push(each) >= wanted) isEnough.resolve();
+      },
+    ),
   );
   await Promise.race([isEnough.promise, Promise.all(clients)]);
   await pause(random.below(LAST_MS));
-  await gateway.kill();
+  await Promise.all(victims.map((victim) => victim.kill()));
+  over.abort();
   await Promise.all(clients);
   return created;
 }
@@ -109,16 +138,23 @@ async function inTurn<T>(all: readonly T[], run: (each: T) => Promise<unknown>):
   }
 }
 
-async function withGateway(
+/** Starts as many as are missing. */
+async function fill(
+  running: readonly ChaosGateway[],
   stage: Stage,
-  store: string,
-  run: (gateway: ChaosGateway) => Promise<void>,
-): Promise<void> {
-  const gateway = await startChaosGateway(
+  file: string,
+): Promise<readonly ChaosGateway[]> {
+  const gateways = [...running];
+  while (gateways.length < GATEWAYS) gateways.push(await startOver(file, stage));
+  return gateways;
+}
+
+function startOver(file: string, stage: Stage): Promise<ChaosGateway> {
+  return startChaosGateway(
     {
       backends: stage.engines.map(({ url }) => ({ engine: "vllm", url, model: MODEL })),
       keys: stage.keys,
-      store,
+      store: `sqlite:${file}`,
       // No entry has to go for another.
       storeMaxEntries: 1_000_000,
       storeMaxBytes: 1_000_000_000,
@@ -127,9 +163,12 @@ async function withGateway(
     },
     stage.next("a").key,
   );
-  try {
-    await run(gateway);
-  } finally {
-    await gateway.kill();
-  }
+}
+
+function checkFile(stage: Stage, file: string): void {
+  const database = new DatabaseSync(file);
+  const found = database.prepare("PRAGMA integrity_check").all();
+  database.close();
+  const says = JSON.stringify(found);
+  stage.expect(says === '[{"integrity_check":"ok"}]', `the file is damaged: ${says}`);
 }

@@ -100,6 +100,12 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
         /AttributeError|ModuleNotFoundError/,
       ],
       ["sends a signal", "import os; os.kill(1, 9)", /Error/],
+      ["signals the gateway", "import os; os.kill(os.getppid(), 15)", /PermissionError/],
+      [
+        "follows a link",
+        "import os; os.symlink(FILE, 'link'); open('link').read()",
+        /FileNotFound/,
+      ],
       ["waits for input", "input()", /EOFError/],
     ])("%s", async (_, code, expected) => {
       const { output } = await probe(code);
@@ -138,7 +144,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
   describe("from JavaScript, which Python can reach by any of its objects", () => {
     /** Deno's refusals. Any other error may be a mistake in the probe itself. */
     const REFUSED =
-      /NotCapable|Requires (?:read|import) access|NotADirectory|create cache storage|--no-(?:npm|remote) is specified|Error: denied/;
+      /NotCapable|Requires (?:read|import) access|NotADirectory|create cache storage|--no-(?:npm|remote) is specified|Error: denied|failed to open preopen/;
     test("is JavaScript", async () => {
       expect(await probe(evaluate("return 40 + 2"))).toMatchObject({ output: "42\n" });
       expect(await probe(evaluate("return typeof Deno.version.deno"))).toMatchObject({
@@ -181,6 +187,22 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       ],
       ["reads the system's facts", "return Deno.hostname()"],
       ["sends a signal", `Deno.kill(Deno.ppid, "SIGCONT"); return 1`],
+      ["sends a signal as Node does", `process.kill(process.ppid, "SIGCONT"); return 1`],
+      ["debugs itself", `(await import("node:inspector")).open(0); return 1`],
+      [
+        "opens a folder by WASI",
+        `new (await import("node:wasi")).WASI({ version: "preview1", preopens: { "/": FOLDER } }); return 1`,
+      ],
+      [
+        "opens a database",
+        `new (await import("node:sqlite")).DatabaseSync(FOLDER + "/x.db"); return 1`,
+      ],
+      [
+        "reads a file in another thread",
+        `const { Worker } = await import("node:worker_threads");
+        const worker = new Worker("require('node:fs').readFileSync(" + JSON.stringify(FILE) + ")", { eval: true });
+        return await new Promise((resolve, reject) => worker.on("error", reject).on("exit", resolve))`,
+      ],
     ])("%s", async (_, script) => {
       const before = connections;
       const { status, output } = await probe(evaluate(script));
@@ -236,6 +258,25 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
         output: "",
       });
       expect(await forging.run("1 + 1", never)).toMatchObject({ output: "2\n", restarted: true });
+    });
+
+    const write = (fd: number, byte: number) => () =>
+      evaluate(
+        `const { writeSync } = await import("node:fs"); const bytes = new Uint8Array(1e5).fill(${byte}); for (;;) writeSync(${fd}, bytes);`,
+      );
+    test.each<[string, () => string]>([
+      ["a line without an end", write(1, 65)],
+      ["empty lines without an end", write(1, 10)],
+      ["errors without an end", write(2, 65)],
+      ["the C function `system`", () => "import ctypes; ctypes.CDLL(None).system(b'id')"],
+      [
+        "recursion without a limit",
+        () => "import sys\nsys.setrecursionlimit(10**8)\ndef f(): f()\nf()",
+      ],
+    ])("%s ends the interpreter, and the next call has a new one", async (_, toCode) => {
+      const ending = await secondSession();
+      expect(await ending.run(toCode(), never)).toMatchObject({ status: "crash" });
+      expect(await ending.run("1 + 1", never)).toMatchObject({ output: "2\n", restarted: true });
     });
 
     test("S5: code that replaces functions sees no id of a later call", async () => {
