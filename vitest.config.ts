@@ -26,6 +26,33 @@ const experimental = { viteModuleRunner: false };
 
 const TEMPORARY_FOLDER = "test/helpers/temporary-folder.ts";
 
+/** What takes long and is slow to break: `npm test` leaves it out, and `.ci/run` runs it. */
+const SLOW = [
+  // A browser, Python, and other programs that are started for each test.
+  "test/browser/**",
+  "test/doctor/llama.test.ts",
+  "test/node/python/**",
+  "test/node/pdf/pdf-process.test.ts",
+  "test/node/mcp/hostile-program.test.ts",
+  "test/snippets/**",
+  // Floods, random input, and steps that are counted.
+  "test/chaos/**",
+  "test/engines/outside-text.test.ts",
+  "test/fuzz/**",
+  "test/node/{full-disk,held-bodies,load,socket-flood,unruly-engines,uploads}.test.ts",
+  "test/outside-inputs.test.ts",
+  "test/tools/browser/hostile-pages.test.ts",
+  "test/turn/{sampled,steering}/*.property.test.ts",
+  "test/turn/sampling/sample.property.test.ts",
+  // Several processes of the gateway, and what is built.
+  "test/fresh-clone.test.ts",
+  "test/node/{port-sharing,replicas,rolling-restart}.test.ts",
+  "test/package.test.ts",
+  "test/public-types.test.ts",
+  // The tools' own.
+  "proof/**/*.test.ts",
+];
+
 /** Tests that need the bundle. */
 const IN_WORKERD = [
   "test/runtime/worker.test.ts",
@@ -35,6 +62,15 @@ const IN_WORKERD = [
 
 /** Tests that replace modules of the sources, which only Vitest's own loader lets them do in a process that has loaded them. */
 const MOCKING = ["test/tokenizer/lazy.test.ts", "test/turn/sampling/sample.property.test.ts"];
+
+const ONLY_SLOW = SLOW.filter((path) => !MOCKING.includes(path));
+const NODE = {
+  isolate,
+  experimental,
+  globalSetup: [TEMPORARY_FOLDER, "test/helpers/command-folder.ts"],
+  env: { NODE_COMPILE_CACHE },
+  ...patience,
+};
 
 export default defineConfig({
   test: {
@@ -49,13 +85,17 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: ["test/**/*.test.ts", "proof/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...IN_WORKERD, ...MOCKING],
-          isolate,
-          experimental,
-          globalSetup: [TEMPORARY_FOLDER, "test/helpers/command-folder.ts"],
-          env: { NODE_COMPILE_CACHE },
-          ...patience,
+          include: ["test/**/*.test.ts"],
+          exclude: ["**/node_modules/**", ...IN_WORKERD, ...MOCKING, ...SLOW],
+          ...NODE,
+        },
+      },
+      {
+        test: {
+          name: "slow",
+          include: ONLY_SLOW.map((path) => (path.endsWith(".ts") ? path : `${path}/*.test.ts`)),
+          exclude: ["**/node_modules/**", ...MOCKING],
+          ...NODE,
         },
       },
       { test: { name: "mocking", include: MOCKING, isolate, ...patience } },

@@ -34,6 +34,7 @@ const Manifest = z.object({
 const Sbom = z.object({ components: z.array(z.object({ purl: z.string() })) });
 
 let folder: string;
+let tarball: string;
 let checkout: string;
 let installed: string;
 let manifest: z.infer<typeof Manifest>;
@@ -45,7 +46,7 @@ beforeAll(async () => {
   await mkdir(modules);
   checkout = await copyCheckout(join(folder, "checkout"));
   await run("npm", ["pack", "--offline", "--pack-destination", folder], { cwd: checkout });
-  const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
+  tarball = join(folder, (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "");
   await run("tar", ["-xzf", tarball], { cwd: folder });
   await rename(join(folder, "package"), installed);
   manifest = Manifest.parse(JSON.parse(await readFile(join(installed, "package.json"), "utf8")));
@@ -81,6 +82,22 @@ test("an image is built from no more than the Dockerfile copies", async () => {
   const sent = Array.from(ignored.matchAll(/^!(.+)$/gm), ([, name]) => name);
   expect(new Set(sent)).toEqual(await copiedByDocker());
 });
+
+test("exports and types are right for every module resolver", async () => {
+  expect(await problemsOf(tarball)).toEqual([]);
+});
+
+/** What publint and attw print if they fail. */
+async function problemsOf(file: string): Promise<string[]> {
+  const tools = [["publint", "--strict"] as const, ["attw", "--profile", "esm-only"] as const];
+  const failed = tools.map(([name, ...options]) =>
+    run(join(ROOT, "node_modules/.bin", name), [...options, file]).then(
+      () => [],
+      (error: { stdout: string; stderr: string }) => [name + error.stdout + error.stderr],
+    ),
+  );
+  return (await Promise.all(failed)).flat();
+}
 
 test("it holds what runs and its types, and nothing they were made with", async () => {
   const entries = await readdir(installed, { recursive: true, withFileTypes: true });
@@ -306,6 +323,13 @@ describe("gpt-oss-harmony, Harmony alone", () => {
     }
     await run(process.execPath, ["scripts/pack-harmony.ts"], { cwd: checkout });
     await cp(join(checkout, "dist-harmony"), alone, { recursive: true });
+  });
+
+  test("has exports and types for every module resolver", async () => {
+    await run("npm", ["pack", "--offline", "--pack-destination", alone], { cwd: alone });
+    const packed = (await readdir(alone)).find((name) => name.endsWith(".tgz")) ?? "";
+    expect(await problemsOf(join(alone, packed))).toEqual([]);
+    await rm(join(alone, packed));
   });
 
   test("has the gateway's version and no dependencies", async () => {

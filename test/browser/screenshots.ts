@@ -1,4 +1,4 @@
-/** Takes the pictures in `docs/images`: `SCREENSHOTS=1 npx vitest run --project node test/browser`. */
+/** Takes the pictures in `docs/images`: `SCREENSHOTS=1 npx vitest run test/browser`. */
 import { sleep } from "../../src/streams/timers.ts";
 import { mkdirSync } from "node:fs";
 import { eventually } from "../helpers/eventually.ts";
