@@ -79,6 +79,7 @@ export function isHalfRole(text: string): boolean {
 }
 
 const CONTENT_TYPE = "(?:\\s*(?:json|code))*";
+const ENDING_CONTENT_TYPE = new RegExp(`${CONTENT_TYPE}\\s*$`, "i");
 /** `to=` as the next header word, not in the middle of a sentence. */
 const TO_AT_ONCE = new RegExp(
   `^[^\\p{L}\\p{N}]*(?:analysis|commentary|final)?${CONTENT_TYPE}\\s*to\\s*=`,
@@ -113,7 +114,7 @@ function findNameAlone(
   head: string,
   offered: OfferedNames,
 ): FunctionRecipient | SystemToolRecipient | undefined {
-  const words = head.replace(new RegExp(`${CONTENT_TYPE}\\s*$`, "i"), "").trim();
+  const words = head.replace(ENDING_CONTENT_TYPE, "").trim();
   const named = findName(words, offered);
   if (named === undefined || (named.type === "system-tool" && named.tool.rawBody)) return undefined;
   return offered.resolve(words.replace(/^functions\./, "")) === named.name ? named : undefined;

@@ -174,6 +174,10 @@ export class MachineMessages {
   /** Whether a header without `<|message|>` already contains body text, not only misplaced header words. */
   hasBody(state: OpenHeader): boolean {
     const { offered } = this.options;
+    const { opener, sections } = state;
+    // Nearly always: `<|start|>assistant`.
+    if (opener === "start" && sections.length === 1 && sections[0]?.text === "assistant")
+      return false;
     const { meaning, body } = readCutHeader(state, offered);
     if (meansCall(meaning)) return body !== "";
     return isProse(body) && !/to\s*=/i.test(body) && findName(body, offered) === undefined;

@@ -38,7 +38,8 @@ export class PartEmitter implements PartOrigin {
   /** Whether the model chooses how headers are written, as it does unless the gateway or a constraint writes them. */
   choosesHeaders = true;
   readonly #options: PartEmitterOptions;
-  readonly #stops: PartStops;
+  /** Absent: nothing ends an answer. */
+  readonly #stops: PartStops | undefined;
   readonly #hold: EventHold;
   readonly #counts = new Map<PartKind, number>();
   /** Undefined also while the parser's open part is dropped. */
@@ -58,7 +59,7 @@ export class PartEmitter implements PartOrigin {
 
   constructor(options: PartEmitterOptions) {
     this.#options = options;
-    this.#stops = new PartStops(options);
+    if (options.stop.length > 0) this.#stops = new PartStops(options);
     this.#hold = new EventHold(options.checks);
   }
 
@@ -116,7 +117,7 @@ export class PartEmitter implements PartOrigin {
           this.#start(event);
           break;
         case "part-delta":
-          if (this.#open) this.#write(this.#open, this.#stops.push(event.text), out);
+          if (this.#open) this.#write(this.#open, this.#stops?.push(event.text) ?? event.text, out);
           break;
         case "part-end":
           this.#end(out);
@@ -135,9 +136,8 @@ export class PartEmitter implements PartOrigin {
     return (
       open?.isPlain === true &&
       open.part.kind !== "tool-call" &&
-      this.#stopSequence === undefined &&
+      this.#stops === undefined &&
       this.#logprobs.length === 0 &&
-      !this.#stops.isWatching &&
       !this.#hold.holdsPart(open.part)
     );
   }
@@ -198,7 +198,7 @@ export class PartEmitter implements PartOrigin {
   /** The answer that contained the stop string has been discarded. */
   #forgetStop(): void {
     if (this.#stopSequence === undefined) return;
-    this.#stops.forget();
+    this.#stops?.forget();
     this.#stopSequence = undefined;
     this.#open = undefined;
   }
@@ -211,7 +211,7 @@ export class PartEmitter implements PartOrigin {
     const part = toPart(event, this.#options, this);
     if (this.#refused !== undefined || omits.includes(event.part)) return;
     this.#counts.set(part.kind, this.count(part.kind) + 1);
-    this.#stops.start(part.kind, this.count("content") > 0);
+    this.#stops?.start(part.kind, this.count("content") > 0);
     this.#call = part.kind === "builtin-call" ? new OpenCall(event) : undefined;
     const citations = builtins && toCitationFilter(part.kind, builtins);
     this.#open = new OpenPart(part, citations ?? this.#call);
@@ -222,10 +222,10 @@ export class PartEmitter implements PartOrigin {
   #write(open: OpenPart, text: string, out: TurnEvent[]): void {
     const { part } = open;
     if (text !== "") {
-      this.#stops.remember(part.kind, text);
+      this.#stops?.remember(part.kind, text);
       this.#hold.pass(part, open.write(text, this.#logprobsOf(part)), out);
     }
-    const { found } = this.#stops;
+    const found = this.#stops?.found;
     if (found !== undefined && this.#stopSequence === undefined) {
       this.#stopSequence = found;
       this.#hold.pass(part, open.end(this.#logprobsOf(part)), out);
@@ -235,7 +235,7 @@ export class PartEmitter implements PartOrigin {
   #end(out: TurnEvent[]): void {
     const open = this.#open;
     if (open) {
-      this.#write(open, this.#stops.end(), out);
+      this.#write(open, this.#stops?.end() ?? "", out);
       this.#endPart(open, out);
     }
     this.#open = undefined;

@@ -11,6 +11,7 @@ export interface PartStopsOptions {
   readonly textSeparator: string | undefined;
 }
 
+/** Needs at least one stop string. */
 export class PartStops {
   readonly #stop: readonly string[];
   readonly #separator: string | undefined;
@@ -35,12 +36,7 @@ export class PartStops {
   constructor({ stop, textSeparator }: PartStopsOptions) {
     this.#stop = stop;
     this.#separator = textSeparator;
-    this.#longest = Math.max(0, ...stop.map((each) => each.length));
-  }
-
-  /** Whether any text may have to be held back. */
-  get isWatching(): boolean {
-    return this.#stop.length > 0;
+    this.#longest = Math.max(...stop.map((each) => each.length));
   }
 
   /** The stop string that was found in the open part. */
@@ -50,7 +46,7 @@ export class PartStops {
 
   /** A part begins. `followsAnswer`: an answer part has begun before it. */
   start(kind: Part["kind"], followsAnswer: boolean): void {
-    this.#matcher = kind === "content" && this.#stop.length > 0 ? this.#createMatcher() : undefined;
+    this.#matcher = kind === "content" ? this.#createMatcher() : undefined;
     this.#foundAfterAnswer = undefined;
     const hasTextBefore = this.#textBefore !== undefined;
     this.#joinsText = hasTextBefore;
@@ -72,7 +68,7 @@ export class PartStops {
 
   /** Text of the open part is emitted: a stop string may begin in it and end in the next part. */
   remember(kind: Part["kind"] | undefined, text: string): void {
-    if (this.#separator === undefined || this.#stop.length === 0) return;
+    if (this.#separator === undefined) return;
     if (kind !== "preamble" && kind !== "content") return;
     const before = this.#textBefore ?? "";
     const whole = before + (this.#joinsText ? this.#separator : "") + text;

@@ -24,7 +24,8 @@ type TurnParserOptions = MarkerReading & ParsingOptions;
 export class TurnParser {
   readonly #tokenizer: Tokenizer;
   #options: TurnParserOptions;
-  readonly #textMeter: TextMeter;
+  /** Absent: no reasoning has come as text. */
+  #textMeter: TextMeter | undefined;
   /** Absent: the first parser is still in use. */
   #earlierRecoveries: ReadonlyMap<string, number> | undefined;
   #earlierTokens = 0;
@@ -44,7 +45,6 @@ export class TurnParser {
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
     this.#tokenizer = tokenizer;
     this.#options = options;
-    this.#textMeter = new TextMeter(tokenizer, { hasMarkers: false });
     this.#parser = createParser(tokenizer, options);
   }
 
@@ -150,7 +150,7 @@ export class TurnParser {
 
   /** Reasoning tokens so far, calls to system tools included: counted by id, or for text by our own tokenizer. */
   get reasoningTokens(): number {
-    return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens();
+    return this.#earlierTokens + analysisTokens(this.#parser) + (this.#textMeter?.tokens() ?? 0);
   }
 
   /** The parsers' repairs so far, by name. */
@@ -175,8 +175,9 @@ export class TurnParser {
     for (const event of events) {
       if (event.type === "part-start") {
         part = event.part;
-        this.#textMeter.cut();
+        this.#textMeter?.cut();
       } else if (event.type === "part-delta" && (part === "reasoning" || part === "builtin-call")) {
+        this.#textMeter ??= new TextMeter(this.#tokenizer, { hasMarkers: false });
         this.#textMeter.push(event.text);
       }
     }

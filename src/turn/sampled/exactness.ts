@@ -53,6 +53,7 @@ function toHeaderValue({ exact, departure }: Exactness): string {
 
 /** Undefined: the prompt has no call of which something could be stored. */
 function exactnessOf({ segments }: RenderedPrompt): Exactness | undefined {
+  if (!segments.some((each) => each.type === "rendered" && each.message?.sampled)) return undefined;
   const steps: WrittenStep[] = [];
   let digest = NO_IDS;
   let exact = 0;

@@ -43,16 +43,16 @@ export function limitTokens(
     }),
     complete: (request, signal) =>
       createPushStream((consumer) => {
-        const name = engine.name;
-        const completion = new Completion({ ...limits, clock, name }, request.maxTokens, consumer);
+        const completion = new Completion({ limits, clock, engine }, request.maxTokens, consumer);
         return completion.run((until) => engine.complete(request, until), signal);
       }),
   };
 }
 
-interface CompletionLimits extends TokenLimits {
+interface CompletionDeps {
+  readonly limits: TokenLimits;
   readonly clock: Clock;
-  readonly name: string;
+  readonly engine: Pick<Engine, "name">;
 }
 
 /** How many looks at a completion its limit is divided into: it is given up that much later than its limit, at most. */
@@ -73,14 +73,14 @@ class Completion {
   /** The reads and the progress that the last look at the clock has seen. */
   #seen = 0;
   #silentMs = 0;
-  readonly #limits: CompletionLimits;
+  readonly #deps: CompletionDeps;
   readonly #maxTokens: number;
   readonly #abort = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
   #stopClock: () => void = () => undefined;
 
-  constructor(limits: CompletionLimits, maxTokens: number, consumer: Consumer<EngineEvent>) {
-    this.#limits = limits;
+  constructor(deps: CompletionDeps, maxTokens: number, consumer: Consumer<EngineEvent>) {
+    this.#deps = deps;
     this.#maxTokens = maxTokens;
     this.#allowance = new TokenAllowance(maxTokens);
     this.#consumer = consumer;
@@ -161,8 +161,8 @@ class Completion {
    * was late because the event loop was blocked counts once.
    */
   #scheduleLook(): void {
-    const { clock, firstTokenMs, idleMs } = this.#limits;
-    const limitMs = this.#reads === 0 ? firstTokenMs : idleMs;
+    const { clock, limits } = this.#deps;
+    const limitMs = this.#reads === 0 ? limits.firstTokenMs : limits.idleMs;
     const stepMs = Math.min(Math.ceil(limitMs / LOOKS), MAX_STEP_MS);
     this.#stopClock = clock.after(stepMs, () => {
       const isSilent = this.#seen === this.#signs && !this.#isFull;
@@ -179,15 +179,15 @@ class Completion {
 
   /** Reads what has arrived first: an event loop that was blocked runs timers before it reads. */
   #confirmSilence(): void {
-    const { clock, name, firstTokenMs, idleMs } = this.#limits;
+    const { clock, engine, limits } = this.#deps;
     this.#stopClock = clock.after(0, () => {
       if (this.#seen !== this.#signs || this.#silentMs === 0) return this.#scheduleLook();
       this.#giveUp(
         new EngineError(
           "timeout",
           this.#reads === 0
-            ? `${name} gave no token within ${firstTokenMs} ms. It may be overloaded or hung.`
-            : `${name} gave no further token within ${idleMs} ms.`,
+            ? `${engine.name} gave no token within ${limits.firstTokenMs} ms. It may be overloaded or hung.`
+            : `${engine.name} gave no further token within ${limits.idleMs} ms.`,
         ),
       );
     });
