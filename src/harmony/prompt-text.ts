@@ -99,6 +99,13 @@ export class PromptTextWriter {
     this.#tokens++;
   }
 
+  /** Writes text of an engine unchanged: whatever it spells, the engine wrote itself. */
+  writeAsIs(text: string): void {
+    this.#flush();
+    this.#done += text;
+    this.#tokens += this.#tokenizer.encode(text).length;
+  }
+
   finish(): PromptText {
     this.#flush();
     return { text: this.#done, altered: this.#altered, tokens: this.#tokens };

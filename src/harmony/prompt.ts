@@ -25,8 +25,11 @@ export interface RenderedPrompt {
   textAltered(): boolean;
   /** How many tokens a server reads {@link text} as: more than `length` if a spelling was broken. */
   textLength(): number;
-  /** This prompt followed by more ids, for example those sampled so far. */
-  append(ids: readonly TokenId[]): RenderedPrompt;
+  /**
+   * This prompt followed by more, for example what was sampled so far. Text is what an engine returned as such: {@link text} has it
+   * unchanged, and its ids are those of our tokenizer.
+   */
+  append(...runs: readonly (readonly TokenId[] | string)[]): RenderedPrompt;
 }
 
 export type Segment = RenderedSegment | AppendedSegment;
@@ -44,6 +47,8 @@ export interface AppendedSegment {
   readonly type: "appended";
   readonly ids: readonly TokenId[];
   readonly length: number;
+  /** Absent: ids were appended. */
+  readonly text?: string;
 }
 
 export function createPrompt(segments: readonly Segment[], tokenizer: Tokenizer): RenderedPrompt {
@@ -51,16 +56,20 @@ export function createPrompt(segments: readonly Segment[], tokenizer: Tokenizer)
 }
 
 class Prompt implements RenderedPrompt {
-  readonly length: number;
   readonly segments: readonly Segment[];
   readonly #tokenizer: Tokenizer;
+  #length: number | undefined;
   #ids: readonly TokenId[] | undefined;
   #text: PromptText | undefined;
 
   constructor(segments: readonly Segment[], tokenizer: Tokenizer) {
     this.segments = segments;
-    this.length = segments.reduce((sum, segment) => sum + segment.length, 0);
     this.#tokenizer = tokenizer;
+  }
+
+  /** Text is encoded for it. */
+  get length(): number {
+    return (this.#length ??= this.segments.reduce((sum, segment) => sum + segment.length, 0));
   }
 
   get ids(): readonly TokenId[] {
@@ -88,10 +97,15 @@ class Prompt implements RenderedPrompt {
     return this.#promptText().tokens;
   }
 
-  append(ids: readonly TokenId[]): RenderedPrompt {
-    if (ids.length === 0) return this;
-    const segment: Segment = { type: "appended", ids: [...ids], length: ids.length };
-    return new Prompt([...this.segments, segment], this.#tokenizer);
+  append(...runs: readonly (readonly TokenId[] | string)[]): RenderedPrompt {
+    const added = runs.flatMap((run): AppendedSegment[] => {
+      if (run.length === 0) return [];
+      return typeof run === "string"
+        ? [new AppendedText(run, this.#tokenizer)]
+        : [{ type: "appended", ids: [...run], length: run.length }];
+    });
+    if (added.length === 0) return this;
+    return new Prompt([...this.segments, ...added], this.#tokenizer);
   }
 
   #join(): TokenId[] {
@@ -117,9 +131,31 @@ class Prompt implements RenderedPrompt {
   }
 }
 
+/** Encoded on first use. */
+class AppendedText implements AppendedSegment {
+  readonly type = "appended";
+  readonly text: string;
+  readonly #tokenizer: Tokenizer;
+  #ids: readonly TokenId[] | undefined;
+
+  constructor(text: string, tokenizer: Tokenizer) {
+    this.text = text;
+    this.#tokenizer = tokenizer;
+  }
+
+  get ids(): readonly TokenId[] {
+    return (this.#ids ??= this.#tokenizer.encode(this.text));
+  }
+
+  get length(): number {
+    return this.ids.length;
+  }
+}
+
 function writeSegment(segment: Segment, writer: PromptTextWriter): void {
   if (segment.type === "appended") {
-    writer.writeIds(segment.ids);
+    if (segment.text === undefined) writer.writeIds(segment.ids);
+    else writer.writeAsIs(segment.text);
     return;
   }
   for (const piece of segment.pieces) {

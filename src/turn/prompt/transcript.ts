@@ -3,11 +3,10 @@
  * order. It is append-only, so that each engine call extends the previous one and hits the engine's prefix
  * cache.
  */
-import type { Capabilities, EngineTokens, Prompt } from "../../engines/engine.ts";
+import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
 import { MarkerScanner, idOfMarker, isHalfMarker } from "../../harmony/markers.ts";
-import { toPromptText } from "../../harmony/prompt-text.ts";
+import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { CALL, END, END_OF_TEXT, RETURN, START } from "../../harmony/tokens.ts";
-import { toIdsJson } from "../../tokenizer/ids-json.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../../tokenizer/index.ts";
 
 /** What was appended, text as our tokenizer's ids. */
@@ -27,21 +26,13 @@ export interface MessageStart {
   readonly repairs: number;
 }
 
-export interface CountedPrompt extends Prompt {
-  /** Number of ids. Cheap, unlike `ids.length`, which materialises the ids. */
-  readonly length: number;
-  /** Tokens of `text()`. Broken control-token spellings take more tokens than the ids they came from. */
-  textLength(): number;
-  append(ids: readonly TokenId[]): CountedPrompt;
-}
-
 /** Prompt tokens in the form the engine receives: ids or text. */
-export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): number {
+export function sentLength(prompt: RenderedPrompt, { idsIn }: Capabilities): number {
   return idsIn ? prompt.length : prompt.textLength();
 }
 
 export class Transcript {
-  readonly #base: CountedPrompt;
+  readonly #base: RenderedPrompt;
   readonly #tokenizer: Tokenizer;
   /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
   readonly #runs: (TokenId[] | string)[] = [];
@@ -54,7 +45,7 @@ export class Transcript {
   readonly #scanner = new MarkerScanner();
 
   /** @param countRepairs how many repairs the turn's parser has made. It has read all that is appended of the model's output. */
-  constructor(base: CountedPrompt, tokenizer: Tokenizer, countRepairs: () => number) {
+  constructor(base: RenderedPrompt, tokenizer: Tokenizer, countRepairs: () => number) {
     this.#base = base;
     this.#tokenizer = tokenizer;
     this.#countRepairs = countRepairs;
@@ -145,10 +136,9 @@ export class Transcript {
   }
 
   /** A snapshot of the transcript. */
-  prompt(): CountedPrompt {
+  prompt(): RenderedPrompt {
     this.#appendText(this.#scanner.end());
-    if (this.#runs.length === 0) return this.#base;
-    return new ExtendedPrompt(this.#base, this.#runs, this.#tokenizer);
+    return this.#base.append(...this.#runs);
   }
 
   #pushIds(ids: readonly TokenId[]): void {
@@ -203,63 +193,4 @@ const ROLE = "assistant";
 
 function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undefined {
   return typeof run === "object" ? run.at(-1) : undefined;
-}
-
-/** A prompt with what a turn added to it: a snapshot that later runs do not change. */
-class ExtendedPrompt implements CountedPrompt {
-  readonly #base: CountedPrompt;
-  readonly #runs: readonly (readonly TokenId[] | string)[];
-  readonly #tokenizer: Tokenizer;
-  #appendedIds: readonly TokenId[] | undefined;
-  #appendedTexts: readonly { readonly text: string; readonly tokens: number }[] | undefined;
-
-  constructor(
-    base: CountedPrompt,
-    runs: readonly (readonly TokenId[] | string)[],
-    tokenizer: Tokenizer,
-  ) {
-    this.#base = base;
-    this.#runs = runs.map((run) => (typeof run === "string" ? run : run.slice()));
-    this.#tokenizer = tokenizer;
-  }
-
-  get length(): number {
-    return this.#base.length + this.#ids().length;
-  }
-
-  textLength(): number {
-    return this.#texts().reduce((sum, { tokens }) => sum + tokens, this.#base.textLength());
-  }
-
-  get ids(): readonly TokenId[] {
-    return [...this.#base.ids, ...this.#ids()];
-  }
-
-  idsJson(): readonly Uint8Array[] {
-    return [...this.#base.idsJson(), toIdsJson(this.#ids())];
-  }
-
-  text(): string {
-    return this.#texts().reduce((all, { text }) => all + text, this.#base.text());
-  }
-
-  append(ids: readonly TokenId[]): CountedPrompt {
-    return new ExtendedPrompt(this.#base, [...this.#runs, ids], this.#tokenizer);
-  }
-
-  #ids(): readonly TokenId[] {
-    return (this.#appendedIds ??= this.#runs.flatMap((run) =>
-      typeof run === "string" ? this.#tokenizer.encode(run) : run,
-    ));
-  }
-
-  #texts(): readonly { readonly text: string; readonly tokens: number }[] {
-    return (this.#appendedTexts ??= this.#runs.map((run) =>
-      // Text from an engine is returned unchanged, since the engine produced it. Ids may spell a control
-      // token in ordinary tokens, which is broken.
-      typeof run === "string"
-        ? { text: run, tokens: this.#tokenizer.encode(run).length }
-        : toPromptText(run, { tokenizer: this.#tokenizer }),
-    ));
-  }
 }

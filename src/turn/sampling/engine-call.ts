@@ -5,10 +5,11 @@
 import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../../engines/engine.ts";
+import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { consume, type Demand, guard } from "../../streams/push-stream.ts";
 import { toMarkerReading } from "../reading/shown-markers.ts";
 import { TextMeter } from "../reading/text-meter.ts";
-import { type CountedPrompt, sentLength } from "../prompt/transcript.ts";
+import { sentLength } from "../prompt/transcript.ts";
 import { emitStart, type TurnState } from "../turn-state.ts";
 import type { Turn } from "../turn.ts";
 
@@ -16,7 +17,7 @@ interface EngineCall extends Pick<
   CompletionRequest,
   "sampling" | "stopIds" | "constraint" | "topLogprobs"
 > {
-  readonly prompt: CountedPrompt;
+  readonly prompt: RenderedPrompt;
   /** In tokens. Absent: all that the turn has left. */
   readonly maxTokens?: number;
 }
