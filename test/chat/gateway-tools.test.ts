@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { toHosted, toLabel, toNames } from "../../web/chat/gateway-tools.ts";
+import { toHosted, toLabel } from "../../web/chat/gateway-tools.ts";
 
-const NAMES = toNames(["browser", "python"], ["wiki"]);
+const NAMES = ["browser", "python", "mcp:wiki"];
 
 test("each API gets the tools in its own words, and Messages no MCP servers", () => {
   const types = (api: "chat" | "responses" | "messages") =>

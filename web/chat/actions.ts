@@ -1,6 +1,5 @@
 /** What the reader does with conversations and messages. */
 import type { ApiName } from "../../src/snippets/composed.ts";
-import { toComposed } from "./compose.ts";
 import {
   type Answer,
   canContinue,
@@ -13,6 +12,7 @@ import {
   toPath,
 } from "./conversation.ts";
 import { problemOf } from "./gateway.ts";
+import { later } from "./late-parts.ts";
 import { change, NOTHING_WRITTEN, state, update, type Writing } from "./state.ts";
 import { remove } from "./storage.ts";
 import { store } from "./store-current.ts";
@@ -20,45 +20,35 @@ import { store } from "./store-current.ts";
 /** The run that changes the current conversation. */
 let run: Promise<void> = Promise.resolve();
 
-/** Loaded beside the page: nobody needs it to type. */
-export const loadSending = () => import("./send.ts");
-
-type Sending = Awaited<ReturnType<typeof loadSending>>;
-type Work = (sending: Sending, signal: AbortSignal) => Promise<void>;
+type Later = typeof import("./later.ts");
+type Work = (sending: Later, signal: AbortSignal) => Promise<void>;
 
 function start(work: Work): void {
   const running = new AbortController();
   update({ running });
-  run = loadSending()
-    .then((sending) => work(sending, running.signal))
-    .catch((error: unknown) => update({ notice: problemOf(error) }))
-    .finally(() => {
-      if (state.running === running) update({ running: undefined });
-    })
-    .then(store);
+  run = runWith(work, running);
+}
+
+async function runWith(work: Work, running: AbortController): Promise<void> {
+  try {
+    const loaded = await later.load();
+    if (loaded.canSend()) await work(loaded, running.signal);
+  } catch (error) {
+    update({ notice: problemOf(error) });
+  }
+  if (state.running === running) update({ running: undefined });
+  await store();
 }
 
 export function stop(): void {
   state.running?.abort();
 }
 
-/** Checks what would be sent, so that a wrong field does not become a failed answer. */
-function isReady(): boolean {
-  try {
-    toComposed(state.current, []);
-    return true;
-  } catch (error) {
-    const notice = error instanceof Error ? error.message : String(error);
-    update({ notice, pane: "options", isPaneOpen: true });
-    return false;
-  }
-}
-
 export function send(): void {
   const text = state.draft.trim();
   const { files } = state;
   if (state.running !== undefined) return stop();
-  if ((text === "" && files.length === 0) || !isReady()) return;
+  if (text === "" && files.length === 0) return;
   const { editing, current } = state;
   const edited = current.messages.find(({ id }) => id === editing);
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
@@ -90,7 +80,7 @@ export function editLast(): void {
 /** Beside the answer that is shown, by the same API or another. */
 export function regenerate(old: Answer, api: ApiName): void {
   const question = state.current.messages.find(({ id }) => id === old.parent);
-  if (question === undefined || state.running !== undefined || !isReady()) return;
+  if (question === undefined || state.running !== undefined) return;
   start(({ answer }, signal) => answer(question, api, signal));
 }
 

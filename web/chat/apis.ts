@@ -1,22 +1,16 @@
 /** The APIs that a conversation can be sent through. */
 import type { ApiName, Composed } from "../../src/snippets/composed.ts";
-import { readChat } from "./readers/chat.ts";
-import type { Draft, ReadEvent } from "./readers/draft.ts";
-import { readMessages } from "./readers/messages.ts";
-import { readResponses } from "./readers/responses.ts";
 
-export interface PageApi {
+interface PageApi {
   readonly label: string;
-  readonly read: (draft: Draft) => ReadEvent;
   /** Options that this API does not have, and what becomes of them. */
   readonly lacks: Readonly<Partial<Record<keyof Composed["options"], string>>>;
 }
 
 export const APIS: Readonly<Record<ApiName, PageApi>> = {
-  chat: { label: "Chat Completions", read: readChat, lacks: {} },
+  chat: { label: "Chat Completions", lacks: {} },
   responses: {
     label: "Responses",
-    read: readResponses,
     lacks: {
       stop: "Responses has no stop strings: they are not sent.",
       seed: "Responses has no seed: it is not sent.",
@@ -25,7 +19,6 @@ export const APIS: Readonly<Record<ApiName, PageApi>> = {
   },
   messages: {
     label: "Messages",
-    read: readMessages,
     lacks: { seed: "Messages has no seed: it is not sent." },
   },
 };

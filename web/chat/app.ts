@@ -2,11 +2,9 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { watchMenus } from "../shared/menus.ts";
 import { onChange } from "../shared/redraw.ts";
-import { focusOn, loadSending } from "./actions.ts";
+import { focusOn } from "./actions.ts";
 import { onKey } from "./keys.ts";
-import { later, loadLater } from "./later-loader.ts";
-import { loadMarkdown } from "./markdown-loader.ts";
-import { openAddressed } from "./opened-request.ts";
+import { later, markdownParser } from "./late-parts.ts";
 import { state, update } from "./state.ts";
 import { watchStatus } from "./status.ts";
 import { loadAll } from "./storage.ts";
@@ -49,8 +47,8 @@ function page(): TemplateResult {
             ></div>`
           : nothing
     }
-    ${keyProblem === undefined ? nothing : later?.keyDialog(keyProblem)}
-    ${isHelpOpen && keyProblem === undefined ? later?.helpDialog() : nothing}`;
+    ${keyProblem === undefined ? nothing : later.loaded?.keyDialog(keyProblem)}
+    ${isHelpOpen && keyProblem === undefined ? later.loaded?.helpDialog() : nothing}`;
 }
 
 function downSentence(failure: string | undefined): string {
@@ -128,11 +126,18 @@ document.addEventListener("keydown", onKey);
 watchMenus();
 update({});
 watchStatus();
-void loadMarkdown();
-void loadLater();
-void loadSending();
+for (const part of [later, markdownParser]) {
+  // The functions that need a part load it again.
+  void part.load().catch(() => undefined);
+}
 void start();
 addEventListener("hashchange", () => void openAddressed());
+
+/** A request in the address fills the page. */
+async function openAddressed(): Promise<void> {
+  if (!location.hash.startsWith("#request=")) return;
+  await (await later.load()).openRequest();
+}
 
 async function start(): Promise<void> {
   const { all, problem } = await loadAll();

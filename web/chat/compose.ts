@@ -3,7 +3,7 @@ import { type Composed, SCHEMA_NAME } from "../../src/snippets/composed.ts";
 import { type Conversation, type Message, toMessages } from "./conversation.ts";
 import { toHosted } from "./gateway-tools.ts";
 import { parseSchema, parseTools } from "./parse-fields.ts";
-import { state } from "./state.ts";
+import { modelOf, state } from "./state.ts";
 
 /** @throws Error with a sentence if the tools are no JSON. */
 export function toComposed(
@@ -32,10 +32,4 @@ export function toComposed(
       }),
     },
   };
-}
-
-export function modelOf({ model }: Conversation): string {
-  const served = state.status?.models ?? [];
-  if (model !== undefined && served.some(({ id }) => id === model)) return model;
-  return served[0]?.id ?? model ?? "openai/gpt-oss-20b";
 }

@@ -61,6 +61,9 @@ export interface Answer {
 
 export type Message = Question | Answer;
 
+/** Before the label of a server, in the name of a tool that the gateway runs. */
+export const MCP = "mcp:";
+
 export interface Conversation {
   readonly id: string;
   readonly title: string;

@@ -1,7 +1,8 @@
 /** Files that are dropped or pasted: text becomes a fenced block of the message, pictures and PDFs go along where they are read. */
+import type { TemplateResult } from "lit-html";
 import type { Attachment } from "../../src/snippets/composed.ts";
-import { modelOf } from "./compose.ts";
-import { state, update } from "./state.ts";
+import { modelOf, state, update } from "./state.ts";
+import { attachments } from "./view/attachments.ts";
 
 const MAX_TEXT_BYTES = 200_000;
 /** The gateway reads no larger picture. */
@@ -82,7 +83,12 @@ function toDataUrl(file: File): Promise<string | undefined> {
   });
 }
 
-export function detach(file: Attachment): void {
+/** Those of the message that is written. */
+export function attached(): TemplateResult {
+  return attachments(state.files, detach);
+}
+
+function detach(file: Attachment): void {
   update({ files: state.files.filter((each) => each !== file) });
 }
 

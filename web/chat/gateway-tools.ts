@@ -1,7 +1,7 @@
 /** Tools that the gateway runs, as each API asks for them. */
 import type { ApiName } from "../../src/snippets/composed.ts";
 
-const MCP = "mcp:";
+import { MCP } from "./conversation.ts";
 
 type Forms = Readonly<Record<ApiName, readonly object[]>>;
 
@@ -35,11 +35,6 @@ export function toHosted(names: readonly string[], api: ApiName): readonly objec
     const server_label = name.slice(MCP.length);
     return [{ type: "mcp", server_label, require_approval: "never" }];
   });
-}
-
-/** The names of what a gateway offers. */
-export function toNames(builtin: readonly string[], servers: readonly string[]): string[] {
-  return [...builtin, ...servers.map((label) => `${MCP}${label}`)];
 }
 
 export function toLabel(name: string): string {

@@ -1,7 +1,7 @@
 /** The gateway that serves the page: its public address, the reader's key, and requests to it. */
 import { toGatewayUrl } from "../shared/gateway-url.ts";
+import { MCP } from "./conversation.ts";
 import { isHeaderValue } from "../shared/header-value.ts";
-import { toNames } from "./gateway-tools.ts";
 
 /** Where clients reach it, for code. */
 export function toPublicUrl(): string {
@@ -110,7 +110,10 @@ export async function loadStatus(): Promise<GatewayStatus> {
       inputs: architecture?.input_modalities ?? [],
       ...(length !== undefined && { contextLength: length }),
     })),
-    gatewayTools: toNames(list.gateway_tools.builtin, list.gateway_tools.mcp_servers),
+    gatewayTools: [
+      ...list.gateway_tools.builtin,
+      ...list.gateway_tools.mcp_servers.map((label) => `${MCP}${label}`),
+    ],
     ...(engine !== undefined && { engine }),
     isReady: ready.ok,
     ...(failure !== undefined && { failure }),

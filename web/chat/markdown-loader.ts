@@ -1,22 +1,16 @@
 /** Answers as Markdown. The parser is loaded beside the page; until it is there, text is shown as written. */
 import type { TemplateResult } from "lit-html";
 import type { AnswerPart } from "./conversation.ts";
-import { update } from "./state.ts";
+import { markdownParser } from "./late-parts.ts";
 
 type TextPart = Extract<AnswerPart, { text: string }>;
-
-let loaded: typeof import("./markdown.ts") | undefined;
-
-export async function loadMarkdown(): Promise<void> {
-  loaded = await import("./markdown.ts");
-  update({});
-}
 
 /** Longer text is parsed when it is complete: each frame would take too long. */
 const MAX_WHILE_WRITING = 200_000;
 const made = new WeakMap<TextPart, TemplateResult>();
 
 export function markdown(part: TextPart, isWriting: boolean): TemplateResult | string {
+  const { loaded } = markdownParser;
   if (loaded === undefined || (isWriting && part.text.length > MAX_WHILE_WRITING)) return part.text;
   const known = made.get(part);
   if (known !== undefined) return known;
@@ -27,5 +21,5 @@ export function markdown(part: TextPart, isWriting: boolean): TemplateResult | s
 
 /** @param written the arguments of a call */
 export function python(written: string): TemplateResult | string {
-  return loaded?.pythonCall(written) ?? written;
+  return markdownParser.loaded?.pythonCall(written) ?? written;
 }

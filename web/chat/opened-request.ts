@@ -3,21 +3,19 @@
  * written the link. `&fork=` behind it names the turn that it is from, for the inspector.
  */
 import { select } from "./actions.ts";
-import { loadLater } from "./later-loader.ts";
+import { fromRequest } from "./transfer.ts";
 import { update } from "./state.ts";
 
 const PREFIX = "#request=";
 const TURN_ID = /^[\w.:-]{1,128}$/;
 const MAX_CHARACTERS = 2_000_000;
 
-export async function openAddressed(): Promise<void> {
+export async function openRequest(): Promise<void> {
   const { hash } = location;
-  if (!hash.startsWith(PREFIX)) return;
   // A reload and a bookmark open the page without it.
   history.replaceState(null, "", location.pathname);
   try {
     if (hash.length > MAX_CHARACTERS) throw new Error("it is too long");
-    const { fromRequest } = await loadLater();
     const [request = "", fork = ""] = hash.slice(PREFIX.length).split("&fork=");
     const opened = fromRequest(JSON.parse(decodeURIComponent(request)));
     const conversation = { ...opened, ...(TURN_ID.test(fork) && { forkOf: fork }) };

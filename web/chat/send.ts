@@ -2,8 +2,8 @@
 import { toBody } from "../../src/snippets/bodies.ts";
 import { API_PATHS, type ApiName, type Attachment } from "../../src/snippets/composed.ts";
 import { isObject } from "../../src/snippets/read.ts";
-import { APIS, lackingSentences } from "./apis.ts";
-import { modelOf, toComposed } from "./compose.ts";
+import { lackingSentences } from "./apis.ts";
+import { toComposed } from "./compose.ts";
 import {
   add,
   type Answer,
@@ -15,16 +15,37 @@ import {
   toTitle,
 } from "./conversation.ts";
 import { KeyNeeded, problemOf, request, toError } from "./gateway.ts";
-import { Draft } from "./readers/draft.ts";
+import { readChat } from "./readers/chat.ts";
+import { Draft, type ReadEvent } from "./readers/draft.ts";
+import { readMessages } from "./readers/messages.ts";
+import { readResponses } from "./readers/responses.ts";
 import { readEvents } from "./server-events.ts";
-import { type Exchange, state, update } from "./state.ts";
+import { type Exchange, modelOf, state, update } from "./state.ts";
 import { store } from "./store-current.ts";
+
+const READERS: Readonly<Record<ApiName, (draft: Draft) => ReadEvent>> = {
+  chat: readChat,
+  responses: readResponses,
+  messages: readMessages,
+};
 
 /** Requests of one answer that are sent without the reader. */
 const MAX_LOOP = 20;
 const BROKEN_OFF = "The connection was closed before the answer was complete.";
 /** Shown at once; more would slow the page down. */
 const MAX_KEPT_EVENTS = 300;
+
+/** Whether a request can be made of the settings, so that a wrong field does not become a failed answer. Otherwise shows them. */
+export function canSend(): boolean {
+  try {
+    toComposed(state.current, []);
+    return true;
+  } catch (error) {
+    const notice = error instanceof Error ? error.message : String(error);
+    update({ notice, pane: "options", isPaneOpen: true });
+    return false;
+  }
+}
 
 /** Asks after the last message of the path, or beside a sibling. */
 export async function ask(
@@ -103,7 +124,7 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
       keep(exchange, { ms: performance.now() - began, name: "", data });
       throw await toError(response);
     }
-    const read = APIS[from.api].read(draft);
+    const read = READERS[from.api](draft);
     for await (const { name, data } of readEvents(response.body)) {
       const ms = performance.now() - began;
       keep(exchange, { ms, name, data });

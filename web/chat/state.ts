@@ -105,3 +105,10 @@ export function update(changes: Partial<State>): void {
 export function change(changes: Partial<Conversation>): void {
   update({ current: { ...state.current, ...changes } });
 }
+
+/** That a conversation is sent to. */
+export function modelOf({ model }: Conversation): string {
+  const served = state.status?.models ?? [];
+  if (model !== undefined && served.some(({ id }) => id === model)) return model;
+  return served[0]?.id ?? model ?? "openai/gpt-oss-20b";
+}

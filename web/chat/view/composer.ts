@@ -4,14 +4,12 @@ import { live } from "lit-html/directives/live.js";
 import { ALL_APIS } from "../../../src/snippets/snippet.ts";
 import { cancelEdit, editLast, focusOn, restore, send } from "../actions.ts";
 import { APIS, isApiName } from "../apis.ts";
-import { modelOf } from "../compose.ts";
 import type { Conversation } from "../conversation.ts";
 import { parseTools } from "../parse-fields.ts";
-import { attach, detach } from "../files.ts";
+import { later } from "../late-parts.ts";
 import { icon } from "../../shared/icons.ts";
 import { isSendKey } from "../keys.ts";
-import { change, state, update } from "../state.ts";
-import { attachments } from "./attachments.ts";
+import { change, modelOf, state, update } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { select } from "./fields.ts";
 
@@ -29,7 +27,7 @@ export function composer(): TemplateResult {
       @dragover=${(event: DragEvent) => event.preventDefault()}
       @drop=${(event: DragEvent) => {
         event.preventDefault();
-        void attach(event.dataTransfer?.files);
+        take(event.dataTransfer?.files);
       }}
     >
       ${
@@ -42,7 +40,7 @@ export function composer(): TemplateResult {
               </button>
             </p>`
       }
-      ${state.files.length === 0 ? nothing : attachments(state.files, detach)}
+      ${state.files.length === 0 ? nothing : later.loaded?.attached()}
       <label class="unseen" for="message">Message</label>
       <textarea
         id="message"
@@ -58,7 +56,7 @@ export function composer(): TemplateResult {
           const files = event.clipboardData?.files;
           if (files === undefined || files.length === 0) return;
           event.preventDefault();
-          void attach(files);
+          take(files);
         }}
       ></textarea>
       <div class="bar">
@@ -135,7 +133,7 @@ function optionButtons(): TemplateResult {
         multiple
         @change=${(event: Event) => {
           if (!(event.target instanceof HTMLInputElement)) return;
-          void attach(event.target.files ?? undefined);
+          take(event.target.files ?? undefined);
           event.target.value = "";
         }}
       />
@@ -163,6 +161,12 @@ function countTools(given: string): number {
   } catch {
     return 0;
   }
+}
+
+/** A list of files is emptied with its field. */
+function take(files: Iterable<File> = []): void {
+  const taken = [...files];
+  void later.load().then(({ attach }) => attach(taken));
 }
 
 function onKey(event: KeyboardEvent): void {

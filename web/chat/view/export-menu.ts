@@ -1,19 +1,19 @@
 /** Export and import of the conversation. */
 import { html, type TemplateResult } from "lit-html";
 import { icon } from "../../shared/icons.ts";
-import { loadLater } from "../later-loader.ts";
+import { later } from "../late-parts.ts";
 
 export function exportMenu(): TemplateResult {
   return html`<details class="menu">
     <summary>${icon("down")}Export, import</summary>
     <div class="menu-items">
-      <button type="button" @click=${async () => (await loadLater()).exportMarkdown()}>
+      <button type="button" @click=${async () => (await later.load()).exportMarkdown()}>
         Export as Markdown
       </button>
-      <button type="button" @click=${async () => (await loadLater()).exportJson()}>
+      <button type="button" @click=${async () => (await later.load()).exportJson()}>
         Export as a request (JSON)
       </button>
-      <button type="button" @click=${async () => (await loadLater()).exportOpenChatML()}>
+      <button type="button" @click=${async () => (await later.load()).exportOpenChatML()}>
         Export as OpenChatML
       </button>
       <label class="file-button"
@@ -24,7 +24,7 @@ export function exportMenu(): TemplateResult {
           @change=${(event: Event) => {
             if (!(event.target instanceof HTMLInputElement)) return;
             const [file] = event.target.files ?? [];
-            if (file !== undefined) void loadLater().then(({ importFile }) => importFile(file));
+            if (file !== undefined) void later.load().then(({ importFile }) => importFile(file));
             event.target.value = "";
           }}
         />

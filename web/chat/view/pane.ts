@@ -1,6 +1,6 @@
 /** The right side: code, settings and events of the conversation. */
 import { html, type TemplateResult } from "lit-html";
-import { later } from "../later-loader.ts";
+import { panes } from "../late-parts.ts";
 import { type Pane, state, update } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 
@@ -11,6 +11,7 @@ const TABS: readonly (readonly [Pane, string])[] = [
 ];
 
 export function pane(): TemplateResult {
+  void panes.load().catch(() => undefined);
   return html`<aside class="pane" aria-label="Code, settings and events">
     <div class="tabs">
       ${TABS.map(
@@ -25,6 +26,6 @@ export function pane(): TemplateResult {
       )}
       ${iconButton("close", "Close", () => update({ isPaneOpen: false }), { style: "small close" })}
     </div>
-    <div class="pane-body">${later?.PANES[state.pane]()}</div>
+    <div class="pane-body">${panes.loaded?.PANES[state.pane]()}</div>
   </aside>`;
 }

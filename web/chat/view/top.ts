@@ -3,9 +3,8 @@ import { html, type TemplateResult } from "lit-html";
 import { placesOf } from "../../../src/api/pages/places.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { topBar } from "../../shared/top-bar.ts";
-import { modelOf } from "../compose.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
-import { state, update } from "../state.ts";
+import { modelOf, state, update } from "../state.ts";
 
 export function top(): TemplateResult {
   const { isListOpen, isPaneOpen } = state;
