@@ -1,5 +1,5 @@
 /** Converts the messages of a chat request to Harmony messages. */
-import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
+import type { Message } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   developerMessage,
@@ -10,15 +10,14 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import type { NameShield } from "../../harmony/name-shield.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
-import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
-import type { TrainedHistory } from "../trained/trained-history.ts";
+import { PromptHistory } from "../request/prompt-history.ts";
+import type { HistoryRules, TurnHistory } from "../turn/assemble-turn.ts";
 import { contentText } from "../request/content-text.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
@@ -30,28 +29,16 @@ import { CUSTOM_INPUT } from "./tools.ts";
  */
 export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
 
-export interface History {
-  /** The system and developer texts before anything else, joined by a blank line. */
-  readonly leading: string;
-  readonly history: CollectedHistory;
-  readonly prefill?: string;
-}
-
-export interface HistoryOptions {
+export interface HistoryOptions extends HistoryRules {
   readonly restored: RestoredReasoning;
   readonly sampled?: SampledSteps | undefined;
-  /** Tools of training that the client runs. Their calls and results are rendered in the form of training. */
-  readonly trained: readonly ToolNamespace[];
-  /** Calls of the client's tools that the model knows as those of trained ones. */
-  readonly mapped?: TrainedHistory | undefined;
   readonly media: MediaRules;
-  readonly shield?: NameShield;
 }
 
 export function toHistory(
   messages: readonly ChatMessage[],
   { restored, sampled, trained, mapped, media, shield }: HistoryOptions,
-): History {
+): TurnHistory {
   const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
   const history = new PromptHistory(sampled, { shield, trained: mapped });
@@ -116,9 +103,10 @@ export function toHistory(
     }
   }
   return {
-    leading: leading.join("\n\n"),
+    leading,
     history: history.collect(),
-    ...(prefill !== undefined && { prefill }),
+    prefill,
+    toolStates: toToolStates(restored),
   };
 }
 
@@ -230,7 +218,7 @@ function withTools(
 }
 
 /** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
-export function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
+function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
   const calls = [...restored]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, reasoning]) => reasoning.flatMap(({ tools = [] }) => tools));

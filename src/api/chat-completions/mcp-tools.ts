@@ -7,12 +7,6 @@ import { openServers } from "../tools/mcp-servers.ts";
 import { refusal } from "../errors.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** The tools of the servers, and the style in which the model is shown them. */
-export interface ChatServers {
-  readonly tools: readonly BuiltinTool[];
-  readonly style: NamespaceStyle;
-}
-
 export interface ChatServerDeps {
   readonly tenant: string;
   readonly hosted: HostedDeps;
@@ -25,7 +19,7 @@ export interface ChatServerDeps {
 export async function openChatServers(
   { tools = [], tool_choice: choice }: ChatRequest,
   { tenant, hosted, style, media }: ChatServerDeps,
-): Promise<ChatServers | undefined> {
+): Promise<readonly BuiltinTool[] | undefined> {
   const { mcp: toolbox } = hosted.toolbox;
   const declarations = (tools ?? []).flatMap((tool, index) =>
     tool.type === "hosted" && tool.kind === "mcp"
@@ -40,5 +34,5 @@ export async function openChatServers(
     // This API has no item that could report the failure.
     if (error !== undefined) throw refusal(param, error);
   }
-  return { tools: opened.tools, style };
+  return opened.tools;
 }

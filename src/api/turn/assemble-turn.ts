@@ -58,8 +58,8 @@ export interface RequestedPrompt {
   readonly hosted: HostedTools;
   readonly clientBuiltins: ClientBuiltins;
   readonly format: RequestedFormat;
-  /** They follow those of the preset. */
-  readonly instructions: readonly (string | null | undefined)[];
+  /** They stand between those of the preset and of the history. */
+  readonly instructions?: readonly (string | null | undefined)[];
 }
 
 /** The same for the whole turn. */
@@ -181,7 +181,7 @@ function toShown(
 }
 
 function toMessages(
-  { reasoning, hosted, clientBuiltins, format, instructions }: RequestedPrompt,
+  { reasoning, hosted, clientBuiltins, format, instructions = [] }: RequestedPrompt,
   { trained, shield }: ShownTools,
   { system, preset, style = "own" }: TurnContext,
   write: WriteHistory,

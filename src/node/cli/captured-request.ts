@@ -28,7 +28,11 @@ export function requestConversation(
     const options = { ...context, unsupported, tools, hosted, history, turnId: "captured" };
     return toConversation(request, options);
   }
-  return toChatConversation(parseWith(chatRequest, body), { ...context, restored: new Map() });
+  return toChatConversation(parseWith(chatRequest, body), {
+    ...context,
+    turnId: "captured",
+    restored: new Map(),
+  });
 }
 
 /** Whether a text is a request rather than model output. */

@@ -70,6 +70,7 @@ function readChatRequest(
 ): Transcript {
   const request = parseWith(chatRequest, value);
   const conversation = toConversation(request, {
+    turnId: "convert",
     tenant: "convert",
     bodyText,
     restored: new Map(),
