@@ -27,7 +27,7 @@ import { runningSteps } from "./reasoning-in.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { withPreset } from "./with-preset.ts";
-import { chatReasoning, toTurnInSteps, type ChatContext } from "./to-turn.ts";
+import { chatReasoning, toTurnInSteps, type ChatTurnContext } from "./to-turn.ts";
 
 /** What is known of a request before anything is awaited for it. */
 interface ReadCompletion {
@@ -51,7 +51,7 @@ export interface PreparedCompletion {
   readonly client: Client;
   readonly model: Model;
   readonly turn: Turn;
-  readonly system: ChatContext["system"];
+  readonly system: ChatTurnContext["system"];
   /** Undefined: its reasoning is not summarized. */
   readonly summary: WantedSummary | undefined;
   readonly options: ReplyOptions;

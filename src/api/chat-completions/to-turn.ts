@@ -34,7 +34,7 @@ import type { ChatRequest } from "./request.ts";
 import { requestedChoice, toFunctions } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
-export interface ChatContext extends TurnContext, RequestText {
+export interface ChatTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
@@ -47,25 +47,28 @@ export interface ChatContext extends TurnContext, RequestText {
   readonly sessionId?: string | undefined;
 }
 
-export function toTurn(request: ChatRequest, context: ChatContext): Turn {
+export function toTurn(request: ChatRequest, context: ChatTurnContext): Turn {
   return runAtOnce(toTurnInSteps(request, context));
 }
 
 /** Each step takes a few dozen milliseconds for a request of megabytes, and almost none for others. */
-export function* toTurnInSteps(request: ChatRequest, context: ChatContext): Generator<void, Turn> {
+export function* toTurnInSteps(
+  request: ChatRequest,
+  context: ChatTurnContext,
+): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(yield* readTurn(request, context), context);
   return turnOf((rules) => toHistory(request.messages, { ...context, ...rules }));
 }
 
 /** The conversation alone. */
-export function toConversation(request: ChatRequest, context: ChatContext): CollectedHistory {
+export function toConversation(request: ChatRequest, context: ChatTurnContext): CollectedHistory {
   const prompt = runAtOnce(readPrompt(request, context)).prompt;
   return assembleConversation(prompt, context, (rules) =>
     toHistory(request.messages, { ...context, ...rules }),
   );
 }
 
-function* readTurn(request: ChatRequest, context: ChatContext): Generator<void, RequestedTurn> {
+function* readTurn(request: ChatRequest, context: ChatTurnContext): Generator<void, RequestedTurn> {
   refuseUnsupported(request);
   const { prompt, forced } = yield* readPrompt(request, context);
   return {
@@ -83,7 +86,7 @@ function* readTurn(request: ChatRequest, context: ChatContext): Generator<void, 
 
 function* readPrompt(
   request: ChatRequest,
-  context: ChatContext,
+  context: ChatTurnContext,
 ): Generator<void, Pick<RequestedTurn, "prompt" | "forced">> {
   const reasoning = chatReasoning(request, context.namedEffort);
   const functions = yield* toFunctions(request, context);
@@ -108,7 +111,7 @@ function* readPrompt(
 /** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */
 function toHosted(
   request: ChatRequest,
-  { hosted: deps, preset }: Pick<ChatContext, "hosted" | "preset">,
+  { hosted: deps, preset }: Pick<ChatTurnContext, "hosted" | "preset">,
 ): HostedTools {
   if (request.tool_choice === "none") return NO_HOSTED_TOOLS;
   const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {

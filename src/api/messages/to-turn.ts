@@ -36,7 +36,7 @@ import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedTools } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
-export interface MessagesContext extends TurnContext, RequestText {
+export interface MessagesTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   /** With thinking restored. */
@@ -55,7 +55,7 @@ export interface MessagesContext extends TurnContext, RequestText {
  */
 export function* toTurnInSteps(
   request: CountRequest & Partial<MessagesRequest>,
-  context: MessagesContext,
+  context: MessagesTurnContext,
 ): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(readTurn(request, context), context);
   return turnOf(({ mapped, shield }) => ({
@@ -66,7 +66,7 @@ export function* toTurnInSteps(
 
 function readTurn(
   request: CountRequest & Partial<MessagesRequest>,
-  context: MessagesContext,
+  context: MessagesTurnContext,
 ): RequestedTurn {
   const reasoning = requestedReasoning(request, context.namedEffort);
   const { offered } = context;

@@ -1,4 +1,5 @@
 /** The dependencies of the Responses API, and the caller of a request. */
+import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
 import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
@@ -13,7 +14,6 @@ import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
 import type { Omissions } from "./omissions.ts";
 import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
-import type { ToolSettings } from "./to-turn.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 type ResponsesServices = Pick<
@@ -27,7 +27,9 @@ export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
-  readonly tools: ToolSettings;
+  readonly style: NamespaceStyle;
+  /** Maximum tools of a request, including those of namespaces. */
+  readonly maxTools: number;
   /** Absent: no summaries are made. */
   readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;

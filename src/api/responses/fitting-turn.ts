@@ -56,8 +56,8 @@ export async function toFittingTurn(
   const counts: TokenCounts<HistoryItem> = {
     prompt: (items) => count(turnOf(items).messages),
     async items(items) {
-      const { unsupported, tools } = prompt;
-      const { leading, history: read } = toHistory(items, { unsupported, style: tools.style });
+      const { unsupported, style } = prompt;
+      const { leading, history: read } = toHistory(items, { unsupported, style });
       const instructions = leading.map((text) => userMessage(text));
       return (await count([...instructions, ...read.messages])) - (await alone());
     },

@@ -6,7 +6,7 @@ import { knownTools } from "./mcp-items.ts";
 import type { PromptRequest } from "./request.ts";
 import type { PromptContext } from "./to-turn.ts";
 
-type ServerContext = Pick<PromptContext, "tenant" | "tools" | "hosted"> & {
+type ServerContext = Pick<PromptContext, "tenant" | "style" | "hosted"> & {
   /** Reads images and files in results. */
   readonly media: RequestMedia;
 };
@@ -15,7 +15,7 @@ type ServerContext = Pick<PromptContext, "tenant" | "tools" | "hosted"> & {
 export async function openResponseServers(
   { tools, tool_choice: choice }: PromptRequest,
   history: readonly HistoryItem[],
-  { tenant, tools: { style }, hosted, media }: ServerContext,
+  { tenant, style, hosted, media }: ServerContext,
 ): Promise<OpenedServers> {
   const { mcp: toolbox } = hosted.toolbox;
   if (toolbox === undefined || choice === "none") return NO_SERVERS;

@@ -292,7 +292,7 @@ export function toPromptContext(
   bodyText: string,
   tenant: string,
   preset: Preset | undefined,
-  { system, now, unsupported, tools, hosted, nameShield, trainedTools }: ResponsesContext,
+  { system, now, unsupported, style, maxTools, hosted, nameShield, trainedTools }: ResponsesContext,
 ) {
   return {
     tenant,
@@ -300,7 +300,8 @@ export function toPromptContext(
     preset,
     system: system(now()),
     unsupported,
-    tools,
+    style,
+    maxTools,
     hosted,
     shieldsNames: nameShield(tenant, preset) === "on",
     trainedTools: trainedTools(tenant, preset),

@@ -21,8 +21,8 @@ import { isTrainedCall } from "../tools/client-builtins.ts";
 import type { RequestError } from "../errors.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
-import { type CollectedHistory, PromptHistory } from "../request/prompt-history.ts";
-import type { TrainedHistory } from "../trained/trained-history.ts";
+import { PromptHistory } from "../request/prompt-history.ts";
+import type { HistoryRules, TurnHistory } from "../turn/assemble-turn.ts";
 import { contentText } from "../request/content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvalRequests, mcpMessages } from "./mcp-items.ts";
@@ -30,15 +30,10 @@ import type { Tool } from "./tool-schemas.ts";
 import { type Unsupported } from "./unsupported.ts";
 import { refusal } from "../errors.ts";
 
-export interface HistoryOptions {
+export interface HistoryOptions extends Partial<HistoryRules> {
   readonly unsupported: Unsupported;
   readonly style: NamespaceStyle;
-  /** Tools of training that the client runs. Their calls and outputs are rendered in the form of training. */
-  readonly trained?: readonly ToolNamespace[];
-  /** Calls of the client's tools that the model knows as those of trained ones. */
-  readonly mapped?: TrainedHistory | undefined;
   readonly sampled?: SampledSteps | undefined;
-  readonly shield?: NameShield;
 }
 
 type Item<T extends HistoryItem["type"]> = Extract<HistoryItem, { type: T }>;
@@ -46,20 +41,12 @@ type Item<T extends HistoryItem["type"]> = Extract<HistoryItem, { type: T }>;
 /** The tools that an item of the history adds. */
 export type LaterTools = ReadonlyMap<HistoryItem, readonly OfferedFunction[]>;
 
-export interface History {
-  /** Tools that are added before anything else. */
-  readonly tools: readonly OfferedFunction[];
-  /** System and developer texts before anything else. */
-  readonly leading: readonly string[];
-  readonly history: CollectedHistory;
-}
-
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
   { unsupported, style, trained = [], mapped, sampled, shield = NO_SHIELD }: HistoryOptions,
   later: LaterTools = new Map(),
-): History {
+): Required<Pick<TurnHistory, "history" | "leading" | "tools">> {
   const tools: OfferedFunction[] = [];
   const leading: string[] = [];
   const requests = approvalRequests(items);

@@ -32,10 +32,10 @@ export function forcedHosted(
   return tool && firstRecipients(tool);
 }
 
-export function forcedMcp(
+function forcedMcp(
   choice: unknown,
   tools: readonly BuiltinTool[],
-  listings: readonly Listing[] = [],
+  listings: readonly Listing[],
 ): readonly string[] {
   const { server_label: label, name } = readChoice(choice, "tool_choice");
   const failed = listings.find((each) => each.label === label)?.error;

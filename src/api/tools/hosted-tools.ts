@@ -129,7 +129,7 @@ export interface BuiltinRequest {
   readonly forced?: readonly string[] | undefined;
   readonly saved?: ReadonlyMap<string, string> | undefined;
   /** Approved calls, which are run before anything is sampled. */
-  readonly approved?: readonly ApprovedCall[];
+  readonly approved?: readonly ApprovedCall[] | undefined;
 }
 
 /** Undefined: the gateway runs no tools in this turn. */

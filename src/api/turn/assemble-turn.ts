@@ -13,7 +13,7 @@ import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset } from "../../turn/preset.ts";
-import type { ToolChoice, Turn } from "../../turn/turn.ts";
+import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import { type OfferedFunction, toOfferedTools } from "../request/offered-functions.ts";
 import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
@@ -64,9 +64,7 @@ export interface RequestedPrompt {
 
 /** The same for the whole turn. */
 export interface RequestedTurn
-  extends
-    Pick<Turn, "stop" | "textSeparator">,
-    Pick<BuiltinRequest, "maxCalls" | "forced" | "approved"> {
+  extends Pick<Turn, "stop" | "textSeparator">, Pick<BuiltinRequest, "maxCalls" | "forced"> {
   readonly prompt: RequestedPrompt;
   readonly parallelToolCalls: boolean;
   readonly sampling: RequestedSampling;
@@ -94,6 +92,8 @@ export interface TurnHistory {
   readonly prefill?: string | undefined;
   /** By tool name: the state that the gateway's tools have saved. */
   readonly toolStates?: ReadonlyMap<string, string> | undefined;
+  /** Calls that the client has approved. */
+  readonly approved?: readonly ApprovedCall[];
 }
 
 type WriteHistory = (rules: HistoryRules) => TurnHistory;
@@ -106,7 +106,7 @@ export function* assembleTurn(
   requested: RequestedTurn,
   context: TurnContext,
 ): Generator<void, (write: WriteHistory) => Turn> {
-  const { prompt, sampling, maxOutputTokens, topLogprobs, affinity } = requested;
+  const { prompt, maxCalls, forced, sampling, maxOutputTokens, topLogprobs, affinity } = requested;
   const { reasoning, hosted, format, later = [] } = prompt;
   const { style = "own" } = context;
   const shown = toShown(prompt, context);
@@ -118,9 +118,10 @@ export function* assembleTurn(
   if (format.type === "json-schema") yield;
   const answer = toAnswerFormat(format);
   return (write) => {
-    const { messages, prefill, toolStates: saved } = toMessages(prompt, shown, context, write);
+    const { messages, prefill, toolStates, approved } = toMessages(prompt, shown, context, write);
     const { hosted: deps } = context;
-    const builtins = deps && toTurnBuiltins(hosted, { ...requested, saved }, deps);
+    const asked = { maxCalls, forced, saved: toolStates, approved };
+    const builtins = deps && toTurnBuiltins(hosted, asked, deps);
     return settlePrefill({
       id: context.turnId,
       tenant: context.tenant,
@@ -151,7 +152,7 @@ export function* assembleTurn(
 /** The conversation alone: an answer at its end is a message like any other, and nothing is continued. */
 export function assembleConversation(
   prompt: RequestedPrompt,
-  context: TurnContext,
+  context: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): CollectedHistory {
   const { messages, prefill } = toMessages(prompt, toShown(prompt, context), context, write);
@@ -170,7 +171,7 @@ interface ShownTools {
 
 function toShown(
   { functions, later = [], toolChoice }: RequestedPrompt,
-  { trainedTools, shieldsNames = false, style }: TurnContext,
+  { trainedTools, shieldsNames = false, style }: Omit<TurnContext, "turnId">,
 ): ShownTools {
   // Tools that are added later change nothing about those that are shown at the beginning.
   const trained = toTrainedTools(trainedTools, functions, toolChoice);
@@ -183,7 +184,7 @@ function toShown(
 function toMessages(
   { reasoning, hosted, clientBuiltins, format, instructions = [] }: RequestedPrompt,
   { trained, shield }: ShownTools,
-  { system, preset, style = "own" }: TurnContext,
+  { system, preset, style = "own" }: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
   const { namespaces } = clientBuiltins;

@@ -18,15 +18,20 @@ export function requestConversation(
   const bodyText = unwrap(text);
   const body = parseBody(bodyText);
   const media = mediaRules("placeholder", "placeholder");
-  const context = { tenant: "captured", bodyText, system, media };
+  const context = { turnId: "captured", tenant: "captured", bodyText, system, media };
   if (!("messages" in body) && ("input" in body || "instructions" in body)) {
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
     const unsupported = { kinds: "skip", media } as const;
     const history = plainHistory(request.input);
     const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
-    const tools = { style: "own", max: Number.POSITIVE_INFINITY } as const;
-    const options = { ...context, unsupported, tools, hosted, history, turnId: "captured" };
-    return toConversation(request, options);
+    return toConversation(request, {
+      ...context,
+      unsupported,
+      hosted,
+      history,
+      style: "own",
+      maxTools: Number.POSITIVE_INFINITY,
+    });
   }
   return toChatConversation(parseWith(chatRequest, body), {
     ...context,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
-import { toTurn, type ChatContext } from "../../../src/api/chat-completions/to-turn.ts";
+import { toTurn, type ChatTurnContext } from "../../../src/api/chat-completions/to-turn.ts";
 import { RequestError } from "../../../src/api/errors.ts";
 import { mediaRules } from "../../../src/api/request/media.ts";
 import { parseBody, parseWith } from "../../../src/api/request/parse-request.ts";
@@ -33,7 +33,7 @@ const renderer = createRenderer();
 
 interface TurnOptions {
   readonly date?: string | undefined;
-  readonly restored?: ChatContext["restored"];
+  readonly restored?: ChatTurnContext["restored"];
 }
 
 function turnOf(
