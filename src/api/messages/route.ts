@@ -1,6 +1,5 @@
 /** `POST /v1/messages`: reads and prepares a message, runs it and replies. `/v1/messages/count_tokens` only prepares it. */
 import { type Context, Hono } from "hono";
-import { collectTurn } from "../../turn/collect.ts";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import { createAbort } from "../abort.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
@@ -11,12 +10,11 @@ import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { ApiEnv } from "../request/client.ts";
 import type { MessagesDeps } from "./deps.ts";
 import { toMessagesErrorReply } from "./errors.ts";
-import { toFrames } from "./frames.ts";
 import { prepareCount, type PreparedMessage, prepareMessage, readMessage } from "./prepare.ts";
 import { runMessage } from "./run.ts";
-import { summaryFailure, toSummaryFrames, toSummaryMessage } from "./summary.ts";
-import { errorFrame, PING } from "./to-events.ts";
-import { toMessage } from "./to-message.ts";
+import { collectSummary, toSummaryFrames } from "./summary.ts";
+import { errorFrame, PING, toFrames } from "./to-events.ts";
+import { collectMessage } from "./to-message.ts";
 
 export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -81,17 +79,16 @@ async function replyWhole(
   const held = await holdReply({ turn, contextLength: model.contextLength, signal }, deps);
   const events = holding(runMessage(prepared, deps, signal), held);
   // Its message is text alone, which the context limits: it is written at once.
-  const finished = await collectTurn(events).finally(() => held.release());
-  const failure = isSummary ? summaryFailure(finished) : finished.end.failure;
-  if (failure) {
-    const { body } = toMessagesErrorReply(describeTurnFailure(failure), options.requestId);
+  const collect = isSummary ? collectSummary : collectMessage;
+  const { end, toJson } = await collect(events, options).finally(() => held.release());
+  if (end.failure) {
+    const { body } = toMessagesErrorReply(describeTurnFailure(end.failure), options.requestId);
     return c.json(body, 502, headers);
   }
-  const message = isSummary ? toSummaryMessage(finished, options) : toMessage(finished, options);
-  return c.body(message, 200, {
+  return c.body(toJson(), 200, {
     ...headers,
     ...exactHeader(turn),
-    ...(isAnswerEmpty(finished.end) && EMPTY_ANSWER_HEADER),
+    ...(isAnswerEmpty(end) && EMPTY_ANSWER_HEADER),
     "content-type": "application/json",
   });
 }

@@ -9,11 +9,12 @@ import { describeTurnFailure, RequestError } from "../errors.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
-import { compactionBlock, ContentBlocks, frame } from "./content-blocks.ts";
+import { BlockFrames, compactionBlock, frame } from "./content-blocks.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { type ReplyOptions, toMessageUsage, toUsage } from "./reply.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { errorFrame, messageStart } from "./to-events.ts";
+import type { CollectedMessage } from "./to-message.ts";
 
 /** The request for the summary: without tool calls, with little thinking, and of any length. */
 export function toSummaryRequest({
@@ -50,14 +51,23 @@ function refusal(problem: string, code: string): RequestError {
 }
 
 /** Why there is no summary. One that was cut off would lose the rest of the conversation. */
-export function summaryFailure(finished: FinishedTurn): TurnFailure | undefined {
+function summaryFailure(finished: FinishedTurn): TurnFailure | undefined {
   const { finish, failure } = finished.end;
   if (failure !== undefined) return failure;
   return finish === "stop" && textOf(finished).trim() !== "" ? undefined : UNFINISHED_SUMMARY;
 }
 
-/** The message as JSON text. The turn must not have failed. */
-export function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): string {
+export async function collectSummary(
+  events: AsyncIterable<TurnEvent>,
+  options: ReplyOptions,
+): Promise<CollectedMessage> {
+  const finished = await collectTurn(events);
+  const failure = summaryFailure(finished);
+  const end = { ...finished.end, ...(failure && { failure }) };
+  return { end, toJson: () => toSummaryMessage(finished, options) };
+}
+
+function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): string {
   const content = [compactionBlock(textOf(finished))];
   const head = { id, type: "message", role: "assistant", model, content };
   const usage = toMessageUsage(finished.end.usage);
@@ -97,7 +107,7 @@ function toFrames(finished: FinishedTurn, options: ReplyOptions): string {
   const stop = JSON.stringify({ ...STOP, container: null });
   const usage = JSON.stringify(toUsage(finished.end.usage));
   return (
-    new ContentBlocks().compaction(textOf(finished)) +
+    new BlockFrames().compaction(textOf(finished)) +
     frame("message_delta", `"delta":${stop},"usage":${usage}`) +
     sseFrame('{"type":"message_stop"}', "message_stop")
   );
