@@ -9,9 +9,9 @@ import { type OpenedStream, type Opening, streamReply } from "../reply/stream-re
 import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
 import type { ApiEnv } from "../request/client.ts";
 import type { ChatCompletionsDeps } from "./deps.ts";
-import { toFailureFrames, toFrames } from "./frames.ts";
 import { type PreparedCompletion, prepareCompletion, readCompletion } from "./prepare.ts";
 import { runCompletion } from "./run.ts";
+import { toFailureFrames, toFrames } from "./to-chunks.ts";
 import { collectChoice, toCompletion } from "./to-completion.ts";
 
 export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
@@ -50,7 +50,7 @@ async function replyWhole(
   try {
     const choices = runCompletion(prepared, deps, signal);
     const finished = await stoppingAll(abort, () =>
-      Promise.all(choices.map((events) => collectChoice(events, held))),
+      Promise.all(choices.map((events) => collectChoice(events, options, held))),
     );
     const body = toCompletion(finished, options);
     const isEmpty = finished.some(({ end }) => isAnswerEmpty(end));

@@ -1,47 +1,52 @@
-/** Converts finished turns to a `chat.completion`. */
+/** Collects turns to a `chat.completion`. */
 import { asObject, parseJson } from "../../engines/untyped-json.ts";
+import type { TokenLogprob } from "../../engines/engine.ts";
 import type { JsonText } from "../../json-text.ts";
-import { collectTurn, type FinishedPart, type FinishedTurn } from "../../turn/collect.ts";
-import type { TurnEvent } from "../../turn/turn.ts";
+import { consume } from "../../streams/push-stream.ts";
+import type { ToolCallPart, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { type HeldReply, logprobText } from "../reply/held-reply.ts";
+import {
+  type Annotation,
+  type ChoiceOutput,
+  ChoiceWriter,
+  type ExecutedTool,
+  type SealedDetail,
+  type SummaryDetail,
+} from "./choice-writer.ts";
 import { toErrorBody } from "./errors.ts";
-import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
 import {
   addUsage,
   mapFinishReason,
-  PART_SEPARATOR,
   type ReplyOptions,
   SYSTEM_FINGERPRINT,
   toNativeReason,
-  toSealedDetail,
-  toSummaryDetail,
   toUsage,
 } from "./reply.ts";
 
-/** A finished turn, and the log probabilities of its answer. */
-interface FinishedChoice extends FinishedTurn {
-  readonly logprobs: readonly JsonText[];
+interface FinishedChoice {
+  readonly message: WholeMessage;
+  readonly end: TurnEnd;
 }
 
 /** Reads a choice to its end. Throws what its turn throws, or a `RequestError` when there is no room for it. */
 export async function collectChoice(
   events: AsyncIterable<TurnEvent>,
+  options: ReplyOptions,
   held: HeldReply,
 ): Promise<FinishedChoice> {
-  const logprobs: JsonText[] = [];
-  const finished = await collectTurn(events, (event) => {
-    if (event.type !== "part-delta") return true;
-    let bytes = event.text.length;
-    for (const each of event.logprobs ?? []) {
-      const written = logprobText(each);
-      logprobs.push(written);
-      bytes += written.text.length;
-    }
-    return held.add(bytes);
+  const message = new WholeMessage(options);
+  const writer = new ChoiceWriter(options, message);
+  let end: TurnEnd | undefined;
+  await consume(events, (event) => {
+    if (event.type === "end") end = event;
+    const before = message.size;
+    writer.push(event);
+    return event.type !== "part-delta" || held.add(message.size - before);
   });
-  return { ...finished, logprobs };
+  if (end === undefined) throw new Error("the turn ended without an end event");
+  return { message, end };
 }
 
 /**
@@ -56,67 +61,129 @@ export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOpt
     model: options.model,
     provider: options.provider,
     system_fingerprint: SYSTEM_FINGERPRINT,
-    choices: turns.map((turn, index) => ({
+    choices: turns.map(({ message, end }, index) => ({
       index,
-      message: toMessage(turn.parts, options),
-      logprobs: options.logprobs ? { content: turn.logprobs, refusal: null } : null,
-      finish_reason: mapFinishReason(turn.end.finish, options),
-      native_finish_reason: toNativeReason(turn.end),
-      ...(turn.end.failure &&
-        toErrorBody(describeTurnFailure(turn.end.failure), options.errorCodes)),
+      message: message.toMessage(),
+      logprobs: options.logprobs ? { content: message.logprobs, refusal: null } : null,
+      finish_reason: mapFinishReason(end.finish, options),
+      native_finish_reason: toNativeReason(end),
+      ...(end.failure && toErrorBody(describeTurnFailure(end.failure), options.errorCodes)),
     })),
     usage: toUsage(addUsage(turns.map((turn) => turn.end.usage))),
   };
 }
 
-function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
-  const reasoning = options.reasoning === "text" ? joined(parts, ["reasoning"]) : "";
-  const details =
-    options.reasoning === "sealed"
-      ? toSealedDetails(parts, options)
-      : [
-          ...toTextDetails(reasoning),
-          ...toSummaryDetails(parts, options),
-          ...toSealedDetails(parts, options),
-        ];
-  const content = joined(parts, ["preamble", "content"]);
-  const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
-  const [first] = calls;
-  const executed = toExecutedTools(parts);
-  const annotations = toAnnotations(parts);
-  return {
-    role: "assistant" as const,
-    content: content === "" && calls.length > 0 ? null : content,
-    refusal: null,
-    ...(annotations.length > 0 && { annotations }),
-    ...(executed.length > 0 && { executed_tools: executed }),
-    reasoning: reasoning === "" ? null : reasoning,
-    ...(details.length > 0 && { reasoning_details: details }),
-    ...(reasoning !== "" && options.mirrorReasoning && { reasoning_content: reasoning }),
-    ...(first &&
-      (options.legacyFunctions
-        ? { function_call: { name: first.name, arguments: first.text } }
-        : { tool_calls: calls.map((call, index) => toToolCall(call, index, options)) })),
-  };
-}
+/** A message, from what the deltas of a stream would be. The text of a part counts when the part is complete. */
+class WholeMessage implements ChoiceOutput {
+  readonly logprobs: JsonText[] = [];
+  /** Characters that are held for it. */
+  size = 0;
+  readonly #options: ReplyOptions;
+  #reasoning = "";
+  #content = "";
+  readonly #annotations: Annotation[] = [];
+  readonly #executed: ExecutedTool[] = [];
+  readonly #summaries: SummaryDetail[] = [];
+  readonly #sealed: SealedDetail[] = [];
+  readonly #calls: { readonly part: ToolCallPart; readonly text: string }[] = [];
+  #open: "reasoning" | "content" | ToolCallPart = "content";
+  #text = "";
+  #openAnnotations: Annotation[] = [];
 
-function toExecutedTools(parts: readonly FinishedPart[]) {
-  return parts
-    .flatMap((part) =>
-      part.kind === "builtin-call" && part.result ? [{ part, result: part.result }] : [],
-    )
-    .map(({ part, result }, index) => toExecutedTool(part, part.text, result, index));
-}
+  constructor(options: ReplyOptions) {
+    this.#options = options;
+  }
 
-/** Offsets refer to the message's text, in which all visible parts are joined. */
-function toAnnotations(parts: readonly FinishedPart[]) {
-  let offset = 0;
-  return parts.flatMap(({ kind, text, citations = [] }) => {
-    if ((kind !== "preamble" && kind !== "content") || text === "") return [];
-    const annotations = citations.map((each) => toAnnotation(each, offset));
-    offset += text.length + PART_SEPARATOR.length;
-    return annotations;
-  });
+  startText(kind: "reasoning" | "content"): string {
+    return this.#start(kind);
+  }
+
+  startCall(call: ToolCallPart): string {
+    return this.#start(call);
+  }
+
+  addReasoning(text: string): string {
+    return this.#add(text);
+  }
+
+  addContent(text: string, logprobs: readonly TokenLogprob[] = []): string {
+    for (const each of logprobs) {
+      const written = logprobText(each);
+      this.logprobs.push(written);
+      this.size += written.text.length;
+    }
+    return this.#add(text);
+  }
+
+  addAnnotations(annotations: readonly Annotation[]): string {
+    this.#openAnnotations.push(...annotations);
+    return "";
+  }
+
+  addCallText(text: string): string {
+    return this.#add(text);
+  }
+
+  endPart(): string {
+    if (this.#open === "reasoning") this.#reasoning += this.#text;
+    else if (this.#open === "content") {
+      this.#content += this.#text;
+      this.#annotations.push(...this.#openAnnotations);
+    } else this.#calls.push({ part: this.#open, text: this.#text });
+    return this.#start("content");
+  }
+
+  addExecutedTool(tool: ExecutedTool): string {
+    this.#executed.push(tool);
+    return "";
+  }
+
+  addSummary(detail: SummaryDetail): string {
+    this.#summaries.push(detail);
+    return "";
+  }
+
+  addSealed(details: readonly SealedDetail[]): string {
+    this.#sealed.push(...details);
+    return "";
+  }
+
+  toMessage() {
+    const { legacyFunctions, mirrorReasoning } = this.#options;
+    const content = this.#content;
+    const reasoning = this.#reasoning;
+    const details = [...toTextDetails(reasoning), ...this.#summaries, ...this.#sealed];
+    const [first] = this.#calls;
+    return {
+      role: "assistant" as const,
+      content: content === "" && first ? null : content,
+      refusal: null,
+      ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
+      ...(this.#executed.length > 0 && { executed_tools: this.#executed }),
+      reasoning: reasoning === "" ? null : reasoning,
+      ...(details.length > 0 && { reasoning_details: details }),
+      ...(reasoning !== "" && mirrorReasoning && { reasoning_content: reasoning }),
+      ...(first &&
+        (legacyFunctions
+          ? { function_call: { name: first.part.name, arguments: first.text } }
+          : {
+              tool_calls: this.#calls.map((call, index) => toToolCall(call, index, this.#options)),
+            })),
+    };
+  }
+
+  #start(open: "reasoning" | "content" | ToolCallPart): string {
+    this.#open = open;
+    this.#text = "";
+    this.#openAnnotations = [];
+    return "";
+  }
+
+  #add(text: string): string {
+    this.#text += text;
+    this.size += text.length;
+    return "";
+  }
 }
 
 function toTextDetails(text: string) {
@@ -124,32 +191,11 @@ function toTextDetails(text: string) {
   return [{ type: "reasoning.text" as const, text, format: "unknown" as const, index: 0 }];
 }
 
-function toSummaryDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
-  if (options.reasoning === "hidden") return [];
-  return parts
-    .flatMap(({ summary }) => (summary === undefined ? [] : [summary]))
-    .map((summary, number) => toSummaryDetail(summary, number, options));
-}
-
-/** One entry per analysis message and call that the gateway ran, so that each can be restored to its place. */
-function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
-  // After the client's last call only analysis is needed later.
-  const end = parts.findLastIndex(({ kind }) => kind === "tool-call");
-  return parts
-    .flatMap((part, at) => {
-      if (part.kind === "builtin-call") return at < end ? [part.result?.sealed] : [];
-      return [part.sealed];
-    })
-    .filter((sealed) => sealed !== undefined)
-    .map((sealed, number) => toSealedDetail(sealed, number, options));
-}
-
 function toToolCall(
-  call: { id: string; name: string; text: string },
+  { part: { id, name }, text }: { readonly part: ToolCallPart; readonly text: string },
   index: number,
   options: ReplyOptions,
 ) {
-  const { id, name, text } = call;
   if (name === options.codeTool) {
     return { index, id, type: "custom" as const, custom: { name, input: text } };
   }
@@ -162,11 +208,4 @@ function toToolCall(
 export function unwrapCustomInput(args: string): string {
   const input = asObject(parseJson(args))[CUSTOM_INPUT];
   return typeof input === "string" ? input : args;
-}
-
-function joined(parts: readonly FinishedPart[], kinds: readonly FinishedPart["kind"][]): string {
-  return parts
-    .filter((part) => kinds.includes(part.kind) && part.text !== "")
-    .map((part) => part.text)
-    .join(PART_SEPARATOR);
 }

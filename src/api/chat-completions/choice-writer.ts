@@ -1,0 +1,170 @@
+/** Writes a choice from the events of its turn: to the chunks of a stream, or to a plain completion. */
+import type { TokenLogprob } from "../../engines/engine.ts";
+import type { BuiltinCallPart, Part, ToolCallPart, TurnEvent } from "../../turn/turn.ts";
+import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
+import { PART_SEPARATOR, type ReplyOptions, toSealedDetail, toSummaryDetail } from "./reply.ts";
+
+export type Annotation = ReturnType<typeof toAnnotation>;
+export type ExecutedTool = ReturnType<typeof toExecutedTool>;
+export type SealedDetail = ReturnType<typeof toSealedDetail>;
+export type SummaryDetail = ReturnType<typeof toSummaryDetail>;
+
+/** Receives the members of a message in the order in which they are known. Each method returns the frames of its change. */
+export interface ChoiceOutput {
+  startText(kind: "reasoning" | "content"): string;
+  startCall(call: ToolCallPart): string;
+  /** Adds to the open part. */
+  addReasoning(text: string): string;
+  addContent(text: string, logprobs: readonly TokenLogprob[] | undefined): string;
+  addAnnotations(annotations: readonly Annotation[]): string;
+  addCallText(text: string): string;
+  endPart(): string;
+  addExecutedTool(tool: ExecutedTool): string;
+  addSummary(detail: SummaryDetail): string;
+  addSealed(details: readonly SealedDetail[]): string;
+}
+
+/** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
+interface Sealed {
+  readonly text: string;
+  /** The name, for a call that the gateway ran. */
+  readonly isCall: boolean;
+}
+
+type Event<T extends TurnEvent["type"]> = Extract<TurnEvent, { type: T }>;
+
+export class ChoiceWriter {
+  readonly #options: ReplyOptions;
+  readonly #output: ChoiceOutput;
+  #open: Part | undefined;
+  #separator = "";
+  #hasReasoning = false;
+  #hasContent = false;
+  /** Position of the open part's text in the message's. */
+  #partStart = 0;
+  /** Length of the message's text. */
+  #length = 0;
+  #executed = 0;
+  #builtinText = "";
+  #lastCall: BuiltinCallPart | undefined;
+  #sealed: Sealed[] = [];
+  #sealedCount = 0;
+  #summaries = 0;
+
+  constructor(options: ReplyOptions, output: ChoiceOutput) {
+    this.#options = options;
+    this.#output = output;
+  }
+
+  push(event: TurnEvent): string {
+    switch (event.type) {
+      case "start":
+      case "prefill":
+        return "";
+      case "part-start":
+        return this.#start(event);
+      case "part-delta":
+        return this.#delta(event);
+      case "part-end":
+        return this.#endPart(event);
+      case "builtin-result":
+        if (event.sealed !== undefined) this.#sealed.push({ text: event.sealed, isCall: true });
+        return this.#executedTool(event);
+      case "end":
+        // Calls of the gateway are needed later only if a call of the client's follows.
+        this.#sealed = this.#sealed.filter(({ isCall }) => !isCall);
+        return this.#sealedDetails();
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #start({ part, sealed }: Event<"part-start">): string {
+    this.#open = part;
+    if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
+    switch (part.kind) {
+      case "reasoning":
+        this.#separator = this.#hasReasoning ? PART_SEPARATOR : "";
+        return this.#output.startText("reasoning");
+      case "preamble":
+      case "content":
+        this.#separator = this.#hasContent ? PART_SEPARATOR : "";
+        this.#partStart = this.#length + this.#separator.length;
+        return this.#output.startText("content");
+      case "builtin-call":
+        this.#lastCall = part;
+        this.#builtinText = "";
+        return "";
+      case "tool-call":
+        return this.#sealedDetails() + this.#output.startCall(part);
+      default:
+        return part satisfies never;
+    }
+  }
+
+  #delta(event: Event<"part-delta">): string {
+    switch (this.#open?.kind) {
+      case "reasoning":
+        if (this.#options.reasoning !== "text") return "";
+        this.#hasReasoning = true;
+        return this.#output.addReasoning(this.#takeSeparator() + event.text);
+      case "preamble":
+      case "content":
+        return this.#content(event);
+      case "builtin-call":
+        this.#builtinText += event.text;
+        return "";
+      case "tool-call":
+        return this.#output.addCallText(event.text);
+      default:
+        return "";
+    }
+  }
+
+  #content({ text, logprobs, citations }: Event<"part-delta">): string {
+    this.#hasContent = true;
+    const shown = this.#takeSeparator() + text;
+    this.#length += shown.length;
+    const frames = this.#output.addContent(shown, logprobs);
+    if (citations === undefined) return frames;
+    const annotations = citations.map((each) => toAnnotation(each, this.#partStart));
+    return frames + this.#output.addAnnotations(annotations);
+  }
+
+  #executedTool(result: Event<"builtin-result">): string {
+    if (this.#lastCall === undefined) return "";
+    const entry = toExecutedTool(this.#lastCall, this.#builtinText, result, this.#executed++);
+    return this.#output.addExecutedTool(entry);
+  }
+
+  #endPart({ sealed, summary }: Event<"part-end">): string {
+    this.#open = undefined;
+    const { reasoning } = this.#options;
+    if (sealed !== undefined && reasoning === "sealed") {
+      this.#sealed.push({ text: sealed, isCall: false });
+    }
+    const frames = this.#output.endPart();
+    if (summary === undefined || (reasoning !== "text" && reasoning !== "summary")) return frames;
+    const detail = toSummaryDetail(summary, this.#summaries++, this.#options);
+    return frames + this.#output.addSummary(detail);
+  }
+
+  /**
+   * Sent in one chunk, before the first call or at the end: `openai`'s stream helper keeps only the last value of a field
+   * it does not know.
+   */
+  #sealedDetails(): string {
+    if (this.#sealed.length === 0) return "";
+    const details = this.#sealed.map(({ text }) =>
+      toSealedDetail(text, this.#sealedCount++, this.#options),
+    );
+    this.#sealed = [];
+    return this.#output.addSealed(details);
+  }
+
+  #takeSeparator(): string {
+    const separator = this.#separator;
+    this.#separator = "";
+    return separator;
+  }
+}
