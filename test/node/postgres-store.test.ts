@@ -19,7 +19,7 @@ const OPTIONS: PostgresStoreOptions = {
   quotaOf: () => ({}),
 };
 
-describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where it is not installed)", () => {
+describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not installed)", () => {
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres();

@@ -71,7 +71,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
   });
 });
 
-describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where it is not installed)", () => {
+describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not installed)", () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
     postgres = await startPostgres();
