@@ -146,7 +146,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "reasoning.effort",
         treatment: "honoured",
-        note: "The model has low, medium and high: `minimal` becomes low, `xhigh` and `max` become high. `none` opens the answer without reasoning. The response header `x-harmony-reasoning-effort` reports the level used.",
+        note: "The model has low, medium and high: `minimal` becomes low, `xhigh`, `max` and unknown levels become high. `none` opens the answer without reasoning. The response header `x-harmony-reasoning-effort` reports the level used.",
       },
       {
         name: "reasoning.max_tokens",

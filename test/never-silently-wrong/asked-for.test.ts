@@ -39,6 +39,22 @@ describe.each(CLIENTS)("$name: the headers name what is not served", (client) =>
   });
 });
 
+describe.each(CLIENTS)("$name: an effort of the future", (client) => {
+  test("counts as high, and a header says what was used", async () => {
+    const engine = scriptedEngine([ANSWER]);
+    const { post } = createBrowsingApp({ engine, toolbox: {} });
+    const fields = {
+      "Chat Completions": { reasoning_effort: "ultra" },
+      Responses: { reasoning: { effort: "ultra", summary: "poem" }, text: { verbosity: "max" } },
+      Messages: { output_config: { effort: "ultra" } },
+    }[client.name];
+    const body = client.toBody([{ type: "user", text: "Hello" }]);
+    const response = await post(client.path, { ...body, ...fields });
+    expect(response.headers.get("x-harmony-reasoning-effort")).toBe("high");
+    expect(engine.prompts[0]).toContain("Reasoning: high");
+  });
+});
+
 test("Chat Completions: a search is skipped where none is offered, and only there", async () => {
   expect(await skippedBy(chat, { web_search_options: {} })).toBe("web_search");
   expect(await skippedBy(chat, { web_search_options: {} }, { browser: BROWSER })).toBe(null);

@@ -8,6 +8,7 @@ import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
 import { isHostedType } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
+import { anyEffort, summaryDetail } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 import { samplingFields } from "../request/sampling.ts";
 
@@ -189,8 +190,6 @@ const MAX_STOP_LENGTH = 1_000;
 
 const stopString = lazy(() => z.string().max(MAX_STOP_LENGTH));
 
-const effort = lazy(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
-
 export const chatRequest = new RequestSchema(
   {
     model: textLike,
@@ -220,14 +219,14 @@ export const chatRequest = new RequestSchema(
     reasoning: () =>
       z
         .object({
-          effort: effort().nullish(),
+          effort: anyEffort().nullish(),
           max_tokens: z.int().min(0).nullish(),
           exclude: z.boolean().nullish(),
           enabled: z.boolean().nullish(),
-          summary: z.enum(["auto", "concise", "detailed"]).nullish(),
+          summary: summaryDetail().nullish(),
         })
         .nullish(),
-    reasoning_effort: () => effort().nullish(),
+    reasoning_effort: () => anyEffort().nullish(),
     include_reasoning: () => z.boolean().nullish(),
 
     max_completion_tokens: () => z.int().min(1).nullish(),

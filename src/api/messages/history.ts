@@ -33,9 +33,10 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
   const references = new Set<string>();
   const skipped = new Set<string>();
   const toArguments = createArgumentsReader(options.bodyText);
+  const lastUser = messages.findLastIndex(({ role }) => role === "user");
   let open: AssistantPart[] | undefined;
 
-  for (const [index, { role, content }] of messages.entries()) {
+  for (const [index, { role, content, clear_at: clearAt }] of messages.entries()) {
     const param = `messages[${index}].content`;
     const blocks =
       typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
@@ -43,6 +44,8 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
     if (role !== "assistant") open = undefined;
     switch (role) {
       case "system":
+        // A reminder for one message of the user, which the client goes on sending.
+        if (clearAt === "next_user_message" && index < lastUser) break;
         entries.push(...toInstructions(blocks, skipped));
         break;
       case "user":

@@ -8,17 +8,28 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { anyEffort } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 import { samplingFields } from "../request/sampling.ts";
 import { block, textLike } from "./block-schema.ts";
 
+const CONTENT = "must be a string or an array of content blocks";
+
+/** From Anthropic's betas: a `system` message may set the effort from there on, and then needs no content. */
 const message = lazy(() =>
-  z.object({
-    role: z.enum(["user", "assistant", "system"]),
-    content: z.union([z.string(), z.array(block())], {
-      error: "must be a string or an array of content blocks",
-    }),
-  }),
+  z
+    .object({
+      role: z.enum(["user", "assistant", "system"]),
+      content: z.union([z.string(), z.array(block())], { error: CONTENT }).nullish(),
+      output_config: z.looseObject({ effort: anyEffort().nullish() }).nullish().catch(undefined),
+      clear_at: textLike().catch(undefined),
+    })
+    .refine(
+      ({ role, content, output_config: config }) =>
+        content != null || (role === "system" && config != null),
+      { path: ["content"], error: CONTENT },
+    )
+    .transform(({ content, ...rest }) => ({ ...rest, content: content ?? [] })),
 );
 
 const customTool = lazy(() =>
@@ -164,7 +175,7 @@ const promptFields = {
   output_config: () =>
     z
       .object({
-        effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+        effort: anyEffort().nullish(),
         format: outputFormat().nullish(),
       })
       .nullish(),

@@ -4,7 +4,7 @@ import type { ReasoningPolicy } from "../request/client.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
 import type { CountRequest } from "./request.ts";
 
-type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config">;
+type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config" | "messages">;
 
 /**
  * How thinking appears in the answer. Every block carries the encrypted thinking as its signature.
@@ -23,10 +23,10 @@ export type ShownThinking = "text" | "signature" | "before-output" | "none";
  * @param named the effort in the model's name.
  */
 export function requestedReasoning(
-  { thinking, output_config }: ThinkingRequest,
+  { thinking, output_config, messages }: ThinkingRequest,
   named?: NamedEffort,
 ): ReasoningOptions {
-  const effort = output_config?.effort;
+  const effort = laterEffort(messages) ?? output_config?.effort;
   const budget = thinking?.type === "enabled" ? thinking.budget_tokens : undefined;
   if (named !== undefined) return toReasoningOptions({ max_tokens: budget }, { named });
   if (thinking?.type === "disabled") return toReasoningOptions({ enabled: false }, {});
@@ -37,8 +37,16 @@ export function requestedReasoning(
     : { ...byBudget, effort: toReasoningOptions({ effort }, {}).effort };
 }
 
+/** The effort that a `system` message sets from there on: the last one applies. */
+function laterEffort(messages: CountRequest["messages"]): string | undefined {
+  const last = messages.findLast(
+    ({ role, output_config: config }) => role === "system" && config?.effort != null,
+  );
+  return last?.output_config?.effort ?? undefined;
+}
+
 export function toShownThinking(
-  { thinking }: ThinkingRequest,
+  { thinking }: Pick<CountRequest, "thinking">,
   policy: ReasoningPolicy,
 ): ShownThinking {
   if (POLICIES[policy] === "none" || thinking?.type === "disabled") return "none";

@@ -4,15 +4,24 @@
  * Harmony has low, medium and high. Other levels map to the nearest one, as at OpenRouter. The model has no level for
  * `none` (and `enabled: false`): the gateway then opens the answer without reasoning.
  */
+import * as z from "zod";
 import type { ReasoningEffort } from "../../harmony/conversation.ts";
+import { lazy } from "../../lazy.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { refusal, type RequestError } from "../errors.ts";
 
-/** The values of `effort` in both APIs. */
-export type RequestedEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+/** Levels were only ever added at the ends. One that is not known yet counts as more than `high`. */
+export const anyEffort = lazy(() =>
+  z.union([z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]), z.string()]),
+);
+
+/** As detailed as a later version of the API may name it. */
+export const summaryDetail = lazy(() =>
+  z.union([z.enum(["auto", "concise", "detailed"]), z.string().transform(() => "auto" as const)]),
+);
 
 export interface RequestedReasoning {
-  readonly effort?: RequestedEffort | null | undefined;
+  readonly effort?: string | null | undefined;
   readonly max_tokens?: number | null | undefined;
   readonly exclude?: boolean | null | undefined;
   readonly enabled?: boolean | null | undefined;
@@ -29,19 +38,14 @@ export interface ReasoningOptions {
   readonly exclude: boolean;
 }
 
-const NEAREST: Record<RequestedEffort, ReasoningEffort> = {
-  none: "low",
-  minimal: "low",
-  low: "low",
-  medium: "medium",
-  high: "high",
-  xhigh: "high",
-  max: "high",
-};
+function nearest(effort: string): ReasoningEffort {
+  if (effort === "none" || effort === "minimal" || effort === "low") return "low";
+  return effort === "medium" ? "medium" : "high";
+}
 
 interface OtherReasoningFields {
   /** `reasoning_effort`. */
-  readonly effort?: RequestedEffort | null | undefined;
+  readonly effort?: string | null | undefined;
   /** `include_reasoning`. */
   readonly include?: boolean | null | undefined;
   /** The effort in the model's name. It is a person's choice, where fields are often a client's default: it prevails. */
@@ -58,7 +62,7 @@ export function toReasoningOptions(
   const { named } = shorthand;
   if (named !== undefined) {
     return {
-      effort: NEAREST[named],
+      effort: nearest(named),
       enabled: named !== "none" && budget !== 0,
       exclude,
       ...(budget !== undefined && { maxTokens: budget }),
@@ -86,7 +90,7 @@ export function toReasoningOptions(
 
   const enabled = reasoning.enabled !== false && asked !== "none" && budget !== 0;
   return {
-    effort: enabled ? (asked ? NEAREST[asked] : effortForBudget(budget)) : "low",
+    effort: enabled ? (asked ? nearest(asked) : effortForBudget(budget)) : "low",
     enabled,
     exclude,
     ...(budget !== undefined && { maxTokens: budget }),

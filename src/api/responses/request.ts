@@ -8,6 +8,7 @@ import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
+import { anyEffort, summaryDetail } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
 import { samplingFields } from "../request/sampling.ts";
 import { tool } from "./tool-schemas.ts";
@@ -114,17 +115,19 @@ const controlFields = {
   reasoning: () =>
     z
       .object({
-        effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
-        summary: z.enum(["auto", "concise", "detailed"]).nullish(),
-        generate_summary: z.enum(["auto", "concise", "detailed"]).nullish(),
-        context: z.enum(["auto", "current_turn", "all_turns"]).nullish(),
+        effort: anyEffort().nullish(),
+        summary: summaryDetail().nullish(),
+        generate_summary: summaryDetail().nullish(),
+        /** The reply has the one that is used. */
+        context: textLike(),
       })
       .nullish(),
   text: () =>
     z
       .object({
         format: textFormat().nullish(),
-        verbosity: z.enum(["low", "medium", "high"]).nullish(),
+        /** The reply has the one that is used. */
+        verbosity: textLike(),
       })
       .nullish(),
   truncation: () => z.enum(["auto", "disabled"]).nullish(),

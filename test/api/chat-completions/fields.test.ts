@@ -158,7 +158,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
 
   "reasoning.effort": {
     send: reasoning({ effort: "xhigh" }),
-    wrong: reasoning({ effort: "extreme" }),
+    wrong: reasoning({ effort: 1 }),
   },
   "reasoning.max_tokens": {
     send: reasoning({ max_tokens: 100 }),

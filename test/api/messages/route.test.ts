@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Beta } from "@anthropic-ai/sdk/resources/beta";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { CompletionRequest } from "../../../src/engines/engine.ts";
@@ -181,6 +182,41 @@ describe("the prompt", () => {
     });
     expect(prompt).not.toContain("billing");
     expect(prompt).toContain("# Instructions\n\nRules<|end|>");
+  });
+
+  test("has the effort of the last system message that sets one, with content or without", async () => {
+    const set = (effort: "low" | "xhigh", content?: string): Beta.BetaMessageParam => ({
+      role: "system",
+      output_config: { effort },
+      ...(content !== undefined && { content }),
+    });
+    const output_config = { effort: "medium" };
+    for (const [messages, used] of [
+      [[HELLO], "medium"],
+      [[HELLO, set("low")], "low"],
+      [[HELLO, set("low", "Be quick."), HELLO, set("xhigh"), HELLO], "high"],
+      [[HELLO, { role: "system", content: "Be brief.", output_config: {} }], "medium"],
+      [[HELLO, { role: "system", output_config: { effort: "extreme" } }], "high"],
+    ] as const) {
+      const { prompt, headers } = await promptOf({ output_config, messages });
+      expect(headers.get("x-harmony-reasoning-effort")).toBe(used);
+      expect(prompt).toContain(`Reasoning: ${used}`);
+    }
+  });
+
+  test("has a reminder that is cleared at the user's next message until then", async () => {
+    const reminder: Beta.BetaMessageParam = {
+      role: "system",
+      content: "Mind the time.",
+      clear_at: "next_user_message",
+    };
+    const answer = { role: "assistant", content: "Yes." };
+    const kept = { ...reminder, clear_at: "never" };
+    const promptsOf = async (...messages: object[]) => (await promptOf({ messages })).prompt;
+    expect(await promptsOf(HELLO, reminder)).toContain("Mind the time.");
+    expect(await promptsOf(HELLO, reminder, answer)).toContain("Mind the time.");
+    expect(await promptsOf(HELLO, reminder, answer, HELLO)).not.toContain("Mind the time.");
+    expect(await promptsOf(HELLO, kept, answer, HELLO)).toContain("Mind the time.");
   });
 
   test("shows a deferred tool only if it is forced", async () => {

@@ -97,7 +97,7 @@ describe("an invalid request is refused with the field's name", () => {
     ["max_output_tokens below 16", { max_output_tokens: 15 }, "max_output_tokens"],
     ["a temperature out of range", { temperature: 2.1 }, "temperature"],
     ["top_logprobs out of range", { top_logprobs: 21 }, "top_logprobs"],
-    ["an unknown effort", { reasoning: { effort: "extreme" } }, "reasoning.effort"],
+    ["an effort that is no text", { reasoning: { effort: 1 } }, "reasoning.effort"],
     ["an unknown include", { include: ["everything"] }, "include[0]"],
     [
       "a format without schema",
