@@ -4,7 +4,7 @@
  * written has to be noticed again. A commit that no longer can be taken back is counted, and proves nothing.
  *
  * `--update` instead adds results for commits without one, and can be stopped at any time. `--choose 1200` writes a new list: those of
- * the last so many commits that can be taken back and that changed tests with the sources.
+ * the last so many commits that can be taken back and that changed tests with the sources. Remove by hand those that mend nothing.
  */
 import { parseArgs } from "node:util";
 import { z } from "zod";

@@ -41,11 +41,15 @@ async function run(): Promise<void> {
     values.update ? killedBy === undefined : typeof killedBy === "string",
   );
   const nearest = createFinder();
+  const sources = globSync("src/**/*.ts").map(
+    (file) => [file, readFileSync(file, "utf8")] as const,
+  );
   const counts = { killed: 0, survived: 0, gone: 0 };
   await inCheckouts(
     due,
     { jobs: Number(values.jobs), minutes: Number(values.minutes) },
     async (entry, checkout) => {
+      entry.file = fileOf(entry, sources) ?? entry.file;
       const candidates = nearest(entry.file);
       const known = candidates.filter((test) => test === entry.killedBy);
       const tests = [...new Set([...known, ...candidates])].slice(0, MAX_TESTS);
@@ -66,6 +70,16 @@ async function run(): Promise<void> {
     `${counts.killed} killed, ${counts.survived} survived, ${counts.gone} no longer in the sources, of ${due.length}`,
   );
   if (!values.update && counts.survived > 0) process.exitCode = 1;
+}
+
+/** Where the line is now: lines move with their files. */
+function fileOf(
+  mutant: Mutant,
+  sources: readonly (readonly [file: string, text: string])[],
+): string | undefined {
+  const having = sources.filter(([, text]) => applyMutant(mutant, text) !== undefined);
+  const own = having.find(([file]) => file === mutant.file);
+  return own?.[0] ?? (having.length === 1 ? having[0]?.[0] : undefined);
 }
 
 /** `undefined` if the line is gone. */
