@@ -1,5 +1,5 @@
 /**
- * `npm run docs:check`: runs every command of the pages and checks every other block, or prints why not. With names of pages,
+ * `node scripts/docs-check.ts`: runs every command of the pages and checks every other block, or prints why not. With names of pages,
  * only these.
  */
 import { spawnSync } from "node:child_process";

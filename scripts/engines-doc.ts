@@ -8,7 +8,7 @@ interface Guide {
   readonly server?: string;
   /** The gateway's command line. */
   readonly gateway: string;
-  /** For `npm run docs:check`: which of the commands it cannot run, and why. */
+  /** For `node scripts/docs-check.ts`: which of the commands it cannot run, and why. */
   readonly notRun?: string;
   /** Markdown, one list item each. */
   readonly notes: readonly string[];

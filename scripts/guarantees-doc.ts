@@ -106,7 +106,7 @@ estimate. \`cached_tokens\` is what the engine reports for the first engine call
 
 ## How it is checked
 
-[\`npm run fuzz:turns\`](../proof/fuzz/README.md#turns) plays random turns over every wire format and API, and checks every guarantee above as a strict client would see it. \`npm run fuzz:planted\` plants ${FAULTS.length} defects in the gateway, one after the
+[\`node proof/fuzz/turns/run.ts\`](../proof/fuzz/README.md#turns) plays random turns over every wire format and API, and checks every guarantee above as a strict client would see it. \`node proof/fuzz/turns/planted.ts\` plants ${FAULTS.length} defects in the gateway, one after the
 other, and finds each.
 
 Next: [Reasoning](reasoning.md), [Compared with others](evidence/comparison.md)

@@ -2,8 +2,8 @@
  * Installs both packages as a user would, from the tarballs that `npm publish` would send, and tries them on Node, Bun, Deno, Vercel's
  * edge runtime and Cloudflare's. That takes the network and minutes, so it is no test.
  *
- *     npm run smoke            # on all of them; writes the table in docs/runtimes.md
- *     npm run smoke -- bun     # one: node, oldest-node, bun, deno, edge-runtime, workerd, embed or global
+ *     node scripts/smoke.ts            # on all of them; writes the table in docs/runtimes.md
+ *     node scripts/smoke.ts bun     # one: node, oldest-node, bun, deno, edge-runtime, workerd, embed or global
  *
  * `oldest-node` is the oldest Node of each package. Each runtime has an engine in this process that speaks vLLM's wire format, must do
  * what `smoke/features.ts` and `smoke/harmony.ts` list, and must stop on SIGTERM where it is a process of its own. `embed` runs the

@@ -132,7 +132,7 @@ test("only the Node entry imports Node modules", () => {
   expect(wrong).toEqual([]);
 });
 
-/** Node has these, and one of the runtimes in docs/deploy.md does not. `npm run smoke` runs the package there. */
+/** Node has these, and one of the runtimes in docs/deploy.md does not. `node scripts/smoke.ts` runs the package there. */
 const NOT_EVERYWHERE = /\b(?:AbortSignal\.any|setImmediate|(?:Dec|C)ompressionStream)\(/;
 
 test("portable code uses nothing that a documented runtime lacks", () => {

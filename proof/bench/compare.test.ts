@@ -27,7 +27,7 @@ describe("the arguments", () => {
   });
 
   test.each([
-    ["", "Give a commit: npm run bench:compare -- main"],
+    ["", "Give a commit: node proof/bench/compare.ts main"],
     ["main --wire grpc", "--wire is chat or responses, not grpc"],
     ["main --max-loss much", "--max-loss is a number from 0, not much"],
     ["main --max-loss=-1", "--max-loss is a number from 0, not -1"],

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:compare`: builds of the gateway side by side in one run, on the same engine and over the same windows.
+ * `node proof/bench/compare.ts`: builds of the gateway side by side in one run, on the same engine and over the same windows.
  *
- *     npm run bench:compare -- main                            the checkout and that commit
- *     npm run bench:compare -- v0.1.0 main --scenario paced-64 several commits, one scenario
- *     npm run bench:compare -- main --wire responses           through the Responses API
+ *     node proof/bench/compare.ts main                            the checkout and that commit
+ *     node proof/bench/compare.ts v0.1.0 main --scenario paced-64 several commits, one scenario
+ *     node proof/bench/compare.ts main --wire responses           through the Responses API
  *
  * Fails (exit code 1) if the checkout surely loses more than `--max-loss` per cent of CPU or time: if the whole 95 %
  * interval of the ratio lies beyond it.

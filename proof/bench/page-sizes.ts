@@ -1,5 +1,5 @@
 /**
- * Compares what a browser loads of the pages, after gzip, with their budgets. Part of `npm run size`; fails if one is exceeded.
+ * Compares what a browser loads of the pages, after gzip, with their budgets. Fails if one is exceeded.
  */
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures every hot path beside its peers, prints the tables and keeps them under `proof/bench/results/`.
  *
- *     npm run bench:peers                  once: what is measured beside, into a folder of its own
+ *     sh proof/bench/peers/setup.sh                  once: what is measured beside, into a folder of its own
  *     npm run bench                        everything, five times over: it takes long
  *     npm run bench -- --quick             all of it once and short, in minutes
  *     npm run bench -- --quick --figures   and its figures into the pages of the docs
@@ -53,7 +53,9 @@ const onProgress = process.stderr.isTTY
 
 const absent = PEERS.filter((peer) => !CONTENDERS.some(({ name }) => name === peer));
 if (absent.length > 0) {
-  process.stderr.write(`Left out, not installed: ${absent.join(", ")} (npm run bench:peers)\n`);
+  process.stderr.write(
+    `Left out, not installed: ${absent.join(", ")} (sh proof/bench/peers/setup.sh)\n`,
+  );
 }
 const machine = describeMachine();
 // Runs the build, not sources whose types are stripped at start.

@@ -1,5 +1,5 @@
 /**
- * Compares the tokenizer with js-tiktoken by kind of text: `npm run bench:micro -- proof/bench/tokenizer`. Each call gets the
+ * Compares the tokenizer with js-tiktoken by kind of text: `npx vitest bench --run proof/bench/tokenizer`. Each call gets the
  * next of many texts, more than fit into the cache of pieces, so that nothing is cached. `npm run bench -- --suite
  * text` measures more encoders, each in a process of its own.
  */

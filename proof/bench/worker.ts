@@ -1,8 +1,8 @@
 /**
  * Measures the gateway as a Worker: its bundle, start-up, memory with open streams, and CPU.
  *
- *     npm run size                the bundle alone, and the pages; fails if it is over the limit, or not all ASCII
- *     npm run bench:worker        everything, in workerd, compared with a Worker that does nothing
+ *     node proof/bench/worker.ts --size-only                the bundle alone; fails if it is over the limit, or not all ASCII
+ *     node proof/bench/worker.ts        everything, in workerd, compared with a Worker that does nothing
  *
  * Clocks do not advance inside a Worker while it computes, so workerd is measured from outside: the CPU time of its
  * process, its resident memory, and the isolate's memory as reported by its debugger, to which Cloudflare's limit of
@@ -69,7 +69,7 @@ async function printRun(gateway: Bundle): Promise<void> {
     console.log(await measureStreams(gateway, Number(given.streams)));
     const rounds = Math.ceil(Number(given.rounds) / 2);
     const streaming = await measureCpu(gateway, rounds);
-    console.log(toMarkdown({ machine, command: "npm run bench:worker", rounds, streaming }));
+    console.log(toMarkdown({ machine, command: "node proof/bench/worker.ts", rounds, streaming }));
   } finally {
     await nothing.remove();
     await jsTiktoken.remove();

@@ -17,8 +17,8 @@ const workflow = z
     }),
   })
   .parse(parse(read(".github/workflows/bench.yml")));
-const step = workflow.jobs.compare.steps.find(({ run }) => run?.includes("bench:compare"));
-const command = /npm run --silent bench:compare -- (.*) \| tee/.exec(step?.run ?? "")?.[1] ?? "";
+const step = workflow.jobs.compare.steps.find(({ run }) => run?.includes("proof/bench/compare.ts"));
+const command = /node proof\/bench\/compare\.ts (.*) \| tee/.exec(step?.run ?? "")?.[1] ?? "";
 
 test("a pull request that changes the gateway is compared with the commit it is merged into", () => {
   expect(workflow.on.pull_request.paths).toContain("src/**");
@@ -28,9 +28,6 @@ test("a pull request that changes the gateway is compared with the commit it is 
 
 test("its command is one that the script takes", () => {
   const { maxLoss, scenarios } = parseCompareArguments(command.split(" "));
-  expect(JSON.parse(read("package.json"))).toMatchObject({
-    scripts: { "bench:compare": "node proof/bench/compare.ts" },
-  });
   expect(scenarios.length).toBeGreaterThan(3);
   expect(maxLoss).toBeGreaterThan(0);
 });

@@ -1,7 +1,7 @@
 /**
  * Plays BFCL's multi-turn cases against an engine's own chat endpoint and through the gateway over the same engine.
  *
- *     npm run evaluate -- --engine http://127.0.0.1:8000 --data FOLDER
+ *     node proof/evaluate/run.ts --engine http://127.0.0.1:8000 --data FOLDER
  *
  * Prints a table and writes a JSON file. See README.md.
  */

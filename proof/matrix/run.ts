@@ -1,7 +1,8 @@
 /**
  * Runs the released clients against the gateway and writes what it saw to `docs/evidence/matrix.md`.
  *
- *     npm run matrix                      # installs them first, two gigabytes, into a folder of their own
+ *     npm ci --prefix proof/matrix           # first: two gigabytes, into a folder of their own
+ *     node proof/matrix/run.ts
  *     node proof/matrix/run.ts opencode Cline   # only these; the results of the others stay
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -101,7 +102,7 @@ function list(names: readonly string[]): string {
 function toPage(all: readonly string[]): string {
   return `# Clients that were run
 
-Written by \`npm run matrix\`. It runs released clients, unmodified and headless, in a temporary home, against the gateway in
+Written by \`node proof/matrix/run.ts\`. It runs released clients, unmodified and headless, in a temporary home, against the gateway in
 front of a scripted model. The files, commands and MCP servers are real. What the model writes is not: this says nothing
 about how well gpt-oss does the work.
 

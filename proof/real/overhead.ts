@@ -4,7 +4,7 @@
  *
  *     node proof/real/overhead.ts --url http://127.0.0.1:18000 --pid PID_OF_VLLM_SERVE
  *
- * The gateway must have been built (`npm run build`), the others installed (`npm run bench:peers`,
+ * The gateway must have been built (`npm run build`), the others installed (`sh proof/bench/peers/setup.sh`,
  * `proof/bench/peers/setup-litellm.sh`). In each window each of them is asked once, in another order each time. What is printed is
  * medians with 95 % intervals; the ratios are those of the same windows.
  */

@@ -1,4 +1,4 @@
-/** Quick checks of the blocks of the pages. `npm run docs:check` runs them. */
+/** Quick checks of the blocks of the pages. `node scripts/docs-check.ts` runs them. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {

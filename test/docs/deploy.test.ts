@@ -1,4 +1,4 @@
-/** The files of `deploy/` and `compose.yaml`: against the types of what reads them, and against the gateway. */
+/** The files of `deploy/`: against the types of what reads them, and against the gateway. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,7 +67,7 @@ test.each([
     "deploy/kubernetes/gateway.yaml",
     { HARMONY_GATEWAY_HOST: "0.0.0.0", HARMONY_GATEWAY_KEYS: `a:${"a".repeat(64)}` },
   ],
-  ["compose.yaml", { HARMONY_GATEWAY_HOST: "0.0.0.0" }],
+  ["deploy/compose.yaml", { HARMONY_GATEWAY_HOST: "0.0.0.0" }],
 ])("the variables of %s are settings that the gateway starts with", (file, image) => {
   const variables = read(file).matchAll(/^ +(HARMONY_GATEWAY_\w+): "?(.*?)"?$/gm);
   const environment = Object.fromEntries(Array.from(variables, ([, name, value]) => [name, value]));

@@ -1,4 +1,4 @@
-/** The examples of embedding that need no other package. `npm run smoke` runs those of Express, Bun and Deno. */
+/** The examples of embedding that need no other package. `node scripts/smoke.ts` runs those of Express, Bun and Deno. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";

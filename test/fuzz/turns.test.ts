@@ -1,5 +1,5 @@
 /**
- * A small search, so that a change that breaks a guarantee is noticed at once. `npm run fuzz:turns` runs a long one.
+ * A small search, so that a change that breaks a guarantee is noticed at once. `node proof/fuzz/turns/run.ts` runs a long one.
  */
 import { describe, expect, test } from "vitest";
 import { shrink } from "../../proof/fuzz/shrink.ts";
@@ -34,7 +34,7 @@ describe.each(WIRES)("random turns over %s", (wire) => {
       const rules = violations.map(({ rule }) => rule);
       for (const rule of new Set(rules)) {
         broken.push(
-          `npm run fuzz:turns -- --n 1 --seed ${seed} --wire ${wire} --api ${api} --rule ${rule}`,
+          `node proof/fuzz/turns/run.ts --n 1 --seed ${seed} --wire ${wire} --api ${api} --rule ${rule}`,
         );
       }
     }

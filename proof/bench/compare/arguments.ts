@@ -1,4 +1,4 @@
-/** The command line of `npm run bench:compare`. */
+/** The command line of `node proof/bench/compare.ts`. */
 import { parseArgs } from "node:util";
 import { SCENARIOS } from "../streaming/scenarios.ts";
 import type { Scenario } from "../streaming/scenario.ts";
@@ -32,7 +32,7 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
       windows: { type: "string", default: "5" },
     },
   });
-  if (positionals.length === 0) throw new Error("Give a commit: npm run bench:compare -- main");
+  if (positionals.length === 0) throw new Error("Give a commit: node proof/bench/compare.ts main");
   const { wire } = values;
   if (wire !== "chat" && wire !== "responses") {
     throw new Error(`--wire is chat or responses, not ${wire}`);

@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz:planted`: plants one defect after the other in the core, and reports how soon the search finds each.
+ * `node proof/fuzz/turns/planted.ts`: plants one defect after the other in the core, and reports how soon the search finds each.
  */
 import { FAULTS } from "./faults.ts";
 import { findFault } from "./plant.ts";

@@ -1,5 +1,5 @@
 /**
- * Random turns in any number: `npm run fuzz:turns -- --n 100000 --seed 1 --jobs 2`.
+ * Random turns in any number: `node proof/fuzz/turns/run.ts --n 100000 --seed 1 --jobs 2`.
  *
  * Every wire and every API unless `--wire` and `--api` name some, separated by commas. A failure does not end the run: each
  * rule that is broken is printed with the smallest case, and the command that runs it again.

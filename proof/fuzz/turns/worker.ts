@@ -70,7 +70,7 @@ async function describeFailure(given: Case, rule: string): Promise<string> {
   const { seed, wire, api } = given;
   return (
     `\n${rule}: ${violation?.detail ?? "not seen again"}\n${toText(smallest)}\n` +
-    `again: npm run fuzz:turns -- --n 1 --seed ${seed} --wire ${wire} --api ${api} --rule ${rule}\n`
+    `again: node proof/fuzz/turns/run.ts --n 1 --seed ${seed} --wire ${wire} --api ${api} --rule ${rule}\n`
   );
 }
 

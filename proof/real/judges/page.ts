@@ -13,7 +13,7 @@ export function toPage(judges: readonly Judge[], expected: Expectations): string
   return `# Judges and clients
 
 Suites and clients of others, unmodified, in front of the gateway: how many checks passed, and whose fault each failure is. The model is scripted, or the
-[demo engine](../engines.md): nothing here says how well gpt-oss works. Rerun it: [proof/real](../../proof/real/README.md), \`npm run matrix\`.
+[demo engine](../engines.md): nothing here says how well gpt-oss works. Rerun it: [proof/real](../../proof/real/README.md), \`node proof/matrix/run.ts\`.
 
 ## Judges
 
