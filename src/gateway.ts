@@ -12,7 +12,7 @@ import { type SettingOptions, toOptionInputs } from "./config/option-inputs.ts";
 import { toPresets } from "./config/presets.ts";
 import { resolveSettings, SettingsError } from "./config/resolve.ts";
 import type { SettingInput } from "./config/setting-input.ts";
-import type { SettingName, Settings } from "./config/settings.ts";
+import type { Settings } from "./config/settings.ts";
 import type { ConfiguredKind } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
 import { isObject } from "./engines/untyped-json.ts";
@@ -265,22 +265,12 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
 
 /** Options that are no settings, and those that may hold more than a setting. */
 const OWN_OPTIONS = ["engine", "store", "tools", "log", "basePath", "pages", "fetch"];
-/** Settings of a listener, which the program has itself, of a store, which it gives, and of the audit, which only Node writes. */
-const LEFT_OUT: ReadonlySet<SettingName> = new Set([
-  "host",
-  "port",
-  "reusePort",
-  "metricsPort",
-  "store",
-  "auditFile",
-]);
-
 function toInputs(options: GatewayOptions): SettingInput[] {
   const { engine, log = "warn" } = options;
   return toOptionInputs(options, {
     caller: "createGateway",
     own: OWN_OPTIONS,
-    leftOut: LEFT_OUT,
+    isEmbedded: true,
     values: {
       engine: typeof engine === "object" ? undefined : engine,
       log: typeof log === "function" ? "info" : log,

@@ -1,12 +1,25 @@
 /** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { bytes, count } from "./setting.ts";
+import { perKeyFields } from "./setting.ts";
+import { harmonySettings } from "./settings/harmony.ts";
+import { limitSettings } from "./settings/limits.ts";
+import { reasoningSettings } from "./settings/reasoning.ts";
+import { storeSettings } from "./settings/store.ts";
+import { toolSettings } from "./settings/tools.ts";
 
-export const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
-export const nameShield = () => z.enum(["off", "on"]);
-export const trainedTools = () => z.enum(["off", "direct"]);
-export const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
+const own = lazy(() =>
+  perKeyFields({
+    ...harmonySettings(),
+    ...reasoningSettings(),
+    ...toolSettings(),
+    ...storeSettings(),
+    ...limitSettings(),
+  }),
+);
+
+/** The settings of which a key may have a value of its own. */
+export const perKeyNames = () => Object.keys(own());
 
 /** Of one key. */
 const MAX_MODELS = 256;
@@ -30,18 +43,7 @@ export const clientKey = lazy(() =>
           })
           .optional(),
         models: z.array(z.string().min(1)).min(1).max(MAX_MODELS).optional(),
-        reasoningPolicy: reasoningPolicy().optional(),
-        reasoningContentMirror: z.boolean().optional(),
-        reasoningEvents: reasoningEvents().optional(),
-        nameShield: nameShield().optional(),
-        maxQueuedPerKey: z.int().min(0).optional(),
-        maxConcurrentPerKey: count().optional(),
-        maxBackgroundPerKey: count().optional(),
-        maxSocketsPerKey: count().optional(),
-        storeMaxBytesPerKey: bytes().optional(),
-        storeMaxEntriesPerKey: count().optional(),
-        trainedTools: trainedTools().optional(),
-        maxBuiltinCallsPerKey: count().optional(),
+        ...own(),
         record: z.boolean().optional(),
       },
       "expected name:hash, as `harmony-gateway key` prints",

@@ -1,5 +1,6 @@
 /** Problems between settings that are each valid. */
 import { ENGINES } from "../engines/create-engine.ts";
+import { backendEntry } from "./backend-entry.ts";
 import { toBackends } from "./backends.ts";
 import { isLoopback } from "./loopback.ts";
 import { portProblems } from "./port-sharing.ts";
@@ -25,18 +26,6 @@ export function contradictions(
   ];
 }
 
-const SINGLE_ENGINE: readonly SettingName[] = [
-  "engine",
-  "url",
-  "model",
-  "engineKey",
-  "servedName",
-  "aliases",
-  "contextLength",
-  "maxConcurrent",
-  "tokenEndpoint",
-];
-
 function backendProblems(
   settings: Settings,
   given: ReadonlyMap<SettingName, SettingInput>,
@@ -44,8 +33,9 @@ function backendProblems(
 ): string[] {
   const problems: string[] = [];
   if (settings.backends.length > 0) {
-    for (const name of SINGLE_ENGINE) {
-      const source = given.get(name)?.source;
+    const sources = new Map<string, string>([...given].map(([name, { source }]) => [name, source]));
+    for (const name of Object.keys(backendEntry().shape)) {
+      const source = sources.get(name);
       if (source !== undefined) {
         problems.push(
           `${source}: has no effect together with backends. Set it in the entries of that list.`,

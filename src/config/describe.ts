@@ -28,6 +28,11 @@ export class SettingDescription {
   readonly secret: boolean;
   /** Has no effect on Workers and in other programs. */
   readonly nodeOnly: boolean;
+  /** Each is described at `SettingMeta`. */
+  readonly ofServer: boolean;
+  readonly fixed: boolean;
+  readonly common: boolean;
+  readonly perKey: boolean;
   readonly #setting: Setting;
 
   constructor(name: SettingName, setting: Setting) {
@@ -36,7 +41,14 @@ export class SettingDescription {
     this.variable = toVariable(name);
     this.group = setting.group;
     this.nodeOnly = setting.nodeOnly ?? false;
-    this.description = setting.description + (this.nodeOnly ? " On Node only." : "");
+    this.ofServer = setting.ofServer ?? false;
+    this.fixed = setting.fixed ?? false;
+    this.common = setting.common ?? false;
+    this.perKey = setting.perKey ?? false;
+    this.description =
+      setting.description +
+      (this.perKey ? " A key may have its own value." : "") +
+      (this.nodeOnly ? " On Node only." : "");
     this.defaultValue = setting.default;
     this.secret = setting.secret ?? false;
     this.#setting = setting;

@@ -13,8 +13,8 @@ export interface OptionRules {
   readonly caller: string;
   /** Options that are no settings. */
   readonly own: readonly string[];
-  /** Settings that only `startGateway` has as options. */
-  readonly leftOut?: ReadonlySet<SettingName>;
+  /** Without a server: its settings are options of `startGateway` only. */
+  readonly isEmbedded?: true;
   /** Values of settings whose options hold something else. */
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>;
 }
@@ -27,9 +27,9 @@ export interface OptionRules {
  */
 export function toOptionInputs(
   options: object,
-  { caller, own, leftOut = new Set(), values }: OptionRules,
+  { caller, own, isEmbedded, values }: OptionRules,
 ): SettingInput[] {
-  const described = describedSettings().filter(({ name }) => !leftOut.has(name));
+  const described = describedSettings().filter(({ ofServer }) => !(isEmbedded && ofServer));
   const known: readonly string[] = [...own, ...described.map(({ name }) => name)];
   const problems = Object.keys(options)
     .filter((name) => !known.includes(name))

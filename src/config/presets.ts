@@ -4,8 +4,9 @@ import type { NeutralParameter } from "../engines/sampling.ts";
 import { TRAINED_TOOLS } from "../harmony/trained-tools.ts";
 import { lazy } from "../lazy.ts";
 import type { Preset } from "../turn/preset.ts";
-import { nameShield, trainedTools } from "./client-key.ts";
 import { count } from "./setting.ts";
+import { harmonySettings } from "./settings/harmony.ts";
+import { toolSettings } from "./settings/tools.ts";
 
 const MAX_PRESETS = 256;
 const MAX_INSTRUCTIONS = 100_000;
@@ -35,8 +36,8 @@ const preset = lazy(() =>
     model: z.string().min(1),
     ...values(),
     instructions: z.string().min(1).max(MAX_INSTRUCTIONS).optional(),
-    nameShield: nameShield().optional(),
-    trainedTools: trainedTools().optional(),
+    nameShield: harmonySettings().nameShield.type().optional(),
+    trainedTools: toolSettings().trainedTools.type().optional(),
     builtinTools: z.array(z.enum(TRAINED_TOOLS)).optional(),
     lock: z.array(z.enum(keysOf(values()))).default([]),
     description: z.string().max(1000).default(""),

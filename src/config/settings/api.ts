@@ -20,6 +20,7 @@ export function apiSettings() {
         "or all of them as functions named `namespace__tool`. Calls are read in either spelling.",
     }),
     claudeAliases: setting("api", () => z.array(claudeAlias()), {
+      common: true,
       default: [],
       description:
         "Which models the Messages API uses for names it does not serve, for programs that ask for Claude: " +

@@ -7,39 +7,47 @@ import { count, milliseconds, setting, url } from "../setting.ts";
 export function engineSettings() {
   return {
     engine: setting("engine", engineKind, {
+      common: true,
       default: "demo",
       description:
         "Kind of inference server. `auto` asks the server at `url`, and takes a GGUF file as `model` for `llama`. `demo` is " +
         "built in and answers by fixed rules, without a model. When `url` or `model` is set, the default is auto.",
     }),
     url: setting("engine", url, {
+      common: true,
       description:
         "Base URL of the inference server, for instance http://127.0.0.1:8000. Absent: the default address of " +
         "that kind on this machine.",
     }),
     model: setting("engine", () => z.string().min(1), {
+      common: true,
       description:
         "The model's name at the inference server, or a GGUF file to run in this process: its path, `hf:user/repository/file.gguf` " +
         "or a URL. Absent: the only model that the server offers, or, of several, each whose name contains gpt-oss; without a " +
         "server, openai/gpt-oss-20b.",
     }),
     engineKey: setting("engine", () => z.string().min(1), {
+      common: true,
       description: "API key the gateway sends to the inference server.",
       secret: true,
     }),
     servedName: setting("engine", () => z.string().min(1), {
+      common: true,
       description:
         "The model's name for clients. Absent: the same as `model`, or the name that a GGUF file stands for.",
     }),
     aliases: setting("engine", () => z.array(z.string().min(1)), {
+      common: true,
       default: [],
       description: "Additional names clients may use for the model.",
     }),
     contextLength: setting("engine", count, {
+      common: true,
       description:
         "Tokens of prompt and answer together. Absent: as reported by the inference server.",
     }),
     maxConcurrent: setting("engine", count, {
+      common: true,
       description:
         "Maximum concurrent requests to the inference server; further ones wait in the gateway (`maxQueued`). Absent: " +
         "no limit, the server queues them itself.",
@@ -51,6 +59,7 @@ export function engineSettings() {
         "versions.",
     }),
     backends: setting("engine", () => z.array(backendEntry()), {
+      common: true,
       default: [],
       description:
         "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
@@ -60,6 +69,7 @@ export function engineSettings() {
       secret: true,
     }),
     presets: setting("engine", presets, {
+      common: true,
       default: {},
       description:
         "Further names of models, each with values for what a request leaves out: an object by name, of objects with `model` " +

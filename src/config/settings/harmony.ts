@@ -1,6 +1,5 @@
 /** The settings of the group `harmony`: what the system message says, and how headers are written. */
 import * as z from "zod";
-import { nameShield } from "../client-key.ts";
 import { setting } from "../setting.ts";
 
 export function harmonySettings() {
@@ -25,12 +24,13 @@ export function harmonySettings() {
         "Position of the channel in the header of a tool call and its result: as in OpenAI's guide and as the model nearly always " +
         "writes it (`guide`), as openai/harmony writes it (`reference`), or first in both.",
     }),
-    nameShield: setting("harmony", nameShield, {
+    nameShield: setting("harmony", () => z.enum(["off", "on"]), {
+      perKey: true,
       default: "off",
       description:
         "Show the model functions that are called like tools of its training (`python`, `browser`, `bash`, `shell`, `container`, " +
         "`repo_browser`, `apply_patch`, `exec`) under other names, such as `run_python`. Clients keep their own names everywhere. A " +
-        "preset and a key can differ. See docs/agents.md.",
+        "preset can differ. See docs/agents.md.",
     }),
   };
 }

@@ -5,12 +5,15 @@ import { bytes, count, setting } from "../setting.ts";
 export function inspectSettings() {
   return {
     inspect: setting("inspect", z.boolean, {
+      fixed: true,
+      common: true,
       nodeOnly: true,
       description:
         "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on " +
         "at a terminal, and for the demo engine, on loopback without keys; otherwise off.",
     }),
     inspectKey: setting("inspect", () => z.string().min(16), {
+      fixed: true,
       nodeOnly: true,
       expected: "at least 16 characters",
       description:
@@ -19,6 +22,7 @@ export function inspectSettings() {
       secret: true,
     }),
     inspectMaxBytes: setting("inspect", bytes, {
+      fixed: true,
       nodeOnly: true,
       default: 134_217_728,
       description:
@@ -26,23 +30,28 @@ export function inspectSettings() {
         "One turn may use a quarter; the rest of it is left out.",
     }),
     inspectMaxAgeSeconds: setting("inspect", count, {
+      fixed: true,
       nodeOnly: true,
       default: 86_400,
       description:
         "Seconds after which a recorded turn is dropped from memory, unless it is pinned. Files of `capture` stay.",
     }),
     recordContent: setting("inspect", z.boolean, {
+      fixed: true,
       nodeOnly: true,
       default: true,
       description:
         "Keep texts and token ids in recorded turns. Off: only structure, sizes, names and times, in memory and in files.",
     }),
     capture: setting("inspect", () => z.string().min(1), {
+      fixed: true,
+      common: true,
       nodeOnly: true,
       description:
         "Folder into which every turn is written as a JSON file, with prompts and answers, for harmony-gateway replay.",
     }),
     captureMaxBytes: setting("inspect", bytes, {
+      fixed: true,
       nodeOnly: true,
       default: 1_073_741_824,
       description: "Maximum bytes of the files in that folder. The oldest are deleted first.",

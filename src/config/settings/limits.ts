@@ -6,6 +6,7 @@ import { bytes, count, milliseconds, setting } from "../setting.ts";
 export function limitSettings() {
   return {
     maxBodyBytes: setting("limits", bytes, {
+      common: true,
       default: 33_554_432,
       description:
         "Maximum bytes of a request body, and of all bodies and WebSocket messages of a key that are being received at a " +
@@ -23,26 +24,31 @@ export function limitSettings() {
       description: "Maximum tools in a request, including those in namespaces.",
     }),
     maxQueued: setting("limits", () => z.int().min(0), {
+      common: true,
       default: 256,
       description:
         "Maximum requests that wait for an inference server of a model, where its servers have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
     }),
     maxQueuedPerKey: setting("limits", () => z.int().min(0), {
+      perKey: true,
       description:
         "Maximum waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
-        "keys then share. A key may have its own value.",
+        "keys then share.",
     }),
     maxConcurrentPerKey: setting("limits", count, {
+      perKey: true,
+      common: true,
       description:
         "Maximum concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
-        "as there is room for, and an equal share while other keys wait. A key may have its own value.",
+        "as there is room for, and an equal share while other keys wait.",
     }),
     maxBackgroundPerKey: setting("limits", count, {
+      perKey: true,
       default: 32,
       description:
         "Maximum concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
-        "Retry-After. A key may have its own value.",
+        "Retry-After.",
     }),
     maxBackground: setting("limits", count, {
       default: 256,
@@ -50,9 +56,9 @@ export function limitSettings() {
         "Maximum concurrent background responses of all keys together. Further ones are answered 503.",
     }),
     maxSocketsPerKey: setting("limits", count, {
+      perKey: true,
       default: 128,
-      description:
-        "Maximum open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
+      description: "Maximum open WebSockets of one key. Further ones are refused with 429.",
     }),
     queueTimeoutMs: setting("limits", milliseconds, {
       default: 60_000,
@@ -63,6 +69,7 @@ export function limitSettings() {
       description: "Maximum wait for a connection to the inference server.",
     }),
     firstTokenTimeoutMs: setting("limits", milliseconds, {
+      common: true,
       default: 600_000,
       description:
         "Maximum wait for the first token, including queueing and prompt processing at the server. It begins again with each " +
@@ -83,6 +90,7 @@ export function limitSettings() {
       description: "Longest silence of a stream before the client is sent a keep-alive.",
     }),
     clientIdleTimeoutMs: setting("limits", milliseconds, {
+      fixed: true,
       default: 60_000,
       description:
         "How long a client may leave sent data unread before it is disconnected and its turn stopped.",

@@ -5,15 +5,22 @@ import { milliseconds, setting, url } from "../setting.ts";
 export function listeningSettings() {
   return {
     host: setting("listening", () => z.string().min(1), {
+      ofServer: true,
+      fixed: true,
+      common: true,
       default: "127.0.0.1",
       description:
         "Address to listen on. Any address other than loopback requires `keys` or `open`.",
     }),
     port: setting("listening", () => z.int().min(0).max(65_535), {
+      ofServer: true,
+      fixed: true,
+      common: true,
       default: 8787,
       description: "Port to listen on. 0: any free port.",
     }),
     publicUrl: setting("listening", () => url().refine((text) => !/[?#]/.test(text)), {
+      common: true,
       description:
         "Where clients reach the gateway through a proxy: https://llm.example.com, or with the path that the proxy " +
         "removes. The start and the page / print it. Absent: `host` and `port`.",
@@ -26,6 +33,8 @@ export function listeningSettings() {
         "chat needs a key where clients do.",
     }),
     reusePort: setting("listening", z.boolean, {
+      ofServer: true,
+      fixed: true,
       nodeOnly: true,
       default: false,
       description:
@@ -33,12 +42,15 @@ export function listeningSettings() {
         "that every core serves. On Linux. Requires a `store` that they share, or the policy `sealed`.",
     }),
     metricsPort: setting("listening", () => z.int().min(0).max(65_535), {
+      ofServer: true,
+      fixed: true,
       nodeOnly: true,
       description:
         "A second port, with `/metrics`, `/health` and `/ready` of this process only. For processes that share `port`, " +
         "where a scrape reaches any of them. 0: any free port.",
     }),
     shutdownGraceMs: setting("listening", () => milliseconds(0), {
+      fixed: true,
       default: 30_000,
       description:
         "After SIGINT or SIGTERM, how long in-flight requests and background responses may continue. One second before " +

@@ -5,14 +5,17 @@ import { count, milliseconds, setting, url } from "../setting.ts";
 export function mediaSettings() {
   return {
     visionUrl: setting("media", url, {
+      common: true,
       description:
         "Address of a Chat Completions server with a vision model, for instance http://127.0.0.1:8081. It describes " +
         "each image in requests and tool results once, and gpt-oss reads the description. Needs `visionModel`. See docs/tools.md.",
     }),
     visionModel: setting("media", () => z.string().min(1), {
+      common: true,
       description: "The model at `visionUrl`.",
     }),
     visionKey: setting("media", () => z.string().min(1), {
+      common: true,
       description: "API key the gateway sends to `visionUrl`.",
       secret: true,
     }),
@@ -34,6 +37,7 @@ export function mediaSettings() {
         "that requests have to contain their images.",
     }),
     mediaInput: setting("media", () => z.enum(["refuse", "placeholder"]), {
+      common: true,
       description:
         "Images without `visionUrl`, and other content that cannot be read: answer 400, or replace each by a note that the model " +
         "cannot see it. Absent: placeholder in tool results and in the Messages API, whose clients would repeat the image, and so " +

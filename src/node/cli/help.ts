@@ -5,10 +5,22 @@ import { ENGINE_KINDS, ENGINES } from "../../engines/create-engine.ts";
 import { COMMANDS } from "./commands.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
 
-const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
-  title,
-  settings: describedSettings().filter((each) => each.group === group),
-}));
+interface Section {
+  readonly title: string;
+  readonly settings: readonly SettingDescription[];
+}
+
+/** The settings that most operators look for; all those of tools; the rest. */
+const COMMON = toSections((each) => each.common && each.group !== "tools");
+const TOOLS = toSections((each) => each.group === "tools");
+const ADVANCED = toSections((each) => !each.common && each.group !== "tools");
+
+function toSections(isIn: (setting: SettingDescription) => boolean): readonly Section[] {
+  return Object.entries(SETTING_GROUPS).flatMap(([group, title]) => {
+    const settings = describedSettings().filter((each) => each.group === group && isIn(each));
+    return settings.length === 0 ? [] : [{ title, settings }];
+  });
+}
 
 function toCommandLines(isTool: boolean): string {
   return Object.entries(COMMANDS)
@@ -82,10 +94,16 @@ Messages APIs, on top of inference servers that only complete text.
   --help all lists every setting and engine; --version prints the version.`;
 
 export function toFullHelp(): string {
-  const groups = GROUPS.map(({ title, settings }) => {
-    return `${title}\n${settings.map((each) => toHelpEntry(each)).join("")}`;
-  });
-  return [INTRODUCTION, ...groups, toEngineList()].join("\n");
+  return [
+    INTRODUCTION,
+    ...[...COMMON, ...TOOLS].map(toText),
+    toEngineList(),
+    ...ADVANCED.map((section) => `Advanced: ${toText(section)}`),
+  ].join("\n");
+}
+
+function toText({ title, settings }: Section): string {
+  return `${title}\n${settings.map((each) => toHelpEntry(each)).join("")}`;
 }
 
 function toEngineList(): string {
@@ -99,19 +117,26 @@ function toEngineList(): string {
 
 /** The table of all settings, in Markdown. */
 export function toSettingsDocument(): string {
-  const groups = GROUPS.map(({ title, settings }) => {
-    const rows = settings.map((each) => {
-      const cells = [
-        `\`${each.name}\``,
-        `\`${each.flag}\``,
-        toDefault(each)?.replace(/.+/, "`$&`") ?? "",
-        `${each.description} ${toExpectation(each)}`.trim(),
-      ];
-      return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-    });
-    return `## ${title}\n\n| name | flag | default | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  return [
+    DOCUMENT_HEAD,
+    ...[...COMMON, ...TOOLS].map((section) => toMarkdown("##", section)),
+    "## Advanced\n\nDefaults that few deployments change.\n",
+    ...ADVANCED.map((section) => toMarkdown("###", section)),
+  ].join("\n");
+}
+
+/** @param heading its level, `##`. */
+function toMarkdown(heading: string, section: Section): string {
+  const rows = section.settings.map((each) => {
+    const cells = [
+      `\`${each.name}\``,
+      `\`${each.flag}\``,
+      toDefault(each)?.replace(/.+/, "`$&`") ?? "",
+      `${each.description} ${toExpectation(each)}`.trim(),
+    ];
+    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
-  return [DOCUMENT_HEAD, ...groups].join("\n");
+  return `${heading} ${section.title}\n\n| name | flag | default | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
 }
 
 const DOCUMENT_HEAD = `# Settings

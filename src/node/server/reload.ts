@@ -1,52 +1,8 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import { contradictions } from "../../config/contradictions.ts";
+import { describedSettings } from "../../config/describe.ts";
 import { SettingsError } from "../../config/resolve.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
-
-/** Settings that a reload cannot change: those of the listener, the store, browser and python, the log and recorded turns. */
-const FIXED: readonly SettingName[] = [
-  "host",
-  "port",
-  "reusePort",
-  "metricsPort",
-  "shutdownGraceMs",
-  "clientIdleTimeoutMs",
-  "store",
-  "storeTimeoutMs",
-  "storeMaxEntries",
-  "storeMaxBytes",
-  "storeMaxEntriesPerKey",
-  "storeMaxBytesPerKey",
-  "builtinTools",
-  "browserSearch",
-  "browserSearchUrl",
-  "browserSearchKey",
-  "browserSearchFolder",
-  "browserAllow",
-  "browserDeny",
-  "pythonRuntime",
-  "pythonUrl",
-  "pythonKey",
-  "denoPath",
-  "pyodideFolder",
-  "pythonPackages",
-  "pythonCache",
-  "pythonTimeoutMs",
-  "pythonMemory",
-  "pythonIdleMs",
-  "maxInterpreters",
-  "maxInterpretersPerKey",
-  "log",
-  "logFormat",
-  "auditFile",
-  "inspect",
-  "inspectKey",
-  "inspectMaxBytes",
-  "inspectMaxAgeSeconds",
-  "recordContent",
-  "capture",
-  "captureMaxBytes",
-];
 
 export interface Kept {
   readonly settings: Settings;
@@ -61,9 +17,10 @@ export interface Kept {
  * @throws SettingsError
  */
 export function keepFixed(running: Settings, wanted: Settings): Kept {
-  const kept = Object.fromEntries(FIXED.map((name) => [name, running[name]]));
+  const fixed = describedSettings().flatMap((each) => (each.fixed ? each.name : []));
+  const kept = Object.fromEntries(fixed.map((name) => [name, running[name]]));
   const settings = { ...wanted, ...kept };
-  const restartFor = FIXED.filter(
+  const restartFor = fixed.filter(
     (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
   );
   const problems = contradictions(settings, new Map(), { public: false });
