@@ -37,7 +37,7 @@ import {
   watchStore,
 } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
-import { watchReasoning } from "./store/watch-reasoning.ts";
+import { watchReasoning } from "./store/reasoning-store.ts";
 import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import { Audit } from "./telemetry/audit.ts";
 import type { Log } from "./telemetry/log.ts";

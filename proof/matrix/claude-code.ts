@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { claudeCode as connected } from "../../src/node/cli/connect/clients/claude-code.ts";
+import { claudeCode as connected } from "../../src/node/cli/connect/clients.ts";
 import { askTarget } from "../../src/node/cli/connect/target.ts";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";

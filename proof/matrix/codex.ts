@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { codex as connected } from "../../src/node/cli/connect/clients/codex.ts";
+import { codex as connected } from "../../src/node/cli/connect/clients.ts";
 import { askTarget } from "../../src/node/cli/connect/target.ts";
 import { startGatewayProcess } from "../../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { readDoctorFlags } from "../../src/node/cli/doctor/options.ts";
+import { readDoctorFlags } from "../../src/node/cli/doctor/command.ts";
 import { main } from "../../src/node/cli/main.ts";
 import { readCommand } from "./read-command.ts";
 

@@ -2,7 +2,7 @@
  * The models as Codex's catalogue lists them (0.169.0): what each can do, and the instructions it works with. Codex
  * refuses a catalogue in which a single field is wrong.
  */
-import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { NamedEffort } from "../models/model-name.ts";
 
 export interface CatalogueModel {

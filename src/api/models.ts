@@ -3,7 +3,7 @@
  * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
  */
 import { Hono } from "hono";
-import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { Capabilities } from "../engines/engine.ts";
 import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
 import type { FoundModel, Model, Models } from "../models/models.ts";

@@ -1,7 +1,7 @@
 /** The engines to serve, from the settings. */
 import type * as z from "zod";
 import { isHostedKind, isServerKind } from "../engines/find-kind.ts";
-import type { backendEntry } from "./backend-entry.ts";
+import type { backendEntry } from "./settings/engine.ts";
 import type { Settings } from "./settings.ts";
 
 /** The name of a model for which the operator gives none. */

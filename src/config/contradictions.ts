@@ -1,12 +1,12 @@
 /** Problems between settings that are each valid. */
 import { ENGINES } from "../engines/create-engine.ts";
-import { backendEntry } from "./backend-entry.ts";
-import { toBackends } from "./backends.ts";
+import { servedNames, spellings, toBackends } from "./backends.ts";
+import { backendEntry } from "./settings/engine.ts";
 import { isLoopback } from "./loopback.ts";
-import { portProblems } from "./port-sharing.ts";
-import { namedModelProblems, presetProblems } from "./preset-problems.ts";
 import type { Deployment, SettingInput } from "./setting-input.ts";
 import type { SettingName, Settings } from "./settings.ts";
+import { toPresets } from "./presets.ts";
+import { suggest } from "./suggest.ts";
 
 export function contradictions(
   settings: Settings,
@@ -155,4 +155,103 @@ function keyProblem({ keys }: Settings): string | undefined {
 
 function findTwice(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index);
+}
+
+/** Reasons not to start. */
+function portProblems(settings: Settings): string[] {
+  const { metricsPort, port, reusePort } = settings;
+  const problems: string[] = [];
+  if (metricsPort !== undefined && metricsPort === port && port !== 0) {
+    problems.push(`metricsPort ${metricsPort}: is the same as port. Choose another one.`);
+  }
+  if (!reusePort) return problems;
+  if (port === 0) {
+    problems.push(
+      "reusePort: with port 0 each process would listen on a port of its own. Choose a port.",
+    );
+  }
+  if (settings.store === "memory" && !isSealed(settings)) {
+    problems.push(
+      "reusePort: with the store memory, a process does not find what another one has stored. Share a store, for instance " +
+        "--store sqlite:state.db, or set reasoningPolicy to sealed and have clients send store: false.",
+    );
+  }
+  return problems;
+}
+
+/** What an operator has to know although the gateway starts. */
+export function portWarnings(settings: Settings): string[] {
+  if (!settings.reusePort || settings.store !== "memory") return [];
+  return [
+    "reusePort: stored responses, conversations and background responses are found only by the process that made them. " +
+      "Clients must send store: false. A shared store, for instance --store sqlite:state.db, removes this limit.",
+  ];
+}
+
+/** Reasoning travels with the clients of all keys, so no process has to keep it. */
+function isSealed({ keys, reasoningPolicy }: Settings): boolean {
+  return [reasoningPolicy, ...keys.map((key) => key.reasoningPolicy)].every(
+    (policy) => policy === undefined || policy === "sealed",
+  );
+}
+
+/** Why presets cannot work with the models that are served. */
+function presetProblems(settings: Settings): string[] {
+  const served = servedNames(settings);
+  const taken = new Set(served.keys());
+  // Models that a server offers are known once it has been asked.
+  const isComplete = toBackends(settings).every(({ findsModel }) => !findsModel);
+  return toPresets(settings).flatMap(({ name, model, lock, ...given }) => {
+    const where = `presets.${name}`;
+    const problems: string[] = [];
+    if (spellings(name).some((spelling) => taken.has(spelling))) {
+      problems.push(`${where}: a model or another preset has this name already.`);
+    }
+    for (const spelling of spellings(name)) taken.add(spelling);
+    if (!served.has(model) && (isComplete || Object.hasOwn(settings.presets, model))) {
+      problems.push(
+        Object.hasOwn(settings.presets, model)
+          ? `${where}.model: ${model} is a preset. Name the model that answers.`
+          : `${where}.model: ${model} is not served.${suggest(model, [...served.keys()])}`,
+      );
+    }
+    for (const tool of given.builtinTools ?? []) {
+      if (settings.builtinTools.includes(tool)) continue;
+      problems.push(
+        `${where}.builtinTools: ${tool} is not among builtinTools. Add it there as well.`,
+      );
+    }
+    for (const field of lock) {
+      if (given[field] !== undefined) continue;
+      problems.push(`${where}.lock: ${field} has no value to be locked. Set ${where}.${field}.`);
+    }
+    return problems;
+  });
+}
+
+/** Why keys and Claude's names cannot use the models that they name. */
+function namedModelProblems(settings: Settings): string[] {
+  if (toBackends(settings).some(({ findsModel }) => findsModel)) return [];
+  const presets = Object.keys(settings.presets);
+  const known = new Set([...servedNames(settings).keys(), ...presets.flatMap(spellings)]);
+  const unknown = (model: string) =>
+    `${model}, which is neither a model nor a preset.${suggest(model, [...known])}`;
+  return [
+    ...settings.keys.flatMap(({ name, models = [] }) =>
+      models
+        .filter((model) => !known.has(model))
+        .map((model) => `keys: ${name} may use ${unknown(model)}`),
+    ),
+    ...settings.claudeAliases
+      .map((alias) => alias.slice(alias.indexOf("=") + 1))
+      .filter((model) => !isNamed(known, model))
+      .map((model) => `claudeAliases: a name stands for ${unknown(model)}`),
+  ];
+}
+
+/** Also with suffixes or a preset, `gpt-oss-20b:high`, which are not checked here. */
+function isNamed(known: ReadonlySet<string>, model: string): boolean {
+  const name = model.replace(/^@preset\//, "");
+  if (known.has(name)) return true;
+  return [...known].some((each) => /^[:@-]/.test(name.slice(each.length)) && name.startsWith(each));
 }

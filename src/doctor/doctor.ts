@@ -3,7 +3,7 @@
  * means for users and what to change. Time and tokens are bounded, whatever the engine does.
  */
 import { EngineError } from "../engines/engine-error.ts";
-import { withTimeout } from "../engines/with-timeout.ts";
+import { withTimeout } from "../engines/clock.ts";
 import { CONNECTION_CHECKS, IDENTITY_CHECKS, REACHABLE } from "./checks/connection.ts";
 import { CONSTRAINT_CHECKS, STOP_STRINGS } from "./checks/constraints.ts";
 import { TURNS } from "./checks/corpus.ts";
@@ -22,7 +22,6 @@ import {
   worst,
 } from "./finding.ts";
 import { printable } from "./printable.ts";
-import { recommend, type Recommendation } from "./recommend.ts";
 
 /** In the order in which they run: later checks rely on earlier ones. */
 export const CHECKS: readonly Check[] = [
@@ -180,4 +179,41 @@ function summarize(checks: readonly CheckResult[]): string {
 
 function names(results: readonly CheckResult[]): string {
   return results.map(({ id }) => id).join(", ");
+}
+
+/** Settings by name, as in the config file. No keys. */
+type Recommendation = Readonly<Record<string, string | number | boolean>>;
+
+/** @param url without credentials. */
+function recommend(
+  examination: Examination,
+  checks: readonly CheckResult[],
+  url: string | undefined,
+): Recommendation {
+  const { engine, model, probe, configuredContext, comfortableStreams } = examination;
+  const passed = (id: string) => checks.some((check) => check.id === id && check.verdict === "ok");
+  const contextLength =
+    configuredContext && Math.min(configuredContext, probe?.contextLength ?? Infinity);
+  return {
+    engine: engine.name,
+    ...(url !== undefined && { url }),
+    ...(engine.name !== "demo" && { model }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(url !== undefined &&
+      comfortableStreams !== undefined && { maxConcurrent: comfortableStreams }),
+    ...((passed("structural-tag") || passed("token-grammar")) && { singleCallConstraint: true }),
+  };
+}
+
+/** As a command line. */
+export function toCommand(settings: Recommendation): string {
+  const flags = Object.entries(settings).map(([name, value]) => {
+    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return value === true ? flag : `${flag} ${quote(String(value))}`;
+  });
+  return ["harmony-gateway", ...flags].join(" ");
+}
+
+function quote(value: string): string {
+  return /^[\w.:/@=-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,12 +1,11 @@
 /** The engine under examination: what is known about it so far, and how checks send it requests. */
 import { GREEDY_SAMPLING } from "../engines/sampling.ts";
-import { type Clock, systemClock } from "../engines/clock.ts";
+import { type Clock, systemClock, withTimeout } from "../engines/clock.ts";
 import { ENGINE_KINDS, type EngineKind } from "../engines/create-engine.ts";
 import type { CompletionRequest, Constraint, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Sampling } from "../engines/sampling.ts";
 import type { EngineError } from "../engines/engine-error.ts";
 import type { FoundServer } from "../engines/find-kind.ts";
-import { withTimeout } from "../engines/with-timeout.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import { type Completion, complete } from "./completion.ts";
 import { conversation, FINAL, toIds, toPrompt } from "./prompts.ts";

@@ -1,7 +1,6 @@
 /** The doctor's report for people: as lines for a terminal, and as a section of a page. */
-import type { DoctorReport } from "./doctor.ts";
+import { type DoctorReport, toCommand } from "./doctor.ts";
 import type { CheckResult, Verdict } from "./finding.ts";
-import { toCommand } from "./recommend.ts";
 
 /** Colours a verdict, or returns it unchanged. */
 export type PaintVerdict = (verdict: Verdict, text: string) => string;

@@ -1,10 +1,9 @@
 /** Requests documents other than completions from an inference server: its tokenizer, its metrics. */
 import { readText } from "../engines/server-response.ts";
 import { readServerUrl } from "../engines/server-url.ts";
-import { systemClock } from "../engines/clock.ts";
+import { systemClock, withTimeout } from "../engines/clock.ts";
 import type { Transport, TransportRequest } from "../engines/transport.ts";
 import { parseJson } from "../engines/untyped-json.ts";
-import { withTimeout } from "../engines/with-timeout.ts";
 
 export interface ServerQuery {
   /** The body of a successful answer. Undefined if there is none, whatever the reason. */

@@ -1,8 +1,7 @@
 /** Finds out which kind of inference server answers at a URL, by what only that kind answers. Nothing is sampled. */
 import * as z from "zod";
-import { askOptional } from "./describe.ts";
+import { askOptional, connectServer, type Server, type ServerOptions } from "./server.ts";
 import { EngineError } from "./engine-error.ts";
-import { connectServer, type Server, type ServerOptions } from "./server.ts";
 import { toPublicUrl } from "./server-url.ts";
 
 export const SERVER_KINDS = [

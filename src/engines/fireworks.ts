@@ -3,10 +3,15 @@
  * its SDK's types; the probe finds out whether control tokens are in the output.
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toChoiceGrammar,
+  toIdsBody,
+  toNativeConstraint,
+} from "./request-body.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { toChoiceGrammar, toIdsBody } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";

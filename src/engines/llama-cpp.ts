@@ -8,9 +8,22 @@ import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { readContextLength } from "./context-length.ts";
-import { askOptional, withVersion } from "./describe.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  END_OF_GENERATION,
+  toChoiceGrammar,
+  toIdsBody,
+  toNativeConstraint,
+} from "./request-body.ts";
+import { probeModels, readContextLength } from "./models-probe.ts";
+import {
+  askOptional,
+  type CompletionCall,
+  type Server,
+  type ServerOptions,
+  withVersion,
+} from "./server.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
@@ -23,12 +36,9 @@ import type {
   EnginePiece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
-import { probeModels } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { END_OF_GENERATION, toChoiceGrammar, toIdsBody } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
-import type { CompletionCall, Server, ServerOptions } from "./server.ts";
 import { toUsage } from "./read-tokens.ts";
 import type { RequestBody } from "./transport.ts";
 

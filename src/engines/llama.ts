@@ -2,12 +2,11 @@
  * llama.cpp in the gateway's process. The native code is supplied by the runtime: Node has `node/llama/`, Workers
  * have none. This is the portable part.
  */
-import { type ConstraintMap, constraintTypes } from "./constraint-map.ts";
+import { type ConstraintMap, constraintTypes, toChoiceGrammar } from "./request-body.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
 import { ALL_SAMPLING } from "./sampling.ts";
 import { toJsonGrammar, toJsonObjectGrammar } from "./json-grammar.ts";
-import { toChoiceGrammar } from "./request-body.ts";
 
 export interface LlamaOptions {
   /** A GGUF file: a path, `hf:user/repository/file`, a URL, or OpenAI's name of the model. */

@@ -5,11 +5,15 @@
  * The token that ends a completion is neither in the output nor reported.
  */
 import * as z from "zod";
-
 import type { CompletionReader } from "./completion-decoder.ts";
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { readContextLength } from "./context-length.ts";
-import { describe } from "./describe.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toJsonBody,
+  toNativeConstraint,
+} from "./request-body.ts";
+import { expectModel, readContextLength } from "./models-probe.ts";
+import { describe, type Server, type ServerOptions } from "./server.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
@@ -19,14 +23,11 @@ import type {
   EngineTokens,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
-import { expectModel } from "./models-probe.ts";
-import { createLineSplitter } from "./ndjson.ts";
 import { isNamedGptOss, OtherModelError } from "./other-model.ts";
-import { toJsonBody } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
-import type { Server, ServerOptions } from "./server.ts";
 import { toUsage } from "./read-tokens.ts";
 import { createServerEngine } from "./server-engine.ts";
+import { MAX_EVENT_CHARS, type Splitter } from "./sse.ts";
 
 export interface OllamaOptions extends ServerOptions {
   /**
@@ -207,5 +208,35 @@ function createOllamaReader(server: Server): CompletionReader {
     },
     finish: () => finish,
     isDone: () => finish !== undefined,
+  };
+}
+
+/** Passes on non-blank lines. A last line without a line break is dropped: it may be incomplete. */
+export function createLineSplitter(): Splitter {
+  const decoder = new TextDecoder();
+  // Fragments of an unfinished line, joined once: appending to a string would copy a long line at every read.
+  let fragments: string[] = [];
+  let pending = 0;
+  return {
+    push(bytes, consumer) {
+      const text = decoder.decode(bytes, { stream: true });
+      const lines = text.split("\n");
+      const rest = lines.pop() ?? "";
+      if (lines.length > 0) {
+        lines[0] = fragments.join("") + (lines[0] ?? "");
+        fragments = [];
+        pending = 0;
+      }
+      if (rest !== "") {
+        fragments.push(rest);
+        pending += rest.length;
+      }
+      if (pending > MAX_EVENT_CHARS) {
+        throw new Error(`a line longer than ${MAX_EVENT_CHARS} characters`);
+      }
+      const events = lines.filter((line) => line.trim() !== "");
+      for (const event of events) consumer(event);
+      return events.length > 0;
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** Parts of request bodies that several engines share. */
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
-import type { CompletionRequest, Prompt } from "./engine.ts";
+import type { CompletionRequest, Constraint, Prompt } from "./engine.ts";
 import type { RequestBody } from "./transport.ts";
 
 /**
@@ -116,4 +116,41 @@ export function isCallName(name: string): boolean {
 export function toChoiceGrammar(options: readonly string[]): string {
   // A JSON string is a literal of the grammar too, for any text without control characters.
   return `root ::= ${options.map((option) => JSON.stringify(option)).join(" | ")}`;
+}
+
+/** How an engine sends constraints: one entry for each type, from which its capabilities are made as well. */
+type Type = Constraint["type"];
+type ByType = { readonly [C in Constraint as C["type"]]: C };
+
+/**
+ * Converts each type of constraint to the server's own form; null where the server has no such form. After a new type
+ * of {@link Constraint}, an engine does not compile until it has an entry for it.
+ */
+export type ConstraintMap<Native> = {
+  readonly [K in Type]: ((constraint: ByType[K]) => Native) | null;
+};
+
+/** The types that a map converts, in its order: {@link Capabilities.constraints}. */
+export function constraintTypes(map: ConstraintMap<unknown>): readonly Type[] {
+  return Object.entries(map)
+    .filter((entry): entry is [Type, (typeof entry)[1]] => entry[1] !== null)
+    .map(([type]) => type);
+}
+
+/** Undefined without a constraint, and for a type that the server has no form for. */
+export function toNativeConstraint<Native>(
+  map: ConstraintMap<Native>,
+  constraint: Constraint | undefined,
+): Native | undefined {
+  return constraint && convert(map, constraint);
+}
+
+/** A constraint in the form in which TypeScript relates its type to the entry of the map. */
+type Related<K extends Type = Type> = { readonly [P in K]: { readonly type: P } & ByType[P] }[K];
+
+function convert<Native, K extends Type>(
+  map: ConstraintMap<Native>,
+  constraint: Related<K>,
+): Native | undefined {
+  return map[constraint.type]?.(constraint);
 }

@@ -1,29 +1,29 @@
 /** An inference server reached over HTTP: sends requests and pumps the answers through their decoder. */
 import {
   andThen,
-  createPushStream,
   type Consumer,
+  createPushStream,
   type Demand,
   type PushStream,
 } from "../streams/push-stream.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import { type CompletionReader, CompletionDecoder } from "./completion-decoder.ts";
+import { type Clock, systemClock, withTimeout } from "./clock.ts";
+import { CompletionDecoder, type CompletionReader } from "./completion-decoder.ts";
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
-import { toSecrets } from "./redact.ts";
-import type { ServerErrorBody } from "./server-errors.ts";
 import {
   expectHealthy,
   expectStream,
   readAnswer,
   type ServerIdentity,
+  toSecrets,
   toServerError,
 } from "./server-response.ts";
+import type { ServerErrorBody } from "./server-errors.ts";
 import { readServerUrl, toPublicUrl } from "./server-url.ts";
 import { createSseSplitter, type Splitter } from "./sse.ts";
 import type { RequestBody, Transport, TransportResponse } from "./transport.ts";
-import { withTimeout } from "./with-timeout.ts";
+import * as z from "zod";
 
 /** Options of every engine that is reached over HTTP. */
 export interface ServerOptions {
@@ -224,3 +224,38 @@ async function readCompletion(
 }
 
 const no = (): boolean => false;
+
+/** A server's own description, for the log. */
+const answer = z.lazy(() => z.object({ version: z.string() }));
+
+/** `vllm 0.14.1`, or the name alone if the server does not tell its version. */
+export async function describe(
+  server: Server,
+  name: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = answer.safeParse(await askOptional(server, path, signal));
+  return withVersion(name, found.data?.version);
+}
+
+/** The version is the server's word, for the log. */
+const MAX_VERSION_CHARS = 100;
+
+export function withVersion(name: string, version: string | null | undefined): string {
+  return version == null ? name : `${name} ${version.slice(0, MAX_VERSION_CHARS)}`;
+}
+
+/** The JSON answer to an optional query. Undefined if the server refuses or fails. */
+export async function askOptional(
+  server: Server,
+  path: string,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    return await server.get(path, signal);
+  } catch (error) {
+    if (error instanceof EngineError) return undefined;
+    throw error;
+  }
+}

@@ -1,12 +1,17 @@
 /** SGLang, on its own endpoint `/generate`: ids in, ids out. */
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { describe } from "./describe.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toChoiceGrammar,
+  toIdsBody,
+  toNativeConstraint,
+  toStopIds,
+} from "./request-body.ts";
+import { describe, type ServerOptions } from "./server.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toChoiceGrammar, toIdsBody, toStopIds } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
-import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
 import { SglangReader } from "./sglang-reader.ts";
 

@@ -3,15 +3,20 @@
  * field it does not know.
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import { describe } from "./describe.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toChoiceGrammar,
+  toIdsBody,
+  toNativeConstraint,
+  toStopIds,
+} from "./request-body.ts";
+import { describe, type ServerOptions } from "./server.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toChoiceGrammar, toIdsBody, toStopIds } from "./request-body.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
-import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
 
 /** The field `response_format`, as JSON. */

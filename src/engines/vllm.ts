@@ -5,16 +5,21 @@
  * enabled and the probe found it (it needs a server flag since autumn 2026).
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toIdsBody,
+  toJsonBody,
+  toNativeConstraint,
+  toStopIds,
+} from "./request-body.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { toIdsBody, toJsonBody, toStopIds } from "./request-body.ts";
-import { describe } from "./describe.ts";
+import { describe, type Server, type ServerOptions } from "./server.ts";
 import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
-import type { Server, ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
 
 export interface VllmOptions extends ServerOptions {

@@ -10,15 +10,15 @@ import { byteLength } from "./byte-length.ts";
 import { StoreError, StoreRefusal } from "./store-error.ts";
 import { readMany, type Store } from "./store.ts";
 
-export type StoreOperation = "get" | "set" | "delete";
+type StoreOperation = "get" | "set" | "delete";
 
 /**
  * - `refused`: the store answered with an error
  * - `resting`: the circuit breaker is open, because the store has just failed several times
  */
-export type StoreFailure = "error" | "timeout" | "refused" | "resting";
+type StoreFailure = "error" | "timeout" | "refused" | "resting";
 
-export interface GuardOptions {
+interface GuardOptions {
   /** Timeout of one operation. */
   readonly timeoutMs: number;
   /** Maximum size of a value, in UTF-8 bytes. Absent: limited by the store only. */
@@ -209,3 +209,16 @@ function unavailable(cause?: unknown): StoreError {
 }
 
 const LATE = Symbol("late");
+
+/** Never rejects. The guarded store has already reported the failure. */
+export function createForgivingStore(store: GuardedStore): Store {
+  return {
+    get: (key) => store.get(key).catch(() => undefined),
+    set: (key, value, ttlSeconds, tenant) =>
+      store.set(key, value, ttlSeconds, tenant).catch(() => false),
+    delete: (key) => store.delete(key).catch(() => {}),
+    ...(store.getMany !== undefined && {
+      getMany: async (keys) => (await store.getMany?.(keys).catch(() => undefined)) ?? new Map(),
+    }),
+  };
+}

@@ -10,7 +10,6 @@
  * is safe for 2³² texts under one key. Rotate keys long before that.
  */
 import { createPause } from "../streams/slices.ts";
-import { fromBase64Url, toBase64Url } from "./base64url.ts";
 
 export interface ReasoningCipher {
   readonly seal: (text: string, bound: SealBinding) => Promise<string>;
@@ -36,7 +35,7 @@ export type SealRefusal =
   /** Altered, or made for another tenant or purpose. */
   | "not-authentic";
 
-export interface ReasoningCipherOptions {
+interface ReasoningCipherOptions {
   /** At least one, newest first: the first encrypts, all decrypt. Any text; it should be hard to guess. */
   readonly secrets: readonly [string, ...string[]];
   readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>;
@@ -163,3 +162,26 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
 
 /** Characters decoded before the event loop is yielded. */
 const SLICE = 250_000;
+
+/** Bytes as base64url, without padding, on every runtime. */
+function toBase64Url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Undefined unless it is exactly the output of `toBase64Url`: another spelling would be an undetected change. */
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]+$/.test(text)) return undefined;
+  let binary: string;
+  try {
+    binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return undefined;
+  }
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  // Only bits after the last byte can be spelled in several ways.
+  const tail = bytes.subarray(bytes.length - (bytes.length % 3));
+  return text.endsWith(toBase64Url(tail)) ? bytes : undefined;
+}

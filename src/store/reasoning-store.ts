@@ -19,9 +19,9 @@ import {
   toTexts,
 } from "./call-reasoning.ts";
 import {
+  CALL_PURPOSE,
   type Carried,
   type CarriedEntry,
-  CALL_PURPOSE,
   confirmCarried,
   joinCarried,
   ofCall,
@@ -70,7 +70,7 @@ export interface StoredCalls {
   readonly sampled: SampledSteps;
 }
 
-export interface RestoredStep {
+interface RestoredStep {
   /** One entry per call; a single entry in a step without calls. */
   readonly reasoning: readonly CallReasoning[];
   /** Undefined: there was no reasoning, and none is missing. */
@@ -80,7 +80,7 @@ export interface RestoredStep {
 /** Where the reasoning of a step was found; `lost` if any of it was not. */
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
 
-export interface ReasoningStoreDeps {
+interface ReasoningStoreDeps {
   /** Must never reject; see `createForgivingStore`. */
   readonly store: Store;
   readonly ttlSeconds: number;
@@ -246,4 +246,34 @@ export function worstOutcome(
   steps: readonly Pick<RestoredStep, "outcome">[],
 ): ReasoningOutcome | undefined {
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
+}
+
+/** The same store. `note` is called with each text that was decrypted or found in the store. */
+export function watchReasoning(
+  store: ReasoningStore,
+  note: (tenant: string, text: string, source: "sealed" | "stored") => void,
+): ReasoningStore {
+  return {
+    keep: (events, options) => store.keep(events, options),
+    readCalls: (tenant, callIds) => store.readCalls(tenant, callIds),
+    async restore(tenant, steps, stored) {
+      const restored = await store.restore(tenant, steps, stored);
+      for (const { reasoning, outcome } of restored) {
+        if (outcome !== "sealed" && outcome !== "stored") continue;
+        for (const text of toTexts(reasoning)) note(tenant, text, outcome);
+      }
+      return restored;
+    },
+    async open(tenant, sealed) {
+      const opened = await store.open(tenant, sealed);
+      if (opened.opened) note(tenant, opened.text, "sealed");
+      return opened;
+    },
+    openCall: (tenant, sealed) => store.openCall(tenant, sealed),
+    async openEither(tenant, sealed) {
+      const opened = await store.openEither(tenant, sealed);
+      if (typeof opened === "string") note(tenant, opened, "sealed");
+      return opened;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** What the log says of a model when its engine has been probed. */
-import { GPT_OSS_CONTEXT } from "../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { Model, ModelStatus } from "../models/models.ts";
 import type { Log } from "./log.ts";
 

@@ -4,7 +4,7 @@ import {
   type ConstraintMap,
   constraintTypes,
   toNativeConstraint,
-} from "../../src/engines/constraint-map.ts";
+} from "../../src/engines/request-body.ts";
 
 const MAP: ConstraintMap<string> = {
   "json-schema": ({ schema }) => `schema ${schema}`,

@@ -1,7 +1,7 @@
 /** Context lengths that cannot be one would refuse every prompt, or none. */
 import { describe, expect, test } from "vitest";
 import { createEngine } from "../../src/engines/create-engine.ts";
-import { readContextLength } from "../../src/engines/context-length.ts";
+import { readContextLength } from "../../src/engines/models-probe.ts";
 import { jsonAnswer, scriptTransport, streamOf } from "./support.ts";
 
 describe("is ignored, and named", () => {

@@ -3,7 +3,7 @@ import { body } from "../../src/doctor/completion.ts";
 import { printable } from "../../src/doctor/printable.ts";
 import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
-import { createLineSplitter } from "../../src/engines/ndjson.ts";
+import { createLineSplitter } from "../../src/engines/ollama.ts";
 import { readServerError } from "../../src/engines/server-errors.ts";
 import { createSseSplitter, type Splitter } from "../../src/engines/sse.ts";
 import { limitTokens } from "../../src/turn/sampling/token-limits.ts";

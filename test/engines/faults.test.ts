@@ -8,7 +8,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createPool } from "../../src/engines/pool.ts";
 import { limitTokens } from "../../src/turn/sampling/token-limits.ts";
-import { createEngineTransport } from "../../src/node/engine-http/engine-transport.ts";
+import { createEngineTransport } from "../../src/node/engine-http/undici-transport.ts";
 import { eventually } from "../helpers/eventually.ts";
 import {
   type FakeExchange,

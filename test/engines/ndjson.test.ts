@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { createLineSplitter } from "../../src/engines/ndjson.ts";
+import { createLineSplitter } from "../../src/engines/ollama.ts";
 import { cuts, eventsOf } from "./support.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redact, toSecrets } from "../../src/engines/redact.ts";
+import { redact, toSecrets } from "../../src/engines/server-response.ts";
 import { connectServer } from "../../src/engines/server.ts";
 
 test("a secret we sent is removed from messages", () => {

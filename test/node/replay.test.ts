@@ -6,7 +6,7 @@ import * as z from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { main } from "../../src/node/cli/main.ts";
 import { compareTurns } from "../../src/node/replay/compare.ts";
-import { toFixture } from "../../src/node/replay/fixture.ts";
+import { toFixture } from "../../src/node/cli/replay.ts";
 import { readRecord } from "../../src/node/replay/read-record.ts";
 import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
 import { runAgain } from "../../src/node/replay/run-again.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createGuardedStore } from "../../src/store/guarded-store.ts";
-import { createForgivingStore } from "../../src/store/forgiving-store.ts";
+import { createForgivingStore, createGuardedStore } from "../../src/store/guarded-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { StoreError, StoreRefusal } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";

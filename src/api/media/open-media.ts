@@ -2,8 +2,7 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Transport } from "../../engines/transport.ts";
 import type { EntryDeps } from "../../store/entries.ts";
-import { createForgivingStore } from "../../store/forgiving-store.ts";
-import type { GuardedStore } from "../../store/guarded-store.ts";
+import { createForgivingStore, type GuardedStore } from "../../store/guarded-store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { describeForLog } from "../../telemetry/describe-for-log.ts";
 import type { Meters } from "../../telemetry/meters.ts";

@@ -1,6 +1,6 @@
 /** `GET /v1/models` in Anthropic's format, for requests that name a version of its API. */
 import { type Context, Hono, type HonoRequest } from "hono";
-import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
 import type { NameSuffixes } from "../../models/model-name.ts";
 import type { FoundModel } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";

@@ -1,5 +1,5 @@
 /** Reads a response's request, loads its conversation and makes its turn. */
-import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";

@@ -1,7 +1,62 @@
 /** The settings of the group `access`: who may use the gateway, and from where. */
 import * as z from "zod";
-import { clientKey, perKeyNames } from "../client-key.ts";
-import { setting } from "../setting.ts";
+import { perKeyFields, setting } from "../setting.ts";
+import { lazy } from "../../lazy.ts";
+import { harmonySettings } from "./harmony.ts";
+import { limitSettings } from "./limits.ts";
+import { reasoningSettings } from "./reasoning.ts";
+import { storeSettings } from "./store.ts";
+import { toolSettings } from "./tools.ts";
+
+/** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
+const own = lazy(() =>
+  perKeyFields({
+    ...harmonySettings(),
+    ...reasoningSettings(),
+    ...toolSettings(),
+    ...storeSettings(),
+    ...limitSettings(),
+  }),
+);
+
+/** The settings of which a key may have a value of its own. */
+const perKeyNames = () => Object.keys(own());
+
+/** Of one key. */
+const MAX_MODELS = 256;
+
+const clientKey = lazy(() =>
+  z.preprocess(
+    fromShortKey,
+    z.strictObject(
+      {
+        name: z
+          .string()
+          .regex(
+            /^[\w.@][\w.@-]{0,63}$/,
+            "expected up to 64 letters, digits, dots, dashes, _ or @",
+          ),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
+        expires: z
+          .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+            error:
+              "expected a date such as 2026-12-31, or a time with its zone such as 2026-12-31T18:00:00Z",
+          })
+          .optional(),
+        models: z.array(z.string().min(1)).min(1).max(MAX_MODELS).optional(),
+        ...own(),
+        record: z.boolean().optional(),
+      },
+      "expected name:hash, as `harmony-gateway key` prints",
+    ),
+  ),
+);
+
+function fromShortKey(value: unknown): unknown {
+  if (typeof value !== "string" || !value.includes(":")) return value;
+  const colon = value.lastIndexOf(":");
+  return { name: value.slice(0, colon), sha256: value.slice(colon + 1) };
+}
 
 export function accessSettings() {
   return {

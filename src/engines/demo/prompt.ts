@@ -3,9 +3,8 @@
  * model it has no other input: no request, no settings, no earlier call.
  */
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
-import { parseJson } from "../untyped-json.ts";
-import { findSchema } from "./schema-in-text.ts";
-import { readTools, type DemoTool } from "./signature.ts";
+import { asObject, isObject, parseJson } from "../untyped-json.ts";
+import { type DemoTool, readTools } from "./signature.ts";
 
 /** The prompt, as far as the demo engine understands it. */
 export interface DemoPrompt {
@@ -200,4 +199,49 @@ function readAnswerSchema(developer: string): unknown {
   const section = developer.split(/^# Response Formats\n\n## .*\n\n/m).slice(1);
   const json = section.at(-1)?.replace(/^(\/\/.*\n)*/, "");
   return json === undefined ? undefined : parseJson(json);
+}
+
+/** Finds the JSON Schema that a text asks for, as clients write it there when they cannot ask for a response format. */
+interface SchemaInText {
+  readonly schema: unknown;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Each of them may have been read to the end of the text without a result. */
+const MAX_FAILURES = 8;
+
+/** The last one: explanations and examples stand before it. */
+function findSchema(text: string): SchemaInText | undefined {
+  const opening = /\{(?=\s*")/g;
+  let found: SchemaInText | undefined;
+  let failures = 0;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const end = endOfObject(text, match.index);
+    const value = parseJson(text.slice(match.index, end));
+    if (value === undefined) {
+      if (++failures === MAX_FAILURES) break;
+      continue;
+    }
+    opening.lastIndex = end;
+    if (isSchema(value)) found = { schema: value, start: match.index, end };
+  }
+  return found;
+}
+
+/** The offset after the brace that closes the one at `start`, or the end of the text. */
+function endOfObject(text: string, start: number): number {
+  const sign = /"(?:[^"\\]|\\.)*"|[{}]/gs;
+  sign.lastIndex = start;
+  let depth = 0;
+  for (let match = sign.exec(text); match !== null; match = sign.exec(text)) {
+    if (match[0] === "{") depth++;
+    if (match[0] === "}" && --depth === 0) return sign.lastIndex;
+  }
+  return text.length;
+}
+
+function isSchema(value: unknown): boolean {
+  const { properties } = asObject(value);
+  return isObject(properties) && Object.keys(properties).length > 0;
 }

@@ -3,12 +3,11 @@ import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
 import { createHints, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
-import type { Move } from "./move.ts";
+import { answerText, type Move, preambleText, reasoningText } from "./texts.ts";
 import { addressOf } from "./signature.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
 import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tools.ts";
-import { answerText, preambleText, reasoningText } from "./texts.ts";
 
 export class Script {
   readonly move: Move;

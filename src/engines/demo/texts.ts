@@ -1,5 +1,4 @@
 /** The texts of the demo engine. */
-import type { Move } from "./move.ts";
 import type { DemoPrompt } from "./prompt.ts";
 
 /** Names the step it belongs to, so that no two texts of a turn are the same. */
@@ -107,4 +106,22 @@ function shorten(text: string, most: number): string {
   const line = text.trim();
   const letters = Array.from(line);
   return letters.length <= most ? line : `${letters.slice(0, most - 1).join("")}…`;
+}
+
+/** What the demo engine does next. */
+export type Move =
+  | {
+      readonly type: "call";
+      readonly tool: string;
+      readonly input: string;
+      readonly position: CallPosition;
+    }
+  | { readonly type: "answer" }
+  /** All calls are written, results have not come. */
+  | { readonly type: "wait" };
+
+/** The `number`th call of `of`, counted from 1. */
+interface CallPosition {
+  readonly number: number;
+  readonly of: number;
 }

@@ -1,6 +1,6 @@
 /** A backend: one configured engine and its health. */
 import type { BreakerOptions, Evidence } from "./breaker.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, type Timeout, withTimeout } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { classifyError, describeKind, type FailureKind } from "./error-class.ts";
@@ -13,7 +13,6 @@ import {
   type Slots,
 } from "./backend-load.ts";
 import type { Source } from "./outcomes.ts";
-import { type Timeout, withTimeout } from "../with-timeout.ts";
 
 export interface BackendOptions {
   /** Distinguishes it from the others of its pool, in logs and metrics. */

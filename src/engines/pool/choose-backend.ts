@@ -1,6 +1,5 @@
 /** Chooses the backend of a completion. */
 import type { Backend } from "./backend.ts";
-import { rankByAffinity } from "./rank-by-affinity.ts";
 
 export interface Wish {
   /** Completions with the same affinity go to the same backend if possible, to hit its prefix cache. */
@@ -9,7 +8,7 @@ export interface Wish {
   readonly tried: ReadonlySet<Backend>;
 }
 
-export interface ChoiceOptions {
+interface ChoiceOptions {
   /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack: number;
   /** Incremented with each call, so that equally loaded backends take turns. */
@@ -53,4 +52,27 @@ export function chooseBackend(
   }
   const idle = choice.filter(({ inFlight }) => inFlight === idlest);
   return idle[turn % idle.length];
+}
+
+/**
+ * `items` from most to least preferred for `key`, by rendezvous hashing: the same for every replica of the gateway, without a
+ * table. When a backend is removed, only its own conversations move; a new one takes an equal share from all.
+ */
+export function rankByAffinity<T extends { readonly id: string }>(
+  key: string,
+  items: readonly T[],
+): T[] {
+  return items
+    .map((item) => ({ item, score: hash(`${item.id}\n${key}`) }))
+    .toSorted((a, b) => b.score - a.score || (a.item.id < b.item.id ? -1 : 1))
+    .map(({ item }) => item);
+}
+
+/** FNV-1a with Murmur's finaliser, so that similar keys do not get similar scores. */
+function hash(text: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
 }

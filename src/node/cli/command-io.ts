@@ -110,3 +110,11 @@ function endCommand(error: NodeJS.ErrnoException): void {
   process.stderr.write(`${sentence}\n`);
   process.exit(EXIT_USAGE);
 }
+
+/** `npm start --` in a clone, `npx harmony-gateway` from the package. */
+export function commandName(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  if (environment["npm_lifecycle_event"] === "start") return "npm start --";
+  return environment["npm_command"] === "exec" ? "npx harmony-gateway" : "harmony-gateway";
+}

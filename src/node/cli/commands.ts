@@ -45,7 +45,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   config: {
     synopsis: "[settings]",
     purpose: "print the settings in effect, without secrets",
-    load: async () => (await import("./config.ts")).CONFIG,
+    load: async () => (await import("./settings.ts")).CONFIG,
   },
   render: {
     synopsis: "[options]",

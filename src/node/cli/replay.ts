@@ -5,11 +5,9 @@ import type { Engine } from "../../engines/engine.ts";
 import type { Pool } from "../../engines/pool.ts";
 import { toModelOptions } from "../../models/backends.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
-import type { Command } from "./command-io.ts";
-import { readInput } from "./command-io.ts";
+import { type Command, readInput } from "./command-io.ts";
 import { loadSettings } from "./settings.ts";
-import { type Comparison, compareTurns } from "../replay/compare.ts";
-import { toFixture } from "../replay/fixture.ts";
+import { compareTurns, type Comparison } from "../replay/compare.ts";
 import { readRecord } from "../replay/read-record.ts";
 import { createRecordedEngine } from "../replay/recorded-engine.ts";
 import { runAgain } from "../replay/run-again.ts";
@@ -110,4 +108,39 @@ function toText(record: TurnRecord, comparison: Comparison, engine: string): str
     ...skipped.map((each) => `Not compared: ${each}.`),
     differences.length === 0 ? "Nothing differs." : `${differences.length} differences.`,
   ].join("\n");
+}
+
+/** Headers that change how a request is read. */
+const KEPT_HEADERS = new Set(["anthropic-version", "content-type"]);
+
+export function toFixture(record: TurnRecord): TurnRecord {
+  const { request, answer } = record;
+  return {
+    ...record,
+    gateway: "0.0.0",
+    id: "req_fixture",
+    tenant: "anonymous",
+    backend: null,
+    request: request && {
+      ...request,
+      headers: Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => KEPT_HEADERS.has(name)),
+      ),
+    },
+    decisions: record.decisions.map((decision) => ({ ...decision, ms: 0 })),
+    calls: record.calls.map((call) => ({
+      ...call,
+      attempts: [],
+      backend: null,
+      asked: 0,
+      opened: call.opened === null ? null : 0,
+      firstToken: call.firstToken === null ? null : 0,
+      ended: call.ended === null ? null : 0,
+      reads: call.reads.map((read) => ({ ...read, ms: 0 })),
+    })),
+    parts: record.parts.map((part) => ({ ...part, started: undefined, ended: undefined })),
+    // An API's answers gain fields over time. A fixture tests the turn, so the answer's body is left out.
+    answer: answer && { status: answer.status, contentType: answer.contentType, headers: {} },
+    times: { accepted: 0, queued: null, asked: null, firstByte: null, firstToken: null, end: null },
+  };
 }

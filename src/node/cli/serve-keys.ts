@@ -4,13 +4,13 @@ import type { Settings } from "../../config/settings.ts";
 import type { Model } from "../../models/models.ts";
 import type { Terminal } from "../console/console-log.ts";
 import type { Keys } from "../console/keys.ts";
-import { toWord } from "../console/paint.ts";
-import { toTable } from "../console/table.ts";
+import { toTable, toWord } from "../console/paint.ts";
 import type { Gateway } from "../server/serve.ts";
-import { commandName } from "./command-name.ts";
-import { openInBrowser } from "./open-in-browser.ts";
+import { commandName } from "./command-io.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 
-export interface ServeKeysDeps {
+interface ServeKeysDeps {
   readonly terminal: Terminal;
   readonly settings: Settings;
   /** The command's own arguments, which `doctor` takes too. */
@@ -120,4 +120,23 @@ async function examine({ terminal, settings, args, environment }: ServeKeysDeps)
     print: (text) => terminal.print(text),
     hasColours: false,
   });
+}
+
+/** What opens an address, on systems that have a name of their own for it. */
+const OPENERS = new Map<NodeJS.Platform, readonly [string, ...string[]]>([
+  ["darwin", ["open"]],
+  ["win32", ["explorer.exe"]],
+]);
+
+/** Whether there is a program for it. What the program does is not known. */
+async function openInBrowser(url: string): Promise<boolean> {
+  const [program, ...args] = OPENERS.get(process.platform) ?? ["xdg-open"];
+  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+  try {
+    await once(child, "spawn");
+    child.unref();
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -13,14 +13,21 @@ import { openLogOutput } from "../console/log-output.ts";
 import { countQueued, showTraffic } from "../console/traffic-status.ts";
 import { ListenError } from "../server/listen-error.ts";
 import { type Gateway, serveGateway } from "../server/serve.ts";
-import { StoreBusyError } from "../sqlite/store-busy-error.ts";
-import { commandName } from "./command-name.ts";
-import { type Command, type CommandIo, EXIT_FAILURE, EXIT_USAGE } from "./command-io.ts";
-import { type EngineOnLoopback, findEnginesOnLoopback } from "./engines-on-loopback.ts";
+import { StoreBusyError } from "../sqlite/protocol.ts";
+import {
+  type Command,
+  type CommandIo,
+  commandName,
+  EXIT_FAILURE,
+  EXIT_USAGE,
+} from "./command-io.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { createServeKeys } from "./serve-keys.ts";
 import { type LoadedSettings, loadSettings } from "./settings.ts";
-import { hasLostTerminal } from "./terminal.ts";
+import { closeSync, openSync } from "node:fs";
+import { findServer, type FoundServer } from "../../engines/find-kind.ts";
+import { servableModels } from "../../engines/auto.ts";
+import type { Transport } from "../../engines/transport.ts";
 
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
@@ -186,4 +193,59 @@ function interruption(): Promise<void> {
     process.on("SIGINT", interrupt);
     process.on("SIGTERM", interrupt);
   });
+}
+
+/** Whether the terminal of this process has been closed: SIGHUP says both that, and that settings are to be read again. */
+export function hasLostTerminal(): boolean {
+  if (!process.stdout.isTTY) return false;
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The usual ports of vLLM and TensorRT-LLM, llama-server, Ollama, LM Studio, SGLang. */
+const PORTS = [8000, 8080, 11_434, 1234, 30_000] as const;
+
+const TIMEOUT_MS = 300;
+
+export interface EngineOnLoopback {
+  readonly kind: FoundServer["kind"];
+  readonly url: string;
+  readonly models: readonly string[];
+}
+
+/** Servers without a model to serve are left out. @param exclude URLs that are configured. */
+export async function findEnginesOnLoopback(
+  transport: Transport,
+  exclude: readonly string[] = [],
+  ports: readonly number[] = PORTS,
+): Promise<EngineOnLoopback[]> {
+  const taken = new Set(exclude.map((url) => portOnLoopback(url)));
+  const found = await Promise.all(
+    ports.filter((port) => !taken.has(port)).map((port) => ask(transport, port)),
+  );
+  return found.filter((each) => each !== undefined);
+}
+
+async function ask(transport: Transport, port: number): Promise<EngineOnLoopback | undefined> {
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    const server = await findServer(
+      { url, model: "", transport, connectTimeoutMs: TIMEOUT_MS },
+      AbortSignal.timeout(TIMEOUT_MS),
+    );
+    const models = servableModels(server).slice(0, 4);
+    return models.length === 0 ? undefined : { kind: server.kind, url, models };
+  } catch {
+    return undefined;
+  }
+}
+
+function portOnLoopback(url: string): number | undefined {
+  const { hostname, port, protocol } = new URL(url);
+  if (!/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return undefined;
+  return Number(port) || (protocol === "https:" ? 443 : 80);
 }

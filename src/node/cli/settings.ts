@@ -1,20 +1,21 @@
 /** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
 import { parseArgs } from "node:util";
 import { explainFile, readOrdinaryFile } from "../explain-file.ts";
-import { parseJsonInput } from "./command-io.ts";
+import { type Command, parseJsonInput } from "./command-io.ts";
 import { toExpiry } from "../../api/auth.ts";
 import { isGgufFile } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
-import { portWarnings } from "../../config/port-sharing.ts";
+import { portWarnings } from "../../config/contradictions.ts";
 import {
   describedSettings,
-  VARIABLE_PREFIX,
   type SettingDescription,
+  VARIABLE_PREFIX,
 } from "../../config/describe.ts";
 import { resolveSettings, SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import { fromText } from "../../config/from-text.ts";
 import type { Deployment, SettingInput } from "../../config/setting-input.ts";
+import { withoutSecrets } from "../../config/without-secrets.ts";
 
 /** Names the config file. Not a setting, as it cannot be set in that file. */
 export const CONFIG_FLAG = "--config";
@@ -228,3 +229,13 @@ function parseFile(path: string, named: string): object {
 function toReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** `harmony-gateway config`: prints the settings in effect. */
+export const CONFIG: Command = {
+  usage: "harmony-gateway config [settings]    print the settings in effect, without secrets",
+  run(args, { environment, print }) {
+    const { settings } = loadSettings(args, environment);
+    print(JSON.stringify(withoutSecrets(settings), undefined, 2));
+    return 0;
+  },
+};

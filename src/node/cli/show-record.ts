@@ -4,8 +4,7 @@ import type { DroppedMessage } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { Piece, specialPiece } from "../../harmony/pieces.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
-import { headerOf } from "../../telemetry/record/recorded-header.ts";
-import type { RecordedMessage, TurnRecord } from "../../telemetry/record/schema.ts";
+import { headerOf, type RecordedMessage, type TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "../replay/read-record.ts";
 
 /** The prompt exactly as it was sent, by its ids. Throws for a record without content. */

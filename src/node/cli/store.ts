@@ -2,7 +2,7 @@
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import type { Settings } from "../../config/settings.ts";
-import { toTable } from "../console/table.ts";
+import { toTable } from "../console/paint.ts";
 import { openFile, sqlitePath } from "../open-store.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { Command } from "./command-io.ts";

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import { getOrCreate } from "../../lazy.ts";
-import { toTable } from "../console/table.ts";
+import { toTable } from "../console/paint.ts";
 import { explainFile } from "../explain-file.ts";
 import type { Command, CommandIo } from "./command-io.ts";
 import { readOwnFlags } from "./own-flags.ts";

@@ -1,7 +1,7 @@
 /** Lines about engines: ready, missing, lost and back, each with the command to type next. */
 import * as z from "zod";
 import type { LogFields } from "../../telemetry/log.ts";
-import { commandName } from "../cli/command-name.ts";
+import { commandName } from "../cli/command-io.ts";
 import { started, type Started } from "./greeting.ts";
 import { type Paint, toCount, toWord } from "./paint.ts";
 

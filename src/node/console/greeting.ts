@@ -1,8 +1,7 @@
 /** The screen at the start: addresses of the APIs and pages, and a request to try. */
 import * as z from "zod";
 import { isLoopback } from "../../config/loopback.ts";
-import type { Paint } from "./paint.ts";
-import { toTable } from "./table.ts";
+import { type Paint, toTable } from "./paint.ts";
 
 export const started = z.object({
   baseUrl: z.string(),

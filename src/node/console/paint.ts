@@ -17,3 +17,19 @@ export function toWord(value: unknown): string {
 export function toCount(value: unknown): string | undefined {
   return typeof value === "number" ? value.toLocaleString("en-US") : undefined;
 }
+
+/** Rows of text as lines with aligned columns. */
+export function toTable(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    }
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

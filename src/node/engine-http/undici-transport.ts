@@ -8,6 +8,7 @@ import type { Agent } from "undici";
 import { lazy } from "../../lazy.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../../engines/transport.ts";
 import { EngineExchange } from "./engine-exchange.ts";
+import { createFetchTransport } from "../../engines/fetch-transport.ts";
 
 export interface UndiciTransport extends Transport {
   /** Closes idle connections and waits for the others to end. */
@@ -66,3 +67,11 @@ function dispatch(agent: Agent, request: TransportRequest, exchange: EngineExcha
     exchange,
   );
 }
+
+/** Bun replaces undici with a module of its own, which has `fetch` but no dispatcher. */
+export function createEngineTransport(): UndiciTransport {
+  if (process.versions["bun"] === undefined) return createUndiciTransport();
+  return Object.assign(createFetchTransport(), { close: doNothing, destroy: doNothing });
+}
+
+async function doNothing(): Promise<void> {}

@@ -4,23 +4,31 @@
  * The model is loaded once, on first use. Node only: the library is native code.
  */
 import type { LlamaGrammarEvaluationState, SequenceEvaluateOptions } from "node-llama-cpp";
-import { toNativeConstraint } from "../../engines/constraint-map.ts";
+import { toNativeConstraint, toStopIds } from "../../engines/request-body.ts";
 import { EngineError } from "../../engines/engine-error.ts";
-import type { CompletionRequest, Constraint, Engine, EngineEvent } from "../../engines/engine.ts";
-import { LLAMA_CAPABILITIES, LLAMA_CONSTRAINTS } from "../../engines/llama.ts";
-import { toStopIds } from "../../engines/request-body.ts";
-import type { TokenId } from "../../tokenizer/index.ts";
-import { toTokenLogprob } from "./logprobs.ts";
-import { explainLoadFailure } from "./load-failure.ts";
-import { toProgressBar, type DownloadProgress } from "./model-file.ts";
+import type {
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+  TokenLogprob,
+} from "../../engines/engine.ts";
 import {
-  loadModel,
-  toTokens,
+  type CreateNativeLlama,
+  LLAMA_CAPABILITIES,
+  LLAMA_CONSTRAINTS,
+} from "../../engines/llama.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
+import { createDownloadReport, type DownloadProgress, toProgressBar } from "./model-file.ts";
+import {
   type LlamaModelOptions,
   type LoadedModel,
+  loadModel,
   type ModelSequence,
+  toTokens,
 } from "./model.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
+import type { Log } from "../../telemetry/log.ts";
 
 export interface NativeLlama extends Engine {
   /** Frees the model's memory, or stops loading it. In-flight and later completions fail. */
@@ -244,4 +252,90 @@ async function beginGrammar(
 function toServerError(error: unknown): EngineError {
   const why = error instanceof Error ? error.message : String(error);
   return new EngineError("server-error", `llama.cpp failed: ${why}`, { cause: error });
+}
+
+/** The in-process engines of a gateway. A reload that keeps a model keeps its engine: loading it again takes minutes. */
+interface Llamas {
+  readonly create: CreateNativeLlama;
+  close(): Promise<void>;
+}
+
+export function createLlamas(log: Log): Llamas {
+  const engines = new Map<string, NativeLlama>();
+  return {
+    create(options) {
+      const { model, contextLength } = options;
+      const key = JSON.stringify([model, contextLength]);
+      const known = engines.get(key);
+      if (known !== undefined) return known;
+      const engine = createNativeLlama({
+        ...options,
+        onDownload: createDownloadReport(
+          (progress) => log.info("download", { model, progress }),
+          () => performance.now(),
+        ),
+        onLoad: (file) => log.info("loading", { model, file }),
+      });
+      engines.set(key, engine);
+      return engine;
+    },
+    async close() {
+      await Promise.all([...engines.values()].map((engine) => engine.close()));
+    },
+  };
+}
+
+/**
+ * The sampler's probabilities include the temperature, the model's do not. So the temperature is undone and the result
+ * normalised over the tokens the sampler considered.
+ *
+ * @param probabilities sorted, most likely first.
+ */
+export function toTokenLogprob(
+  id: TokenId,
+  probabilities: ReadonlyMap<TokenId, number>,
+  temperature: number,
+  alternatives: number,
+): TokenLogprob {
+  // At 0 the most likely token is chosen, without scaling.
+  const power = temperature > 0 ? temperature : 1;
+  let sum = 0;
+  for (const probability of probabilities.values()) sum += probability ** power;
+  const normaliser = Math.log(sum);
+  const logprobOf = (probability: number) => power * Math.log(probability) - normaliser;
+  const top = probabilities.entries().take(alternatives);
+  return {
+    id,
+    logprob: logprobOf(probabilities.get(id) ?? 0),
+    top: Array.from(top, ([each, probability]) => ({ id: each, logprob: logprobOf(probability) })),
+  };
+}
+
+/** Explains failures to load a model to the person who wants to run it. */
+const KNOWN: readonly (readonly [RegExp, (model: string) => string])[] = [
+  [
+    /GGUF magic/i,
+    (model) =>
+      `${model} is not a GGUF file: its first bytes are something else. A download may have saved a web page instead.`,
+  ],
+  [
+    /unexpected end|end of file|offset .* out of/i,
+    (model) => `${model} ends too early. Download it again.`,
+  ],
+  [
+    /memory|VRAM|too large/i,
+    (model) =>
+      `${model} does not fit in memory. Set a smaller --context-length, free memory, or choose a smaller model.`,
+  ],
+  [/ENOENT/, (model) => `There is no file ${model}.`],
+  [/EACCES|EPERM/, (model) => `The gateway may not read ${model}. Check the file's permissions.`],
+  [/EISDIR/, (model) => `${model} is a folder. Name the GGUF file in it.`],
+];
+
+export function explainLoadFailure(error: unknown, model: string): EngineError {
+  const why = error instanceof Error ? error.message : String(error);
+  const explain = KNOWN.find(([pattern]) => pattern.test(why))?.[1];
+  return explain === undefined
+    ? new EngineError("server-error", `llama.cpp cannot load ${model}: ${why}`, { cause: error })
+    : new EngineError("not-found", explain(model), { cause: error });
 }

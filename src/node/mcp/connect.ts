@@ -21,10 +21,10 @@ import {
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
 import { executionError } from "../../tools/builtin-tool.ts";
-import { describeFailure, reasonOf } from "./failure.ts";
 import { limitedFetch, type McpFetch } from "./http-fetch.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
+import { FetchRefused } from "../../tools/browser/url-policy.ts";
 
 export type McpTarget =
   | {
@@ -45,7 +45,7 @@ export type McpTarget =
       readonly env: Readonly<Record<string, string>>;
     };
 
-export interface McpServerOptions {
+interface McpServerOptions {
   readonly label: string;
   readonly target: McpTarget;
   /** Timeout of a listing or a call, including the connection it may need. */
@@ -301,4 +301,56 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   const value = parseBoundedJson(text);
   return isObject(value) ? { ...value } : undefined;
+}
+
+/** Describes failures of MCP servers: a safe message for the model and the client, and the details for the operator. */
+interface McpFailure {
+  /** Message for the model and the client, without details about the gateway's network or machine. */
+  readonly text: string;
+  /** The HTTP status, if there was a response. */
+  readonly status?: number;
+  /** The JSON-RPC error code, if the server answered with an error. */
+  readonly code?: number;
+}
+
+const MAX_MESSAGE = 500;
+
+/** Maximum depth of wrapped errors that are inspected. */
+const MAX_CAUSES = 4;
+
+function describeFailure(error: unknown): McpFailure {
+  let cause = error;
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
+    const found = describeKnown(cause);
+    if (found !== undefined) return found;
+    ({ cause } = cause);
+  }
+  return { text: "It could not be reached, or does not answer as an MCP server." };
+}
+
+/** All details, for the log. */
+function reasonOf(error: unknown): string {
+  const reasons: string[] = [];
+  let cause = error;
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
+    reasons.push(cause.message.slice(0, MAX_MESSAGE));
+    ({ cause } = cause);
+  }
+  return reasons.join(": ");
+}
+
+function describeKnown(error: Error): McpFailure | undefined {
+  const { status, code }: { status?: unknown; code?: unknown } = Object(error);
+  const text = error.message.slice(0, MAX_MESSAGE);
+  if (error instanceof McpUnavailable) return { text };
+  if (error instanceof FetchRefused) return { text: `It is not connected to: ${text}.` };
+  if (error.name === "TimeoutError" || code === "REQUEST_TIMEOUT") {
+    return { text: "It did not answer in time." };
+  }
+  if (typeof status === "number") return { text: `It answered with status ${status}.`, status };
+  if (typeof code === "number") return { text, code };
+  if (error.name === "UnauthorizedError") {
+    return { text: "It refused the credentials.", status: 401 };
+  }
+  return undefined;
 }

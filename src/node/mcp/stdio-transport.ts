@@ -10,9 +10,10 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
 import { weigh } from "../../tools/read-bounded.ts";
 import { Allowance } from "./allowance.ts";
-import { stopTree } from "./process-tree.ts";
+import { once } from "node:events";
+import { waitAtMost } from "../../streams/timers.ts";
 
-export interface StdioProgram {
+interface StdioProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -156,4 +157,32 @@ function withShortLists(message: JSONRPCMessage): JSONRPCMessage {
 /** The protocol's client checks the rest. */
 function isMessage(value: unknown): value is JSONRPCMessage {
   return typeof value === "object" && value !== null && "jsonrpc" in value;
+}
+
+/**
+ * Closes its stdin, then asks it to end, then kills it, each after so many milliseconds. Resolves when it has exited and the
+ * rest of its group is killed.
+ */
+async function stopTree(child: ChildProcess, patienceMs: number): Promise<void> {
+  const { pid } = child;
+  if (pid === undefined) return;
+  const hasExited = child.exitCode !== null || child.signalCode !== null;
+  const exited = hasExited ? Promise.resolve() : once(child, "exit").then(() => undefined);
+  child.stdin?.end();
+  await waitAtMost(exited, patienceMs);
+  signalGroup(child, pid, "SIGTERM");
+  await waitAtMost(exited, patienceMs);
+  signalGroup(child, pid, "SIGKILL");
+  await exited;
+  child.stdin?.destroy();
+  child.stdout?.destroy();
+}
+
+function signalGroup(child: ChildProcess, pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nothing of the group is left, or the system has no groups.
+    child.kill(signal);
+  }
 }

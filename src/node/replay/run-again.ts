@@ -14,14 +14,12 @@ import { createModels, withTurnHook } from "../../models/models.ts";
 import type { Pool } from "../../engines/pool.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { Recorder } from "../../telemetry/record/recorder.ts";
-import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import { headerOf, type TurnRecord } from "../../telemetry/record/schema.ts";
 import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
-import { toReplayable } from "./replayable-body.ts";
-import { headerOf } from "../../telemetry/record/recorded-header.ts";
 
 export interface Replayed {
   readonly record: TurnRecord;
@@ -86,7 +84,7 @@ export async function runAgain(
   return { record: await entry.record(), converted };
 }
 
-export interface SendAgainOptions {
+interface SendAgainOptions {
   /** Beside the recorded ones. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -197,4 +195,48 @@ function toMessages({ conversation }: TurnRecord): Message[] {
     ...headerOf(message),
     content: contentText(message.text),
   }));
+}
+
+/** Removes from a request what only the gateway that served it can resolve: stored responses and encrypted reasoning. */
+interface ReplayableBody {
+  readonly body: string;
+  /** False: something was removed, so the body is not the whole conversation. */
+  readonly isComplete: boolean;
+}
+
+/** Fields that refer to what is stored, and what a request without them has instead. */
+const REFERENCES = ["previous_response_id", "conversation", "background"];
+
+function toReplayable(body: string): ReplayableBody {
+  const value: unknown = JSON.parse(body);
+  if (typeof value !== "object" || value === null) return { body, isComplete: true };
+  const fields = new Map<string, unknown>(Object.entries(value));
+  let isComplete = true;
+  for (const name of REFERENCES) {
+    const known = fields.get(name);
+    if (known === undefined || known === null || known === false) continue;
+    fields.delete(name);
+    if (name !== "background") isComplete = false;
+  }
+  const input = fields.get("input");
+  if (Array.isArray(input)) {
+    const kept = input.filter((item: unknown) => !needsStore(item));
+    if (kept.length < input.length) {
+      isComplete = false;
+      fields.set("input", kept.length > 0 ? kept : "(items that were stored)");
+    }
+  }
+  // The text is kept unchanged where possible: the order of keys and the spelling of numbers matter in schemas.
+  const isChanged = !isComplete || fields.size < Object.keys(value).length;
+  return { body: isChanged ? JSON.stringify(Object.fromEntries(fields)) : body, isComplete };
+}
+
+function needsStore(item: unknown): boolean {
+  if (typeof item !== "object" || item === null) return false;
+  const type: unknown = Reflect.get(item, "type");
+  return (
+    type === "item_reference" ||
+    type === "compaction" ||
+    (type === "reasoning" && typeof Reflect.get(item, "encrypted_content") === "string")
+  );
 }

@@ -12,12 +12,12 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import {
   type FrameHints,
   KEEP_ALIVE,
-  toFrame,
   type SseSource,
+  toFrame,
 } from "../../api/reply/event-stream.ts";
 import { Silence } from "../../api/reply/silence.ts";
 import type { Demand } from "../../streams/push-stream.ts";
-import { watchResponse } from "./sent-response.ts";
+import type { SentResponse } from "../../api/request/client.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
@@ -199,4 +199,21 @@ class Client {
     socket.uncork();
     return hasRoom;
   }
+}
+
+/** The bytes are those of head and body on the connection. */
+function watchResponse(outgoing: ServerResponse): (listener: (sent: SentResponse) => void) => void {
+  // It has none any more when it is closed.
+  const { socket } = outgoing;
+  const before = socket?.bytesWritten ?? 0;
+  return (listener) => {
+    const report = () => {
+      listener({
+        bytes: (socket?.bytesWritten ?? before) - before,
+        isComplete: outgoing.writableFinished,
+      });
+    };
+    if (outgoing.closed) report();
+    else outgoing.on("close", report);
+  };
 }

@@ -3,19 +3,22 @@
  * read last win over anything that a generation finds out.
  */
 import { withoutSecrets } from "../../config/without-secrets.ts";
-import type { Settings } from "../../config/settings.ts";
+import type { SettingName, Settings } from "../../config/settings.ts";
 import {
   createModelFinder,
   type FoundSettings,
   type ModelFinder,
 } from "../../models/find-models.ts";
-import type { Models } from "../../models/models.ts";
+import type { ModelOptions, Models } from "../../models/models.ts";
 import { sleep } from "../../streams/timers.ts";
 import { describeForLog } from "../../telemetry/describe-for-log.ts";
-import { describeBackends } from "./describe-backends.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { createGeneration, type Generation, type Shared } from "./generation.ts";
-import { type Kept, keepFixed } from "./reload.ts";
+import { toBackends } from "../../config/backends.ts";
+import { toPublicUrl } from "../../engines/server-url.ts";
+import { contradictions } from "../../config/contradictions.ts";
+import { describedSettings } from "../../config/describe.ts";
+import { SettingsError } from "../../config/resolve.ts";
 
 /** A server that hangs delays the start by this long. */
 const FIND_TIMEOUT_MS = 2_000;
@@ -173,4 +176,49 @@ async function find(
 ): Promise<FoundSettings> {
   if (models !== undefined) return { settings, isComplete: true };
   return finder.find(settings, AbortSignal.timeout(FIND_TIMEOUT_MS));
+}
+
+/** Backends as the log shows them: no keys, and URLs without credentials. */
+function describeBackends(settings: Settings, models: readonly ModelOptions[] | undefined) {
+  if (models !== undefined) {
+    return models.map(({ id, engine }) => ({
+      model: id,
+      backend: engine.name,
+      engine: engine.name,
+    }));
+  }
+  return toBackends(settings).map(({ servedName, name, engine, url }) => ({
+    model: servedName,
+    backend: name,
+    engine,
+    ...(url !== undefined && { url: toPublicUrl(url) }),
+  }));
+}
+
+/** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
+interface Kept {
+  readonly settings: Settings;
+  /** The fixed settings whose new value has no effect yet. */
+  readonly restartFor: readonly SettingName[];
+}
+
+/**
+ * The new settings with the fixed ones as they were. They are judged together: a file without keys that listens on this machine
+ * only is no reason to open a network to everybody.
+ *
+ * @throws SettingsError
+ */
+function keepFixed(running: Settings, wanted: Settings): Kept {
+  const fixed = describedSettings().flatMap((each) => (each.fixed ? each.name : []));
+  const kept = Object.fromEntries(fixed.map((name) => [name, running[name]]));
+  const settings = { ...wanted, ...kept };
+  const restartFor = fixed.filter(
+    (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
+  );
+  const problems = contradictions(settings, new Map(), { public: false });
+  if (problems.length === 0) return { settings, restartFor };
+  throw new SettingsError([
+    ...problems,
+    `The new settings are judged with the present value of ${restartFor.join(", ")}, which only a restart changes.`,
+  ]);
 }

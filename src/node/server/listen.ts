@@ -1,17 +1,15 @@
 /** Listens on a port, and shuts the server down gracefully. */
-import { createServer, Server, type ServerResponse } from "node:http";
+import { createServer, IncomingMessage, Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { SseBindings } from "../../api/reply/event-stream.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
-import { ClientRequest } from "./client-request.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import { explainListenError } from "./listen-error.ts";
-import { hasStalled, LOOKS, type ReadProgress } from "./unread-data.ts";
 import { isWebSocketUpgrade, refuseMalformed, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -28,7 +26,7 @@ export interface ListenOptions {
   readonly shutdown: Shutdown;
 }
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   /**
    * Accepts no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
@@ -210,4 +208,69 @@ async function drain(
   await Promise.race([shutdown.idle(), graceOver.promise]);
   clearTimeout(stop);
   clearTimeout(cut);
+}
+
+/** A client's request whose body is there at once if it arrived together with the head, as short ones do. */
+export class ClientRequest extends IncomingMessage {
+  #body: Buffer | undefined;
+
+  /**
+   * The whole body, if all of it has arrived and nobody has read it; until its end has been announced. `@hono/node-server`
+   * looks here before it listens for the parts of a body and for its end: half the time to read a short one.
+   */
+  get rawBody(): Buffer | undefined {
+    if (this.#body === undefined && this.#hasArrived) {
+      const body: unknown = this.read();
+      if (body instanceof Buffer) this.#body = body;
+      // Not kept as long as the answer lasts.
+      this.once("end", () => (this.#body = undefined));
+      // The adapter drains a request that has not been read to its end.
+      this.resume();
+    }
+    return this.#body;
+  }
+
+  get #hasArrived(): boolean {
+    const { readableLength: length } = this;
+    return length > 0 && !this.readableDidRead && Number(this.headers["content-length"]) === length;
+  }
+}
+
+/** What is known of a client. */
+export interface ReadProgress {
+  /** Bytes that had left at the last look. */
+  sent: number;
+  /** Looks in a row at which data waited and none had left. */
+  unreadLooks: number;
+}
+
+/** Looks that a client may read nothing. */
+export const LOOKS = 10;
+
+/**
+ * Returns whether the client has read nothing for {@link LOOKS} looks. Node's own timer of a socket starts anew with each
+ * write, once more when its queue has shrunk, and costs each token some 560 instructions.
+ */
+export function hasStalled(socket: Socket, progress: ReadProgress): boolean {
+  if (socket.writableLength === 0) {
+    progress.unreadLooks = 0;
+    return false;
+  }
+  const sent = countSent(socket);
+  progress.unreadLooks = sent === progress.sent ? progress.unreadLooks + 1 : 0;
+  progress.sent = sent;
+  return progress.unreadLooks >= LOOKS;
+}
+
+/**
+ * Bytes that the system has taken. Of a write that it has taken in part only the socket's handle knows how much is left;
+ * elsewhere than on Node, such a write has not left at all.
+ */
+function countSent(socket: Socket): number {
+  const handle: unknown = Reflect.get(socket, "_handle");
+  if (typeof handle === "object" && handle !== null && "bytesWritten" in handle) {
+    const queued: unknown = Reflect.get(handle, "writeQueueSize");
+    if (typeof queued === "number") return Number(handle.bytesWritten) - queued;
+  }
+  return socket.bytesWritten - socket.writableLength;
 }

@@ -10,13 +10,12 @@ import type { Log } from "../../telemetry/log.ts";
 import { createRegistry } from "../../telemetry/metrics.ts";
 import { createConsoleLog } from "../console/console-log.ts";
 import { openLogOutput } from "../console/log-output.ts";
-import { createEngineTransport } from "../engine-http/engine-transport.ts";
-import { CloseStack } from "./close-stack.ts";
+import { createEngineTransport } from "../engine-http/undici-transport.ts";
 import type { Shared } from "./generation.ts";
 import { Generations } from "./generations.ts";
 import { listen } from "./listen.ts";
-import { openMetricsPort } from "./metrics-port.ts";
-import { createLlamas } from "../llama/engines.ts";
+import { openMetricsPort, registerProcessMetrics } from "./metrics-port.ts";
+import { createLlamas } from "../llama/engine.ts";
 import { createAssets } from "../pages/assets.ts";
 import { findReadPdf } from "../pdf/read-pdf.ts";
 import { openToolbox } from "../toolbox.ts";
@@ -25,7 +24,6 @@ import { startTracing } from "../telemetry/start-tracing.ts";
 import { openAuditFile } from "../telemetry/audit-file.ts";
 import { MAX_RECORDS } from "../inspect/open-inspector.ts";
 import { startRecording } from "../telemetry/recording.ts";
-import { registerProcessMetrics } from "./process-metrics.ts";
 import { readVersion } from "../version.ts";
 import { openWebSockets } from "./web-sockets.ts";
 
@@ -41,7 +39,7 @@ export interface ServeOptions {
 }
 
 /** Options of the command `serve` alone. */
-export interface CommandOptions extends ServeOptions {
+interface CommandOptions extends ServeOptions {
   /** Lines that `log` could not write. Absent: it does not say. */
   readonly droppedLines?: () => number;
   /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
@@ -201,4 +199,33 @@ function openJsonLog({
   const output = openLogOutput();
   const { log } = createConsoleLog({ log: level, logFormat: "json" }, output);
   return { log, droppedLines: () => output.dropped };
+}
+
+/** Closes resources in the reverse order of their opening. Node 22 has no `AsyncDisposableStack`. */
+export class CloseStack {
+  readonly #closers: (() => unknown)[] = [];
+
+  /** Closes the resource with the stack. */
+  use<R extends { close(): unknown }>(resource: R): R {
+    this.defer(() => resource.close());
+    return resource;
+  }
+
+  /** Calls and awaits `close` when the stack is closed. */
+  defer(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  /** Closes everything, also after a failure. Rejects with the first one. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
 }

@@ -97,3 +97,8 @@ export interface Problem {
   /** It may be gone at the next start: a lock, a full disk. */
   readonly mayPass: boolean;
 }
+
+/** The file cannot be used now, but may be at the next start: it is locked, or the disk is full. */
+export class StoreBusyError extends Error {
+  override readonly name = "StoreBusyError";
+}

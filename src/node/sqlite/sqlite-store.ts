@@ -11,16 +11,16 @@ import { StoreRefusal } from "../../store/store-error.ts";
 import type { Store } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
 import { moduleBeside } from "../module-beside.ts";
-import { StoreBusyError } from "./store-busy-error.ts";
-import type {
-  Deleted,
-  Operation,
-  Problem,
-  Reply,
-  Request,
-  Results,
-  StoreCounts,
-  ThreadOptions,
+import {
+  type Deleted,
+  type Operation,
+  type Problem,
+  type Reply,
+  type Request,
+  type Results,
+  StoreBusyError,
+  type StoreCounts,
+  type ThreadOptions,
 } from "./protocol.ts";
 
 export interface SqliteStoreOptions {

@@ -3,16 +3,19 @@ import type { Log } from "../../telemetry/log.ts";
 import type { RecordEntry } from "../../telemetry/record/entry.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import { stringifyInChunks } from "../../telemetry/record/build-slices.ts";
-import { openCaptureFolder } from "./capture-folder.ts";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { SettingsError } from "../../config/resolve.ts";
+import { explainFile } from "../explain-file.ts";
 
-export interface CaptureOptions {
+interface CaptureOptions {
   readonly folder: string;
   /** Bytes of all files written by this and earlier processes. */
   readonly maxBytes: number;
   readonly log: Log;
 }
 
-export interface Capture {
+interface Capture {
   /**
    * Writes a complete turn, again if it has been written. Resolves with the path of its file.
    *
@@ -82,8 +85,114 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
 }
 
 /** `20260131T120000000Z-12-req_abc.json`: sorts by time, and is safe on every file system. */
-export function toFileName(entry: RecordEntry): string {
+function toFileName(entry: RecordEntry): string {
   const { at, id } = entry.summary();
   const safe = id.replaceAll(/[^\w-]/g, "-").slice(0, 80);
   return `${at.replaceAll(/[-:.]/g, "")}-${entry.number}-${safe}.json`;
+}
+
+/** Names of captured files: the time, a number, and the safe characters of the request's id. */
+const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json(?:\.part)?$/;
+/** The end of the name of a file that is being written. */
+const PART = ".part";
+
+/** @throws SettingsError if the folder cannot be used. */
+async function openCaptureFolder(folder: string, maxBytes: number): Promise<CaptureFolder> {
+  const files = new CaptureFolder(folder, maxBytes);
+  try {
+    await files.open();
+    return files;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const problem =
+      explainFile(error, folder) ?? `${folder}: the folder cannot be used: ${reason}.`;
+    throw new SettingsError([`capture ${problem}`]);
+  }
+}
+
+/** Writes one file after the other. */
+class CaptureFolder {
+  readonly #folder: string;
+  readonly #maxBytes: number;
+  /** By name, oldest first. */
+  readonly #sizes = new Map<string, number>();
+  #total = 0;
+
+  constructor(folder: string, maxBytes: number) {
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Counts what earlier processes have written, and deletes what they have not finished. */
+  async open(): Promise<void> {
+    // Other users of the machine must not read prompts and answers.
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const names = (await readdir(this.#folder)).filter((name) => OWN_FILE.test(name));
+    for (const name of names.toSorted()) {
+      this.#count(name, (await stat(this.#pathOf(name))).size);
+      if (name.endsWith(PART)) await this.#delete(name);
+    }
+  }
+
+  /** Each chunk is written before the next one is made. Resolves with the file's path. */
+  async write(name: string, chunks: AsyncIterable<string>): Promise<string> {
+    const part = name + PART;
+    const file = await open(this.#pathOf(part), "wx", 0o600);
+    try {
+      for await (const chunk of chunks) await this.#append(file, part, chunk);
+      await this.#append(file, part, "\n");
+      await file.close();
+      // Renamed when complete, so that readers never see half a file.
+      await rename(this.#pathOf(part), this.#pathOf(name));
+    } catch (error) {
+      await file.close();
+      await this.#delete(part);
+      throw error;
+    }
+    const bytes = this.#sizes.get(part) ?? 0;
+    this.#forget(part);
+    this.#forget(name);
+    this.#count(name, bytes);
+    return this.#pathOf(name);
+  }
+
+  async #append(file: FileHandle, part: string, text: string): Promise<void> {
+    const chunk = Buffer.from(text);
+    const bytes = (this.#sizes.get(part) ?? 0) + chunk.length;
+    if (bytes > this.#maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+    for (const oldest of this.#sizes.keys()) {
+      if (this.#total + chunk.length <= this.#maxBytes) break;
+      if (oldest !== part) await this.#delete(oldest);
+    }
+    if (this.#total + chunk.length > this.#maxBytes) {
+      throw new Error("older files cannot be deleted to make room");
+    }
+    this.#forget(part);
+    this.#count(part, bytes);
+    await file.writeFile(chunk);
+  }
+
+  /** A file that cannot be deleted still counts. */
+  async #delete(name: string): Promise<void> {
+    try {
+      await rm(this.#pathOf(name), { force: true });
+      this.#forget(name);
+    } catch {
+      // The next one that needs the room tries again.
+    }
+  }
+
+  #count(name: string, bytes: number): void {
+    this.#sizes.set(name, bytes);
+    this.#total += bytes;
+  }
+
+  #forget(name: string): void {
+    this.#total -= this.#sizes.get(name) ?? 0;
+    this.#sizes.delete(name);
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name);
+  }
 }

@@ -1,15 +1,19 @@
 /** A recorded turn: what was collected of it, and its record once somebody asks for it. */
 import type { Pause } from "../../streams/slices.ts";
-import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
+import {
+  NOTHING_SEEN,
+  type RecordChanges,
+  seenOf,
+  type SeenRecord,
+  withoutSeen,
+} from "./seen-record.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Elapsed } from "./elapsed.ts";
+import { type Elapsed, TurnRecording } from "./recording.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
-import { TurnRecording } from "./recording.ts";
 import { redactRecord } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
-import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
 import { runSliced } from "./build-slices.ts";
 import type { FindMessageSource } from "./sources.ts";
 import { toSummary } from "./summary.ts";

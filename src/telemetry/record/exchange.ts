@@ -1,7 +1,7 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
 import { textBytes } from "../../harmony/text-memory.ts";
 import { RESPONSE_HEADERS } from "../response-headers.ts";
-import type { Elapsed } from "./elapsed.ts";
+import type { Elapsed } from "./recording.ts";
 import type { RecordBudget } from "./limits.ts";
 import type { TurnRecord } from "./schema.ts";
 import { withoutToolCredentials } from "./tool-credentials.ts";

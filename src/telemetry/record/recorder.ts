@@ -8,12 +8,11 @@ import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
-import { type Elapsed, startElapsed } from "./elapsed.ts";
+import { type Elapsed, startElapsed, type TurnRecording } from "./recording.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import type { RecordLimits } from "./limits.ts";
 import type { Begun, Entry, EntryOptions, RecordEntry } from "./entry.ts";
 import { KeptRecords } from "./kept-records.ts";
-import type { TurnRecording } from "./recording.ts";
 import { createSources, type Sources } from "./sources.ts";
 
 export type RecordListener = (entry: RecordEntry) => void;

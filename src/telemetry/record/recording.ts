@@ -10,7 +10,6 @@ import type { TokenId } from "../../tokenizer/index.ts";
 import type { OnFact, TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/steering/decision.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
-import type { Elapsed } from "./elapsed.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
 
@@ -49,19 +48,19 @@ export type ParserNote =
   | { readonly type: "restart" }
   | { readonly type: "markers"; readonly markers: "shown" | "hidden" };
 
-export interface EmittedNote {
+interface EmittedNote {
   readonly part: Part;
   readonly started: number;
   ended: number | undefined;
 }
 
-export interface ResultNote {
+interface ResultNote {
   readonly ms: number;
   readonly result: BuiltinCallResult;
 }
 
 /** The outcome of a turn that did not end by itself. */
-export interface Failure {
+interface Failure {
   readonly outcome: "failed" | "rejected" | "cancelled";
   /** Undefined: it has not failed. */
   readonly error: unknown;
@@ -297,4 +296,13 @@ export class TurnRecording {
     };
     this.calls.push(this.#call);
   }
+}
+
+/** The time since a request was accepted, in milliseconds to a tenth. */
+export type Elapsed = () => number;
+
+/** @param clock milliseconds; only differences are used */
+export function startElapsed(clock: () => number): Elapsed {
+  const start = clock();
+  return () => Math.round((clock() - start) * 10) / 10;
 }

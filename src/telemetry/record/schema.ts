@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import type { Message } from "../../harmony/conversation.ts";
 
 export const RECORD_VERSION = 1;
 
@@ -404,3 +405,25 @@ export const turnRecordSchema = lazy(() =>
       ),
   }),
 );
+
+/** The header of a message, as records and Harmony both have it. */
+type Header = Pick<Message, "role" | "name" | "recipient" | "channel" | "contentType" | "order">;
+
+/** In this order, without members that are undefined. */
+export function headerOf({
+  role,
+  name,
+  recipient,
+  channel,
+  contentType,
+  order,
+}: Message | RecordedMessage): Header {
+  return {
+    role,
+    ...(name !== undefined && { name }),
+    ...(recipient !== undefined && { recipient }),
+    ...(channel !== undefined && { channel }),
+    ...(contentType !== undefined && { contentType }),
+    ...(order !== undefined && { order }),
+  };
+}

@@ -1,4 +1,5 @@
 /** How much of a running turn's record a reader already has. */
+import type { RecordedPart, TurnRecord } from "./schema.ts";
 
 /** The known length of each list of the record. */
 export interface RecordPosition {
@@ -28,3 +29,38 @@ export const NOTHING_SEEN: SeenRecord = {
   parts: 0,
   characters: 0,
 };
+
+/** The changes of a running turn's record since it was last read. */
+export interface RecordChanges {
+  /** What is new. The first call's reads and the first part's text continue those that are already known. */
+  readonly record: TurnRecord;
+  /** Pass it the next time. Undefined if the turn has ended: the record is then complete. */
+  readonly seen: SeenRecord | undefined;
+}
+
+/** Removes parts that are known, and the known text of the last of these. */
+export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
+  const from = Math.max(0, since.parts - 1);
+  const parts = record.parts.slice(from).map((part, index): RecordedPart => {
+    if (index > 0 || since.parts === 0 || typeof part.text !== "string") return part;
+    return { ...part, text: part.text.slice(since.characters) };
+  });
+  return { ...record, parts };
+}
+
+/** @param record before {@link withoutSeen} and redaction */
+export function seenOf(record: TurnRecord, since: SeenRecord): SeenRecord {
+  const text = record.parts.at(-1)?.text ?? "";
+  const call = Math.max(0, since.call + record.calls.length - 1);
+  const reads = record.calls.at(-1)?.reads.length ?? 0;
+  return {
+    prompt: since.prompt || record.prompt !== null,
+    decisions: since.decisions + record.decisions.length,
+    call,
+    read: reads + (call === since.call ? since.read : 0),
+    recoveries: since.recoveries + record.recoveries.length,
+    events: since.events + (record.answer?.events?.length ?? 0),
+    parts: record.parts.length,
+    characters: typeof text === "string" ? text.length : 0,
+  };
+}

@@ -3,13 +3,18 @@ import type { RecordSlices } from "./build-slices.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
 import { outcomeWithoutTurn, type RecordInput } from "./record-input.ts";
-import type { TurnRecording } from "./recording.ts";
-import { RECORD_VERSION, type RecordedAnswer, type TurnRecord } from "./schema.ts";
+import type { DecisionNote, TurnRecording } from "./recording.ts";
+import {
+  RECORD_VERSION,
+  type RecordedAnswer,
+  type RecordedDecision,
+  type TurnRecord,
+} from "./schema.ts";
 import type { RecordPosition } from "./seen-record.ts";
 import { toCalls, toErrorText } from "./to-calls.ts";
-import { toDecision } from "./to-decision.ts";
 import { toParts, toRecoveries } from "./to-parts.ts";
 import { toConversation, toPrompt, toSettings } from "./to-rendered.ts";
+import type { Decision } from "../../turn/steering/decision.ts";
 
 /**
  * The record of a turn so far.
@@ -161,4 +166,53 @@ function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
     ...(end.failure && { failure: { ...end.failure } }),
     usage: { promptTokens, cachedTokens, completionTokens, reasoningTokens, engineCalls },
   };
+}
+
+/** A decision of a turn in its record. */
+function toDecision({ ms, decision, outcome }: DecisionNote): RecordedDecision {
+  return {
+    ms,
+    type: decision.type,
+    outcome: outcome.type,
+    ...(outcome.type === "cut" && { cut: outcome.cut }),
+    ...detailsOf(decision),
+  };
+}
+
+function detailsOf(decision: Decision): Partial<RecordedDecision> {
+  const repair = "repair" in decision && decision.repair ? { repair: decision.repair } : {};
+  switch (decision.type) {
+    case "retry-answer":
+      return { ...repair, problem: decision.problem };
+    case "retry-call":
+    case "explain-call":
+      return { ...repair, name: decision.wrong.tool.name, problem: decision.wrong.problem };
+    case "choose-function":
+      return { ...repair, names: [...decision.names] };
+    case "open-call":
+    case "refuse-call":
+      return { ...repair, name: decision.name };
+    case "open-builtin-call":
+      return { name: decision.recipient };
+    case "finish":
+      return { reason: decision.reason };
+    case "fail":
+      return { reason: decision.failure.kind, problem: decision.failure.message };
+    case "open-message":
+    case "open-answer":
+    case "continue":
+    case "constrain-turn":
+    case "skip-reasoning":
+    case "open-reasoning":
+    case "constrain-answer":
+    case "check-answer":
+    case "constrain-call":
+    case "check-calls":
+    case "write-approved-call":
+    case "run-tool":
+    case "ask-for-more-calls":
+      return repair;
+    default:
+      return decision satisfies never;
+  }
 }

@@ -8,8 +8,7 @@ import type { Preset } from "../../turn/preset.ts";
 import { DEFAULT_STEERING, type Steering } from "../../turn/steering/settings.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RecordInput } from "./record-input.ts";
-import { headerOf } from "./recorded-header.ts";
-import type { RecordedMessage, TurnRecord } from "./schema.ts";
+import { headerOf, type RecordedMessage, type TurnRecord } from "./schema.ts";
 
 export function toSettings(
   { turn, layout, steering, contextLength, parsing, capabilities }: TurnRendered,

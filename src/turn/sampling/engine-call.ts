@@ -2,7 +2,7 @@
  * Makes one engine call: limits it to the turn's remaining tokens, counts its usage and adds the request's
  * own fields.
  */
-import { GPT_OSS_CONTEXT } from "../../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../../engines/engine.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";

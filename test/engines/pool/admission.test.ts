@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { EngineError } from "../../../src/engines/engine-error.ts";
-import { rankByAffinity } from "../../../src/engines/pool/rank-by-affinity.ts";
+import { rankByAffinity } from "../../../src/engines/pool/choose-backend.ts";
 import { complete, requestOf } from "../support.ts";
 import {
   counts,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { rankByAffinity } from "../../../src/engines/pool/rank-by-affinity.ts";
+import { rankByAffinity } from "../../../src/engines/pool/choose-backend.ts";
 
 const BACKENDS = ["a", "b", "c", "d"].map((id) => ({ id }));
 const KEYS = Array.from({ length: 4000 }, (_, i) => `conversation-${i}`);

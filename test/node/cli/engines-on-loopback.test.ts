@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../../../src/engines/engine-error.ts";
-import { findEnginesOnLoopback } from "../../../src/node/cli/engines-on-loopback.ts";
+import { findEnginesOnLoopback } from "../../../src/node/cli/serve.ts";
 import { jsonAnswer, scriptTransport } from "../../engines/support.ts";
 
 const PORTS = [8000, 11_434, 1234];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { explainLoadFailure } from "../../../src/node/llama/load-failure.ts";
+import { explainLoadFailure } from "../../../src/node/llama/engine.ts";
 
 test.each([
   ['Invalid GGUF magic. Expected "GGUF" but got "<!DO".', "m.gguf is not a GGUF file"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toTokenLogprob } from "../../../src/node/llama/logprobs.ts";
+import { toTokenLogprob } from "../../../src/node/llama/engine.ts";
 
 const probabilities = new Map([
   [7, 0.5],

@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { createShutdown } from "../../../src/models/shutdown.ts";
-import { ClientRequest } from "../../../src/node/server/client-request.ts";
-import { listen } from "../../../src/node/server/listen.ts";
+import { ClientRequest, listen } from "../../../src/node/server/listen.ts";
 
 let port = 0;
 /** For each request: whether all of its body was there when it came. */

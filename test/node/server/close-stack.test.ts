@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CloseStack } from "../../../src/node/server/close-stack.ts";
+import { CloseStack } from "../../../src/node/server/serve.ts";
 
 test("what was opened last is closed first, each after the one before has closed", async () => {
   const closed: string[] = [];

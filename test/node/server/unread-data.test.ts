@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { hasStalled, LOOKS, type ReadProgress } from "../../../src/node/server/unread-data.ts";
+import { hasStalled, LOOKS, type ReadProgress } from "../../../src/node/server/listen.ts";
 import { eventually } from "../../helpers/eventually.ts";
 
 /** More than the buffers of the system take. */

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { SettingsError } from "../../../src/config/resolve.ts";
 import { EntryTable } from "../../../src/node/sqlite/entry-table.ts";
 import { MIGRATIONS, openDatabase, readValue } from "../../../src/node/sqlite/open-database.ts";
-import { StoreBusyError } from "../../../src/node/sqlite/store-busy-error.ts";
+import { StoreBusyError } from "../../../src/node/sqlite/protocol.ts";
 import { openExpiryClock } from "../../../src/store/expiry-clock.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
 import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { DEFAULT_MODEL } from "../../../config/backends.ts";
 import type { Settings } from "../../../config/settings.ts";
-import { GPT_OSS_CONTEXT } from "../../../engines/context-length.ts";
+import { GPT_OSS_CONTEXT } from "../../../engines/models-probe.ts";
 import type { CatalogueModel } from "../../../api/codex-catalogue.ts";
 import type { Models } from "../../../models/models.ts";
 import type { Preset } from "../../../turn/preset.ts";

@@ -5,15 +5,14 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { commandName } from "../command-name.ts";
+import { commandName } from "../command-io.ts";
 import { explainFile, readOrdinaryFile } from "../../explain-file.ts";
 import type { SettingsFile } from "./client-settings.ts";
 import { EditError } from "./edit/edit-error.ts";
 import { readJsonText } from "./edit/json-nodes.ts";
 import { undoJson, type UndoneJson } from "./edit/undo-json.ts";
-import { toLineChanges } from "./line-changes.ts";
+import { toLineChanges, undoLines } from "./undo-lines.ts";
 import { replaceFile } from "./replace-file.ts";
-import { undoLines } from "./undo-lines.ts";
 
 export interface Client {
   /** As it is typed. */

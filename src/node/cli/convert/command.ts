@@ -1,5 +1,12 @@
 /** `harmony-gateway convert`: converts conversations between formats, one per line. */
-import { createReadStream, createWriteStream, openSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fstatSync,
+  openSync,
+  statSync,
+} from "node:fs";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
@@ -11,8 +18,8 @@ import type { Command, CommandIo } from "../command-io.ts";
 import { visible } from "../control-signs.ts";
 import { loadSettings } from "../settings.ts";
 import type { ConvertOptions } from "./convert-line.ts";
-import { refuseSameFiles } from "./same-files.ts";
 import { type ConvertReport, convertStream } from "./convert-stream.ts";
+import { resolve } from "node:path";
 
 export const CONVERT: Command = {
   usage: `\
@@ -203,4 +210,44 @@ function summary({ lines, converted, bad, losses }: ConvertReport): string {
   const lost = [...losses].map(([name, count]) => `${name} × ${count}`);
   const counts = `${lines} ${lines === 1 ? "line" : "lines"}: ${converted} converted, ${bad} bad.`;
   return lost.length === 0 ? counts : `${counts} Lost: ${lost.join(", ")}.`;
+}
+
+/** Paths, or numbers of open files. */
+interface Ends {
+  readonly input: string | number | undefined;
+  readonly output: string | number | undefined;
+}
+
+type Outputs = Readonly<Partial<Record<"out" | "bad" | "losses", string | undefined>>>;
+
+/** Throws an `Error` for people, also if the input does not exist. */
+export function refuseSameFiles({ input, output }: Ends, outputs: Outputs): void {
+  const known = new Map<string, string>();
+  const source = input === undefined ? undefined : identify(input);
+  if (source !== undefined) known.set(source, "the input");
+  const target = output === undefined ? undefined : identify(output);
+  // With --out, the standard output gets nothing.
+  if (target !== undefined && outputs.out === undefined) {
+    if (known.has(target)) throw new TypeError("The standard output: is the input itself.");
+    known.set(target, "the standard output");
+  }
+  for (const name of ["out", "bad", "losses"] as const) {
+    const path = outputs[name];
+    const id = path === undefined ? undefined : identifyOutput(path);
+    if (path === undefined || id === undefined) continue;
+    const same = known.get(id);
+    if (same !== undefined) throw new TypeError(`--${name} ${path}: is the same file as ${same}.`);
+    known.set(id, `--${name}`);
+  }
+}
+
+/** Device and inode. Undefined: it is no regular file. */
+function identify(file: string | number): string | undefined {
+  const options = { bigint: true } as const;
+  const found = typeof file === "number" ? fstatSync(file, options) : statSync(file, options);
+  return found.isFile() ? `${found.dev}:${found.ino}` : undefined;
+}
+
+function identifyOutput(path: string): string | undefined {
+  return existsSync(path) ? identify(path) : resolve(path);
 }

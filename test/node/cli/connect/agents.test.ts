@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { claudeCode } from "../../../../src/node/cli/connect/clients/claude-code.ts";
-import { codex } from "../../../../src/node/cli/connect/clients/codex.ts";
+import { claudeCode, codex } from "../../../../src/node/cli/connect/clients.ts";
 import type { ConnectedModel, Target } from "../../../../src/node/cli/connect/target.ts";
 import { toText } from "../../../../src/node/cli/connect/to-text.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toLineChanges } from "../../../../src/node/cli/connect/line-changes.ts";
+import { toLineChanges } from "../../../../src/node/cli/connect/undo-lines.ts";
 
 const text = (...lines: string[]) => lines.map((line) => `${line}\n`).join("");
 

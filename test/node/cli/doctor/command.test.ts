@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { main } from "../../../../src/node/cli/main.ts";
-import { DOCTOR } from "../../../../src/node/cli/doctor/command.ts";
-import { readDoctorFlags } from "../../../../src/node/cli/doctor/options.ts";
+import { DOCTOR, readDoctorFlags } from "../../../../src/node/cli/doctor/command.ts";
 import { QUIET_IO } from "../../../helpers/command-io.ts";
 import { startToyServer, type ToyServer } from "../../../helpers/toy-servers.ts";
 
