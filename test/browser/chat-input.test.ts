@@ -36,7 +36,7 @@ describe.skipIf(MISSING !== undefined)(
     test("a 401 opens the field for a key, which stays in this tab", async () => {
       const key = "the-key-of-the-browser-test";
       const settings = { keys: [`alice:${await sha256Hex(key)}`] };
-      const { page, gateway } = await openChat(browser, scriptedEngine([REASONED]), { settings });
+      const { page } = await openChat(browser, scriptedEngine([REASONED]), { settings });
       await page.getByRole("dialog").getByText("This gateway needs a key").waitFor();
       await page.getByLabel("Key", { exact: true }).fill("wrong");
       await page.keyboard.press("Enter");
@@ -48,7 +48,7 @@ describe.skipIf(MISSING !== undefined)(
       await send(page, "Six times seven?");
       await page.locator(".answer.done strong").waitFor();
       expect(await page.evaluate("localStorage.length")).toBe(0);
-      expect(page.url()).toBe(`${gateway.origin}/`);
+      expect(page.url()).not.toContain(key);
       const code = () => page.locator(".pane .code pre").innerText();
       expect(await code()).toContain("$HARMONY_GATEWAY_KEY");
       expect(await code()).not.toContain(key);
@@ -271,7 +271,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(dialogs()).toBe(0);
     });
 
-    test("a link that is opened during an answer stops the answer", async () => {
+    test("a link that is opened during an answer leaves the answer running", async () => {
       const writing = { write: toFinal("Once upon").replace("<|return|>", ""), hang: true };
       const engine = scriptedEngine([writing]);
       const { page } = await openChat(browser, engine);
@@ -281,9 +281,11 @@ describe.skipIf(MISSING !== undefined)(
       const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
-      await expect.poll(() => engine.open).toBe(0);
+      expect(engine.open).toBe(1);
       await page.getByRole("button", { name: "Tell me a story.", exact: true }).click();
+      await page.getByRole("button", { name: "Stop" }).click();
       await page.getByText("stopped", { exact: true }).waitFor();
+      await expect.poll(() => engine.open).toBe(0);
     });
 
     test("a refusal is shown in the gateway's words, whatever they mention", async () => {

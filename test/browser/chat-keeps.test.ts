@@ -1,9 +1,10 @@
 /** What the chat keeps: messages, drafts and settings, over reloads, in two tabs, and when the reader leaves a chat. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { answered, CALL, openChat, REASONED, send, toFinal } from "./chat-page.ts";
+import { answered, CALL, openChat, REASONED, send, THOUGHT, toFinal } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
-import { openPage } from "./open.ts";
+import { checkAxe, openPage } from "./open.ts";
+import { pacedEngine } from "./turns.ts";
 
 let browser: Browser;
 
@@ -95,6 +96,194 @@ describe.skipIf(MISSING !== undefined)(
       await page.reload();
       await openNamed(page, "Six times seven?");
       await page.locator(".bubble:has-text('Tell me a story.')").waitFor();
+    });
+
+    test("two chats are written at once, and the one that was left goes on", async () => {
+      let release = () => {};
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let tokens = 0;
+      // Both wait before their sixth token.
+      const engine = pacedEngine(
+        [toFinal("The first of two."), toFinal("The second of two.")],
+        () => (++tokens > 5 ? gate : Promise.resolve()),
+      );
+      const { page, problems } = await openChat(browser, engine);
+      await send(page, "One?");
+      await answered(page, "The first");
+      await page.getByRole("button", { name: "New chat" }).click();
+      tokens = 0;
+      await send(page, "Two?");
+      await answered(page, "The second");
+      await expect.poll(() => page.locator(".chats .dot.busy").count()).toBe(2);
+      await openNamed(page, "One?");
+      await answered(page, "The first");
+      await page.getByRole("button", { name: "Stop" }).waitFor();
+      release();
+      await page.locator(".answer.done").waitFor();
+      expect(await page.locator(".answer .text").innerText()).toBe("The first of two.");
+      await openNamed(page, "Two?");
+      await page.locator(".answer.done").waitFor();
+      expect(await page.locator(".answer .text").innerText()).toBe("The second of two.");
+      expect(await page.locator(".chats .dot.busy").count()).toBe(0);
+      expect(problems).toEqual([]);
+    });
+
+    test("an answer that a reload has cut is there, says so, and goes on where it ended", async () => {
+      const engine = scriptedEngine([HANGING, " a time.<|return|>"]);
+      const { page, problems } = await openChat(browser, engine);
+      await send(page, "Tell me a story.");
+      await answered(page, "Once upon");
+      await expect.poll(() => stored(page)).toEqual(withParts("Tell me", "Once upon"));
+      await page.reload();
+      await page.locator(".answer.cut").waitFor();
+      expect(await page.locator(".answer .text").innerText()).toBe("Once upon");
+      await page.getByText("The page was closed before the answer was complete.").waitFor();
+      await expect.poll(() => stored(page)).toEqual(withParts("Tell me", '"status":"cut"'));
+      await checkAxe(page, "cut");
+      await page.getByRole("button", { name: "Continue" }).click();
+      await page.locator(".answer.done").waitFor();
+      expect(await page.locator(".answer .text").innerText()).toBe("Once upon a time.");
+      expect(problems).toEqual([]);
+    });
+
+    test.each(["chat", "responses", "messages"])(
+      "%s: an answer that was stopped goes on where it ended",
+      async (api) => {
+        const engine = scriptedEngine([
+          { write: `${THOUGHT}${HANGING.write}`, hang: true },
+          " a time.<|return|>",
+        ]);
+        const { page, requested, problems } = await openChat(browser, engine);
+        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await send(page, "Tell me a story.");
+        await answered(page, "Once upon");
+        await page.getByRole("button", { name: "Stop" }).click();
+        await page.getByRole("button", { name: "Continue" }).click();
+        await page.locator(".answer.done").waitFor();
+        expect(await page.locator(".answer > .text").allInnerTexts()).toEqual([
+          "Once upon a time.",
+        ]);
+        expect(await page.locator(".answer .reasoning").count()).toBe(1);
+        expect(engine.prompts.at(-1)).toMatch(/final<\|message\|>Once upon$/);
+        expect(engine.prompts.at(-1)).toContain("Six times seven.");
+        // Responses cannot continue a text.
+        const continuing = api === "messages" ? "/v1/messages" : "/v1/chat/completions";
+        expect(requested.findLast((url) => url.includes("/v1/"))).toContain(continuing);
+        expect(problems).toEqual([]);
+      },
+    );
+
+    test("an answer that another tab writes is not cut, and its end arrives", async () => {
+      let release = () => {};
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let tokens = 0;
+      const engine = pacedEngine([toFinal("Once upon a time.")], () =>
+        ++tokens > 5 ? gate : Promise.resolve(),
+      );
+      const { page, gateway } = await openChat(browser, engine);
+      await send(page, "Tell me a story.");
+      await answered(page, "Once upon");
+      await expect.poll(() => stored(page)).toEqual(withParts("Tell me", "Once upon"));
+      const other = await openPage(browser, `${gateway.origin}/`, { beside: page });
+      await openNamed(other.page, "Tell me a story.");
+      await other.page.locator(".answer.running .text").waitFor();
+      release();
+      await other.page.locator(".answer.done").waitFor();
+      expect(await other.page.locator(".answer .text").innerText()).toBe("Once upon a time.");
+      expect(await page.locator(".answer .text").innerText()).toBe("Once upon a time.");
+    });
+
+    test("each chat has an address and a title, which reload, Back and a deletion follow", async () => {
+      const engine = scriptedEngine([toFinal("One."), toFinal("Two.")]);
+      const { page, gateway, problems } = await openChat(browser, engine);
+      const title = () => page.evaluate<string>("document.title");
+      expect(await title()).toBe("harmony-gateway");
+      await send(page, "First?");
+      await answered(page, "One.");
+      await expect.poll(title).toBe("First? · harmony-gateway");
+      const first = page.url();
+      expect(first).toMatch(/\/#chat=[\w-]+$/);
+      await page.reload();
+      await answered(page, "One.");
+      await page.getByRole("button", { name: "New chat" }).click();
+      await page.getByText("What should gpt-oss do?").waitFor();
+      await expect.poll(() => page.url()).toBe(`${gateway.origin}/`);
+      await send(page, "Second?");
+      await answered(page, "Two.");
+      await page.goBack();
+      await page.getByText("What should gpt-oss do?").waitFor();
+      await page.goBack();
+      await answered(page, "One.");
+      expect(page.url()).toBe(first);
+      await page.getByRole("button", { name: "Delete First?" }).click();
+      await expect.poll(() => page.url()).toBe(`${gateway.origin}/`);
+      await page.goto(first);
+      await page.getByText("The chat of this address is not on this device.").waitFor();
+      expect(page.url()).toBe(`${gateway.origin}/`);
+      expect(problems).toEqual([]);
+    });
+
+    test("a chat is renamed and pinned, and a tab that knew the old title keeps the new one", async () => {
+      const engine = scriptedEngine([toFinal("One."), toFinal("Two."), toFinal("Three.")]);
+      const { page, gateway, problems } = await openChat(browser, engine);
+      const titles = (shown: Page) => shown.locator(".chats .chat").allInnerTexts();
+      await send(page, "First?");
+      await page.locator(".answer.done").waitFor();
+      await page.getByRole("button", { name: "New chat" }).click();
+      await send(page, "Second?");
+      await answered(page, "Two.");
+      await page.locator(".answer.done").waitFor();
+      const other = await openPage(browser, `${gateway.origin}/`, { beside: page });
+      await openNamed(other.page, "First?");
+      await answered(other.page, "One.");
+
+      await page.getByRole("button", { name: "Rename First?" }).click();
+      await page.locator("#title:focus").waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator("#title").waitFor({ state: "hidden" });
+      expect(await titles(page)).toEqual(["Second?", "First?"]);
+      await page.getByRole("button", { name: "Rename First?" }).click();
+      await page.locator("#title:focus").waitFor();
+      await page.locator("#title").fill("<b>My</b> notes");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Pin <b>My</b> notes" }).click();
+      await expect.poll(() => titles(page)).toEqual(["<b>My</b> notes", "Second?"]);
+      expect(await page.locator(".chats h2").allInnerTexts()).toEqual(["Pinned", "Today"]);
+      await checkAxe(page, "pinned");
+
+      await send(other.page, "More?");
+      await answered(other.page, "Three.");
+      await other.page.locator(".answer.done").last().waitFor();
+      await page.reload();
+      await expect.poll(() => titles(page)).toEqual(["<b>My</b> notes", "Second?"]);
+      expect(problems).toEqual([]);
+    });
+
+    test("new chats begin with the chosen system prompt, effort and tools, until they are forgotten", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([]));
+      const system = page.getByLabel("System prompt");
+      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await system.fill("Be brief.");
+      await page.getByRole("button", { name: "Sample: get_weather" }).click();
+      await page.getByLabel("Reasoning effort").selectOption("high");
+      await page.getByRole("button", { name: "Begin with these" }).click();
+      await page.getByText("New chats begin with this system prompt, effort and tools.").waitFor();
+      await page.reload();
+      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await system.waitFor();
+      expect([
+        await system.inputValue(),
+        await page.getByLabel("Functions, as JSON").inputValue(),
+        await page.getByLabel("Reasoning effort").inputValue(),
+      ]).toEqual(["Be brief.", expect.stringContaining("get_weather"), "high"]);
+      await page.getByRole("button", { name: "Begin empty" }).click();
+      await page.getByRole("button", { name: "New chat" }).click();
+      await expect.poll(() => system.inputValue()).toBe("");
+      expect(problems).toEqual([]);
     });
 
     test("a draft, an edit and the settings are there again when the reader comes back", async () => {

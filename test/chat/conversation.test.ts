@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type Message, mergeMessages } from "../../web/chat/conversation.ts";
+import {
+  mergeFields,
+  type Message,
+  mergeMessages,
+  newConversation,
+} from "../../web/chat/conversation.ts";
 
 function messageOf(id: string, text: string): Message {
   return { id, parent: null, role: "user", text };
@@ -31,4 +36,16 @@ test.each<readonly [string, string[], string[], string[], string[]]>([
     changed.includes(id),
   );
   expect(merged).toEqual(toMessages(kept));
+});
+
+test("of the fields, each tab's changes are kept, and this tab's where both have changed one", () => {
+  const before = { ...newConversation(), title: "T", model: "m", forkOf: "turn" };
+  const { forkOf: _, ...own } = { ...before, system: "Be brief.", format: "object" as const };
+  const stored = { ...before, title: "Renamed", isPinned: true, format: "schema" as const };
+  const { forkOf: __, ...others } = stored;
+  expect(mergeFields(stored, own, before)).toEqual({
+    ...others,
+    system: "Be brief.",
+    format: "object",
+  });
 });

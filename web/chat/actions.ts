@@ -6,48 +6,65 @@ import {
   choose,
   type Conversation,
   type Message,
-  newConversation,
   replace,
   siblingsOf,
   toPath,
 } from "./conversation.ts";
 import { problemOf } from "./gateway.ts";
 import { later } from "./late-parts.ts";
-import { change, NOTHING_WRITTEN, state, update, type Writing } from "./state.ts";
+import {
+  change,
+  changeChat,
+  findChat,
+  isRunning,
+  newChat,
+  NOTHING_WRITTEN,
+  type State,
+  state,
+  update,
+  type Writing,
+} from "./state.ts";
 import { remove } from "./storage.ts";
-import { store } from "./store-current.ts";
-
-/** The run that changes the current conversation. */
-let run: Promise<void> = Promise.resolve();
+import { store } from "./store-chat.ts";
 
 type Later = typeof import("./later.ts");
-type Work = (sending: Later, signal: AbortSignal) => Promise<void>;
+type Work = (later: Later, signal: AbortSignal) => Promise<void>;
 
+/** A browser opens six connections to a gateway, and the page needs some for itself. */
+const MAX_RUNS = 4;
+
+/** Begins work on the current chat, which goes on when the reader opens another one. */
 function start(work: Work): void {
-  const running = new AbortController();
-  update({ running });
-  run = runWith(work, running);
+  const { id } = state.current;
+  if (state.runs.size >= MAX_RUNS) {
+    return update({
+      notice: `${MAX_RUNS} answers are being written. Wait for one of them, or stop it.`,
+    });
+  }
+  const controller = new AbortController();
+  const ended = runWith(id, work, controller.signal);
+  update({ runs: new Map(state.runs).set(id, { stop: () => controller.abort(), ended }) });
 }
 
-async function runWith(work: Work, running: AbortController): Promise<void> {
+async function runWith(id: string, work: Work, signal: AbortSignal): Promise<void> {
   try {
     const loaded = await later.load();
-    if (loaded.canSend()) await work(loaded, running.signal);
+    if (loaded.canSend(id)) await work(loaded, signal);
   } catch (error) {
     update({ notice: problemOf(error) });
   }
-  if (state.running === running) update({ running: undefined });
-  await store();
+  update({ runs: new Map([...state.runs].filter(([each]) => each !== id)) });
+  await store(id);
 }
 
 export function stop(): void {
-  state.running?.abort();
+  state.runs.get(state.current.id)?.stop();
 }
 
 export function send(): void {
   const text = state.draft.trim();
   const { files } = state;
-  if (state.running !== undefined) return stop();
+  if (isRunning()) return stop();
   if (text === "" && files.length === 0) return;
   const { editing, current } = state;
   const edited = current.messages.find(({ id }) => id === editing);
@@ -55,7 +72,7 @@ export function send(): void {
   start(({ ask }, signal) => {
     // Not before: without the gateway nothing is loaded, and the message stays where it was written.
     update({ ...NOTHING_WRITTEN, ...state.earlier, notice: "" });
-    return ask({ text, files }, parent, signal);
+    return ask(current.id, { text, files, parent }, signal);
   });
 }
 
@@ -74,28 +91,29 @@ export function cancelEdit(): void {
 
 export function editLast(): void {
   const last = toPath(state.current).findLast(({ role }) => role === "user");
-  if (last !== undefined && state.running === undefined) edit(last);
+  if (last !== undefined && !isRunning()) edit(last);
 }
 
 /** Beside the answer that is shown, by the same API or another. */
 export function regenerate(old: Answer, api: ApiName): void {
   const question = state.current.messages.find(({ id }) => id === old.parent);
-  if (question === undefined || state.running !== undefined) return;
-  start(({ answer }, signal) => answer(question, api, signal));
+  if (question === undefined || isRunning()) return;
+  const { id } = state.current;
+  start(({ answer }, signal) => answer(id, question, { api, signal }));
 }
 
 /** Shows the sibling before or after a message. */
 export function step(message: Message, by: 1 | -1): void {
   const siblings = siblingsOf(state.current, message);
   const next = siblings[siblings.findIndex(({ id }) => id === message.id) + by];
-  if (next === undefined || state.running !== undefined) return;
-  update({ current: choose(state.current, next), exchanges: [] });
+  if (next === undefined || isRunning()) return;
+  update({ current: choose(state.current, next), exchanges: withoutExchanges(state.current.id) });
   void store();
 }
 
 /** Gives a call its result. With the last one the model continues. */
 export function answerCall(from: Answer, id: string, result: string, isAlways: boolean): void {
-  if (state.running !== undefined) return;
+  if (isRunning()) return;
   const call = from.parts.find((part) => part.type === "call" && part.id === id);
   const parts = from.parts.map((part) =>
     part.type === "call" && part.id === id ? { ...part, result } : part,
@@ -109,9 +127,10 @@ export function answerCall(from: Answer, id: string, result: string, isAlways: b
   if (canContinue(answered)) proceedWith(answered);
 }
 
-/** Sends the results of its calls. */
+/** Sends the results of its calls, or lets the model go on with what it has written. */
 export function proceedWith(answer: Answer): void {
-  if (state.running === undefined) start(({ proceed }, signal) => proceed(answer, signal));
+  const { id } = state.current;
+  if (!isRunning()) start(({ proceed }, signal) => proceed(id, answer, signal));
 }
 
 export function forgetResult(name: string): void {
@@ -119,29 +138,29 @@ export function forgetResult(name: string): void {
   change({ results: Object.fromEntries(results) });
 }
 
+const MAX_TITLE = 200;
 /** The messages that the reader was writing, by the chats that were left. */
 const writings = new Map<string, Writing>();
 /** A chat that was left before its first message was sent. */
 let unsent: Conversation | undefined;
 
-async function leave(): Promise<void> {
-  stop();
-  await run;
+/** The chat that is left goes on being written. */
+function leave(): void {
   // A setting was changed after the last message.
-  if (!state.conversations.includes(state.current)) await store();
+  if (!state.conversations.includes(state.current)) void store();
 }
 
 /** Opens a new chat: the one with a message that was not sent, if the reader has left it for another. */
-export async function startNew(): Promise<void> {
-  await leave();
+export function startNew(): void {
+  leave();
   const { current } = state;
   const next = current.messages.length > 0 ? unsent : undefined;
   unsent = undefined;
-  show(next ?? newConversation(current));
+  show(next ?? newChat(current));
 }
 
-export async function select(conversation: Conversation): Promise<void> {
-  await leave();
+export function select(conversation: Conversation): void {
+  leave();
   const { current, draft, files, conversations } = state;
   if (current.messages.length === 0 && (draft !== "" || files.length > 0)) unsent = current;
   // Leaving it may have changed it.
@@ -150,32 +169,55 @@ export async function select(conversation: Conversation): Promise<void> {
 
 function show(current: Conversation): void {
   const { draft, files, editing, earlier } = state;
-  writings.set(state.current.id, { draft, files, editing, earlier });
+  const left = state.current.id;
+  writings.set(left, { draft, files, editing, earlier });
   update({
     current,
     ...NOTHING_WRITTEN,
     ...writings.get(current.id),
-    exchanges: [],
+    ...(!isRunning(left) && { exchanges: withoutExchanges(left) }),
     notice: "",
     erased: undefined,
+    renaming: undefined,
     isListOpen: false,
   });
   requestAnimationFrame(() => focusOn("#message"));
 }
 
+function withoutExchanges(id: string): State["exchanges"] {
+  return new Map([...state.exchanges].filter(([each]) => each !== id));
+}
+
+/** Gives a chat another title. An empty one changes nothing. */
+export function rename({ id }: Conversation, given: string): void {
+  const title = given.trim().slice(0, MAX_TITLE);
+  update({ renaming: undefined });
+  if (title === "") return;
+  changeChat(id, (chat) => ({ ...chat, title }));
+  void store(id);
+}
+
+export function pin({ id, isPinned = false }: Conversation): void {
+  changeChat(id, (chat) => ({ ...chat, isPinned: !isPinned }));
+  void store(id);
+}
+
 /** Deletes a conversation, which can be brought back until something else is done. */
-export async function erase(conversation: Conversation): Promise<void> {
-  const { id } = conversation;
-  await leave();
+export async function erase({ id }: Conversation): Promise<void> {
+  const run = state.runs.get(id);
+  run?.stop();
+  await run?.ended;
+  leave();
+  const erased = findChat(id);
   await remove(id);
   update({ conversations: state.conversations.filter((each) => each.id !== id) });
-  if (state.current.id === id) show(newConversation(state.current));
-  update({ erased: conversation });
+  if (state.current.id === id) show(newChat(state.current));
+  update({ erased });
 }
 
 /** Shows a conversation, and keeps it. */
 export async function restore(conversation: Conversation): Promise<void> {
-  await select(conversation);
+  select(conversation);
   await store();
 }
 

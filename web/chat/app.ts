@@ -3,11 +3,13 @@ import { html, nothing, render, type TemplateResult } from "lit-html";
 import { watchMenus } from "../shared/menus.ts";
 import { onChange } from "../shared/redraw.ts";
 import { focusOn } from "./actions.ts";
+import { openAddressed, showAddress } from "./address.ts";
 import { onKey } from "./keys.ts";
 import { later, markdownParser } from "./late-parts.ts";
 import { state, update } from "./state.ts";
 import { watchStatus } from "./status.ts";
 import { loadAll } from "./storage.ts";
+import { storeRunning } from "./store-chat.ts";
 import { composer } from "./view/composer.ts";
 import { log } from "./view/log.ts";
 import { pane } from "./view/pane.ts";
@@ -74,6 +76,7 @@ function draw(): void {
   if (scroller !== null && isDrawn) {
     isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
   }
+  showAddress();
   const hadFocus = hasFocus();
   render(page(), root);
   const path = `${state.current.id} ${state.current.messages.length}`;
@@ -132,16 +135,13 @@ for (const part of [later, markdownParser]) {
 }
 void start();
 addEventListener("hashchange", () => void openAddressed());
-
-/** A request in the address fills the page. */
-async function openAddressed(): Promise<void> {
-  if (!location.hash.startsWith("#request=")) return;
-  await (await later.load()).openRequest();
-}
+addEventListener("pagehide", storeRunning);
+document.addEventListener("visibilitychange", storeRunning);
 
 async function start(): Promise<void> {
   const { all, problem } = await loadAll();
   update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
+  void later.load().then(({ markCut }) => markCut());
   await openAddressed();
   // Not where the reader has gone meanwhile, such as to the search.
   if (!hasFocus()) focusOn("#message");

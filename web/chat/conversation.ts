@@ -48,7 +48,8 @@ export interface Answer {
   readonly parts: readonly AnswerPart[];
   readonly api: ApiName;
   readonly model: string;
-  readonly status: "running" | "done" | "stopped" | "failed";
+  /** `cut`: the page was closed while it was written. */
+  readonly status: "running" | "done" | "stopped" | "cut" | "failed";
   /** Why it failed, in the gateway's words. */
   readonly problem?: string;
   readonly usage?: Usage;
@@ -67,7 +68,10 @@ export const MCP = "mcp:";
 export interface Conversation {
   readonly id: string;
   readonly title: string;
+  /** When something was asked last. */
   readonly updated: number;
+  /** Stands above the others, and is deleted after them. */
+  readonly isPinned?: boolean;
   readonly messages: readonly Message[];
   /** By the id of a message (or "" for the beginning), the one of its followers that is shown. */
   readonly chosen: Readonly<Record<string, string>>;
@@ -127,7 +131,8 @@ export function siblingsOf({ messages }: Conversation, message: Message): readon
 
 /** Adds a message and shows it. */
 export function add(conversation: Conversation, message: Message): Conversation {
-  return choose({ ...conversation, messages: [...conversation.messages, message] }, message);
+  const messages = [...conversation.messages, message];
+  return choose({ ...conversation, messages, updated: Date.now() }, message);
 }
 
 export function choose(conversation: Conversation, { id, parent }: Message): Conversation {
@@ -136,7 +141,21 @@ export function choose(conversation: Conversation, { id, parent }: Message): Con
 
 export function replace(conversation: Conversation, message: Message): Conversation {
   const messages = conversation.messages.map((each) => (each.id === message.id ? message : each));
-  return { ...conversation, messages, updated: Date.now() };
+  return { ...conversation, messages };
+}
+
+/** Fields that this tab has not changed since it read or stored them are as stored: another tab may have renamed the chat. */
+export function mergeFields(
+  stored: Conversation,
+  own: Conversation,
+  before: Conversation,
+): Conversation {
+  const kept = Object.entries(own).filter(
+    ([name, value]) => value !== Reflect.get(before, name) || !Object.hasOwn(stored, name),
+  );
+  const gone = new Set(Object.keys(before).filter((name) => !Object.hasOwn(own, name)));
+  const others = Object.entries(stored).filter(([name]) => !gone.has(name));
+  return { ...own, ...Object.fromEntries([...others, ...kept]) };
 }
 
 /**
@@ -180,6 +199,12 @@ export function openCalls(answer: Answer) {
   return answer.parts
     .filter((part) => part.type === "call")
     .filter((part) => part.result === undefined);
+}
+
+/** Its text or its thought ended early, and the model can go on with it. */
+export function isUnfinished({ status, parts }: Answer): boolean {
+  const last = parts.at(-1);
+  return status !== "done" && status !== "running" && last !== undefined && "text" in last;
 }
 
 /** All its calls have results which the model has not seen. */

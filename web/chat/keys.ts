@@ -2,7 +2,7 @@
 import { isTyping } from "../shared/is-typing.ts";
 import { closeMenus } from "../shared/menus.ts";
 import { cancelEdit, focusOn, startNew, stop } from "./actions.ts";
-import { isPaneAbove, state, update } from "./state.ts";
+import { isPaneAbove, isRunning, state, update } from "./state.ts";
 
 /** The key that commands begin with. */
 export const COMMAND = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
@@ -27,7 +27,7 @@ export function onKey(event: KeyboardEvent): void {
     requestAnimationFrame(() => requestAnimationFrame(() => focusOn("#search")));
   } else if (isCommand && shiftKey && key.toLowerCase() === "o") {
     event.preventDefault();
-    void startNew();
+    startNew();
   } else if (key === "?" && !isTyping(event)) {
     update({ isHelpOpen: true });
   }
@@ -37,8 +37,9 @@ export function onKey(event: KeyboardEvent): void {
 function escape(): void {
   if (closeMenus()) return;
   if (state.isHelpOpen) update({ isHelpOpen: false });
+  else if (state.renaming !== undefined) update({ renaming: undefined });
   else if (state.isListOpen) update({ isListOpen: false });
-  else if (state.running !== undefined) stop();
+  else if (isRunning()) stop();
   else if (state.editing !== undefined) cancelEdit();
   else if (isPaneAbove()) update({ isPaneOpen: false });
 }

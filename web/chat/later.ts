@@ -1,4 +1,5 @@
 /** Everything that typing does not need: loaded beside the page, in one piece. */
+export { markCut } from "./cut-answers.ts";
 export { attach, attached } from "./files.ts";
 export { openRequest } from "./opened-request.ts";
 export { answer, ask, canSend, proceed } from "./send.ts";

@@ -7,13 +7,24 @@ const MAX_CHARACTERS = 100_000_000;
 
 export const DROPPED = `Older chats were deleted: this device keeps ${MAX_CHATS} chats, and 100 MB.`;
 
-/** @param all newest first */
-export function beyondLimits(all: readonly Conversation[]): readonly Conversation[] {
+/**
+ * Pinned chats are the last to go.
+ *
+ * @param all newest first
+ * @param isUsed those that are shown or written stay
+ */
+export function beyondLimits(
+  all: readonly Conversation[],
+  isUsed: (chat: Conversation) => boolean,
+): readonly Conversation[] {
+  const rank = (chat: Conversation) => (isUsed(chat) ? 0 : chat.isPinned ? 1 : 2);
   let characters = 0;
-  return all.filter(({ messages }, index) => {
-    characters += messages.reduce((sum, message) => sum + sizeOf(message), 0);
-    return index > 0 && (index >= MAX_CHATS || characters > MAX_CHARACTERS);
-  });
+  return all
+    .toSorted((a, b) => rank(a) - rank(b))
+    .filter((chat, index) => {
+      characters += chat.messages.reduce((sum, message) => sum + sizeOf(message), 0);
+      return !isUsed(chat) && (index >= MAX_CHATS || characters > MAX_CHARACTERS);
+    });
 }
 
 /** Messages do not change, and their files have megabytes. */

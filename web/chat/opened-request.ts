@@ -20,9 +20,9 @@ export async function openRequest(): Promise<void> {
     const opened = fromRequest(JSON.parse(decodeURIComponent(request)));
     const conversation = { ...opened, ...(TURN_ID.test(fork) && { forkOf: fork }) };
     const last = conversation.messages.at(-1);
-    if (last?.role !== "user") return await select(conversation);
+    if (last?.role !== "user") return select(conversation);
     // The last question waits in the field: the reader sends it, or not.
-    await select({ ...conversation, messages: conversation.messages.slice(0, -1) });
+    select({ ...conversation, messages: conversation.messages.slice(0, -1) });
     const notice = "Opened from a link. Nothing has been sent yet.";
     update({ draft: last.text, files: last.files ?? [], notice });
   } catch (error) {

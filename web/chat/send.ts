@@ -9,19 +9,21 @@ import {
   type Answer,
   canContinue,
   type Conversation,
+  isUnfinished,
   type Message,
   replace,
   toPath,
   toTitle,
 } from "./conversation.ts";
+import { whileWriting } from "./cut-answers.ts";
 import { KeyNeeded, problemOf, request, toError } from "./gateway.ts";
 import { readChat } from "./readers/chat.ts";
 import { Draft, type ReadEvent } from "./readers/draft.ts";
 import { readMessages } from "./readers/messages.ts";
 import { readResponses } from "./readers/responses.ts";
 import { readEvents } from "./server-events.ts";
-import { type Exchange, modelOf, state, update } from "./state.ts";
-import { store } from "./store-current.ts";
+import { changeChat, type Exchange, findChat, modelOf, state, update } from "./state.ts";
+import { store, storeSoon } from "./store-chat.ts";
 
 const READERS: Readonly<Record<ApiName, (draft: Draft) => ReadEvent>> = {
   chat: readChat,
@@ -36,9 +38,9 @@ const BROKEN_OFF = "The connection was closed before the answer was complete.";
 const MAX_KEPT_EVENTS = 300;
 
 /** Whether a request can be made of the settings, so that a wrong field does not become a failed answer. Otherwise shows them. */
-export function canSend(): boolean {
+export function canSend(id: string): boolean {
   try {
-    toComposed(state.current, []);
+    toComposed(chatOf(id), []);
     return true;
   } catch (error) {
     const notice = error instanceof Error ? error.message : String(error);
@@ -47,52 +49,81 @@ export function canSend(): boolean {
   }
 }
 
+interface Asked {
+  readonly text: string;
+  readonly files: readonly Attachment[];
+  /** The message before it. */
+  readonly parent: string | null;
+}
+
 /** Asks after the last message of the path, or beside a sibling. */
 export async function ask(
-  { text, files }: { readonly text: string; readonly files: readonly Attachment[] },
-  parent: string | null,
+  chatId: string,
+  { text, files, parent }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
-  const { current } = state;
   const id = crypto.randomUUID();
   const question: Message = { id, parent, role: "user", text, ...(files.length > 0 && { files }) };
   const first = text === "" ? (files[0]?.name ?? "") : text;
-  const title = current.messages.length === 0 ? toTitle(first) : current.title;
-  update({ current: { ...add(current, question), title } });
+  changeChat(chatId, (chat) => {
+    const title = chat.messages.length === 0 ? toTitle(first) : chat.title;
+    return { ...add(chat, question), title };
+  });
   // Closing the page during the answer does not lose the question.
-  void store();
-  await answer(question, current.api, signal);
+  void store(chatId);
+  await answer(chatId, question, { api: chatOf(chatId).api, signal });
+}
+
+interface AnswerOptions {
+  readonly api: ApiName;
+  readonly signal: AbortSignal;
 }
 
 /** Writes an answer to a question, beside those it has. */
-export async function answer(question: Message, api: ApiName, signal: AbortSignal): Promise<void> {
+export async function answer(
+  chatId: string,
+  question: Message,
+  { api, signal }: AnswerOptions,
+): Promise<void> {
   const next: Answer = {
     id: crypto.randomUUID(),
     parent: question.id,
     role: "assistant",
     parts: [],
     api,
-    model: modelOf(state.current),
+    model: modelOf(chatOf(chatId)),
     status: "running",
   };
-  update({ current: add(state.current, next), exchanges: [], notice: "", erased: undefined });
-  await proceed(next, signal);
+  changeChat(chatId, (chat) => add(chat, next));
+  update({ notice: "", erased: undefined });
+  await proceed(chatId, next, signal);
 }
 
-/** Continues an answer: from its beginning, or after the results of its calls. */
-export async function proceed(from: Answer, signal: AbortSignal): Promise<void> {
-  let at: Answer = { ...from, status: "running" };
-  try {
-    for (let step = 0; step < MAX_LOOP; step++) {
-      at = await runStep(at, signal);
-      if (at.status !== "done") break;
-      at = withFixedResults(at, state.current.results);
-      if (!canContinue(at)) break;
+/** Continues an answer: from its beginning, after the results of its calls, or where it was stopped. */
+export async function proceed(chatId: string, from: Answer, signal: AbortSignal): Promise<void> {
+  let at: Answer = { ...from, api: toContinuingApi(from), status: "running" };
+  update({ exchanges: new Map(state.exchanges).set(chatId, []) });
+  await whileWriting(from.id, async () => {
+    try {
+      for (let step = 0; step < MAX_LOOP; step++) {
+        at = await runStep(chatId, at, signal);
+        if (at.status !== "done") break;
+        at = withFixedResults(at, chatOf(chatId).results);
+        if (!canContinue(at)) break;
+      }
+    } finally {
+      put(chatId, at);
+      if (state.current.id === chatId) announce(at);
+      // Before another tab reads it.
+      await store(chatId);
     }
-  } finally {
-    put(at);
-    announce(at);
-  }
+  });
+}
+
+/** Responses answers after a text, and does not go on with it. */
+function toContinuingApi(from: Answer): ApiName {
+  const isText = isUnfinished(from) && from.parts.at(-1)?.type === "text";
+  return isText && from.api === "responses" ? "chat" : from.api;
 }
 
 function withFixedResults(answered: Answer, results: Conversation["results"]): Answer {
@@ -104,19 +135,20 @@ function withFixedResults(answered: Answer, results: Conversation["results"]): A
   return { ...answered, parts };
 }
 
-async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
+async function runStep(chatId: string, from: Answer, signal: AbortSignal): Promise<Answer> {
   const began = performance.now();
   const draft = new Draft(from.parts, Date.now);
   let at = from;
   let firstMs: number | undefined;
   const show = (changes: Partial<Answer>) => {
     at = { ...at, parts: [...draft.parts], usage: draft.usage, ...changes };
-    put(at);
+    put(chatId, at);
+    storeSoon(chatId);
   };
   // Before the page is drawn as if the answer had ended with its calls.
   show({ status: "running" });
   try {
-    const { exchange, response } = await post(from, signal);
+    const { exchange, response } = await post(chatId, from, signal);
     const requestId = response.headers.get("x-request-id");
     if (requestId !== null) at = { ...at, requestId };
     if (!response.ok || response.body === null) {
@@ -131,7 +163,7 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
       const event = parseEvent(data);
       if (event === undefined) continue;
       read(event);
-      if (firstMs === undefined && draft.parts.length > from.parts.length) firstMs = ms;
+      if (firstMs === undefined && draft.parts.at(-1) !== from.parts.at(-1)) firstMs = ms;
       show({});
     }
     const totalMs = performance.now() - began;
@@ -151,21 +183,21 @@ async function runStep(from: Answer, signal: AbortSignal): Promise<Answer> {
   return at;
 }
 
-async function post(from: Answer, signal: AbortSignal) {
-  const { current } = state;
-  const path = toPath(current);
+async function post(chatId: string, from: Answer, signal: AbortSignal) {
+  const chat = chatOf(chatId);
+  const path = toPath(chat);
   const before = path.slice(
     0,
     path.findIndex(({ id }) => id === from.id),
   );
   const asked = from.parts.length > 0 ? [...before, from] : before;
-  const composed = toComposed(current, asked, from.api);
+  const composed = toComposed(chat, asked, from.api);
   const body = { ...toBody(from.api, composed), stream: true };
   const exchange: Exchange = {
     api: from.api,
     path: API_PATHS[from.api],
     body,
-    notes: lackingSentences(from.api, composed, current.gatewayTools),
+    notes: lackingSentences(from.api, composed, chat.gatewayTools),
     headers: [],
     events: [],
     dropped: 0,
@@ -174,18 +206,21 @@ async function post(from: Answer, signal: AbortSignal) {
     method: "POST",
     headers: {
       "content-type": "application/json",
-      "x-session-id": current.id,
-      ...(current.forkOf !== undefined && { "x-harmony-fork-of": current.forkOf }),
+      "x-session-id": chatId,
+      ...(chat.forkOf !== undefined && { "x-harmony-fork-of": chat.forkOf }),
     },
     body: JSON.stringify(body),
     signal,
   });
   if (response.ok) {
-    const { forkOf: _, ...rest } = state.current;
-    update({ current: rest });
+    changeChat(chatId, (now) => {
+      const { forkOf: _, ...rest } = now;
+      return rest;
+    });
   }
   const seen = { ...exchange, status: response.status, headers: [...response.headers] };
-  update({ exchanges: [...state.exchanges, seen] });
+  const earlier = state.exchanges.get(chatId) ?? [];
+  update({ exchanges: new Map(state.exchanges).set(chatId, [...earlier, seen]) });
   return { exchange: seen, response };
 }
 
@@ -204,8 +239,15 @@ function parseEvent(data: string) {
   }
 }
 
-function put(message: Answer): void {
-  update({ current: replace(state.current, message) });
+function put(chatId: string, message: Answer): void {
+  changeChat(chatId, (chat) => replace(chat, message));
+}
+
+/** A chat that is written is not deleted before it has ended. */
+function chatOf(id: string): Conversation {
+  const chat = findChat(id);
+  if (chat === undefined) throw new Error("The chat was deleted.");
+  return chat;
 }
 
 /** Screen readers hear complete answers only. */

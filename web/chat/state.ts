@@ -2,6 +2,7 @@
 import { drawSoon } from "../shared/redraw.ts";
 import type { ApiName, Attachment, Body } from "../../src/snippets/composed.ts";
 import { type Conversation, newConversation } from "./conversation.ts";
+import { loadDefaults } from "./defaults.ts";
 import type { GatewayStatus } from "./gateway.ts";
 
 export type Pane = "code" | "options" | "events";
@@ -18,6 +19,13 @@ export interface Exchange {
   readonly events: { readonly ms: number; readonly name: string; readonly data: string }[];
   /** Events that are not kept. */
   dropped: number;
+}
+
+/** An answer that is being written. */
+export interface Run {
+  readonly stop: () => void;
+  /** Settles when it has ended, and its chat is stored. */
+  readonly ended: Promise<void>;
 }
 
 /** The message that the reader writes. */
@@ -39,7 +47,7 @@ export const NOTHING_WRITTEN: Readonly<Writing> = {
 };
 
 export interface State extends Writing {
-  /** Newest first. The current one is among them once something was sent. */
+  /** Newest first. The current one is among them once something was sent, as it was stored last. */
   conversations: readonly Conversation[];
   current: Conversation;
   status: GatewayStatus | undefined;
@@ -59,10 +67,12 @@ export interface State extends Writing {
   isHelpOpen: boolean;
   client: string;
   withKey: boolean;
-  /** Of the last answer. */
-  exchanges: readonly Exchange[];
-  /** Aborts the request that runs. */
-  running: AbortController | undefined;
+  /** Of the last answer of each chat that was opened, by the chat's id. */
+  exchanges: ReadonlyMap<string, readonly Exchange[]>;
+  /** By the id of the chat. */
+  runs: ReadonlyMap<string, Run>;
+  /** The id of the chat whose title is being changed. */
+  renaming: string | undefined;
   /** Announced to screen readers. */
   said: string;
 }
@@ -76,7 +86,7 @@ export function isPaneAbove(): boolean {
 
 export const state: State = {
   conversations: [],
-  current: newConversation(),
+  current: newChat(),
   status: undefined,
   statusProblem: "",
   keyProblem: undefined,
@@ -91,8 +101,9 @@ export const state: State = {
   isHelpOpen: false,
   client: "curl",
   withKey: false,
-  exchanges: [],
-  running: undefined,
+  exchanges: new Map(),
+  runs: new Map(),
+  renaming: undefined,
   said: "",
 };
 
@@ -104,6 +115,32 @@ export function update(changes: Partial<State>): void {
 /** Changes the current conversation. */
 export function change(changes: Partial<Conversation>): void {
   update({ current: { ...state.current, ...changes } });
+}
+
+/** Undefined: it was deleted. */
+export function findChat(id: string): Conversation | undefined {
+  const { current, conversations } = state;
+  return current.id === id ? current : conversations.find((each) => each.id === id);
+}
+
+/** Changes a conversation, whether it is shown or not. */
+export function changeChat(id: string, changed: (chat: Conversation) => Conversation): void {
+  const { current, conversations } = state;
+  if (current.id === id) update({ current: changed(current) });
+  else
+    update({
+      conversations: conversations.map((each) => (each.id === id ? changed(each) : each)),
+    });
+}
+
+/** @param like keeps its API and model, and its effort unless new chats have one of their own */
+export function newChat(like?: Conversation): Conversation {
+  return { ...newConversation(like), ...loadDefaults() };
+}
+
+/** Whether the answer of a chat is being written here. */
+export function isRunning(id = state.current.id): boolean {
+  return state.runs.has(id);
 }
 
 /** That a conversation is sent to. */

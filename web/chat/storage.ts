@@ -1,5 +1,5 @@
 /** Conversations in this browser's IndexedDB. The gateway stores none. */
-import { type Conversation, mergeMessages, type Message } from "./conversation.ts";
+import { type Conversation, mergeFields, mergeMessages, type Message } from "./conversation.ts";
 
 const DATABASE = "harmony-gateway";
 const STORE = "conversations";
@@ -35,9 +35,19 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
 
 /** Messages that were loaded or stored, and do not change. A changed one is another object. */
 const known = new WeakSet<Message>();
+/** Conversations as they were loaded or stored last, by their ids. */
+const before = new Map<string, Conversation>();
 
-function note({ messages }: Conversation): void {
-  for (const message of messages) known.add(message);
+function note(conversation: Conversation): void {
+  for (const message of conversation.messages) known.add(message);
+  before.set(conversation.id, conversation);
+}
+
+/** With what another tab has stored since. */
+function merge(stored: Conversation | undefined, own: Conversation): Conversation {
+  if (stored === undefined) return own;
+  const messages = mergeMessages(stored.messages, own.messages, (message) => !known.has(message));
+  return { ...mergeFields(stored, own, before.get(own.id) ?? own), messages };
 }
 
 /** Newest first. */
@@ -52,7 +62,19 @@ export async function loadAll(): Promise<{ all: Conversation[]; problem: Storage
   }
 }
 
-/** Stores a conversation, with the messages that another tab has added to it, and deletes others. */
+/** A conversation with what another tab has stored of it since. */
+export async function refresh(conversation: Conversation): Promise<Conversation> {
+  try {
+    const store = (await open()).transaction(STORE).objectStore(STORE);
+    const stored: Conversation | undefined = await settled(store.get(conversation.id));
+    if (stored !== undefined) for (const message of stored.messages) known.add(message);
+    return merge(stored, conversation);
+  } catch {
+    return conversation;
+  }
+}
+
+/** Stores a conversation, with what another tab has changed of it, and deletes others. */
 export async function save(
   conversation: Conversation,
   dropped: Iterable<Conversation>,
@@ -60,14 +82,12 @@ export async function save(
   try {
     const store = (await open()).transaction(STORE, "readwrite").objectStore(STORE);
     const stored: Conversation | undefined = await settled(store.get(conversation.id));
-    const messages = mergeMessages(
-      stored?.messages ?? [],
-      conversation.messages,
-      (message) => !known.has(message),
-    );
-    await settled(store.put({ ...conversation, messages }));
+    await settled(store.put(merge(stored, conversation)));
     note(conversation);
-    for (const { id } of dropped) store.delete(id);
+    for (const { id } of dropped) {
+      store.delete(id);
+      before.delete(id);
+    }
     return undefined;
   } catch (error) {
     return error instanceof DOMException && error.name === "QuotaExceededError" ? FULL : FORBIDDEN;
@@ -75,6 +95,7 @@ export async function save(
 }
 
 export async function remove(id: string): Promise<void> {
+  before.delete(id);
   try {
     await settled((await open()).transaction(STORE, "readwrite").objectStore(STORE).delete(id));
   } catch {

@@ -10,21 +10,26 @@ export class Draft {
   usage: Usage = {};
   finish: string | undefined;
   problem: string | undefined;
+  /** The last part of those before it: an answer that is continued. */
+  readonly #before: AnswerPart | undefined;
   readonly #now: () => number;
 
   /** @param parts those before it, in a loop of tool calls */
   constructor(parts: readonly AnswerPart[], now: () => number) {
     this.parts = [...parts];
+    this.#before = parts.at(-1);
     this.#now = now;
   }
 
-  /** Adds to the last part if it is of this kind and `isNew` is false. */
+  /** Adds to the last part if it is of this kind and `isNew` is false. A text that was stopped goes on; a thought does not. */
   write(type: "reasoning" | "text", text: string, isNew = false): void {
+    if (text === "" && !isNew) return;
     const last = this.parts.at(-1);
     const at = this.#now();
-    if (!isNew && last?.type === type)
+    const goesOn = last === this.#before ? type === "text" : !isNew;
+    if (goesOn && last?.type === type)
       this.#replaceLast({ ...last, text: last.text + text, ended: at });
-    else if (text !== "" || isNew) this.parts.push({ type, text, began: at, ended: at });
+    else this.parts.push({ type, text, began: at, ended: at });
   }
 
   seal(api: ApiName, value: object): void {

@@ -3,11 +3,17 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { ALL_APIS } from "../../../src/snippets/snippet.ts";
 import { proceedWith, regenerate } from "../actions.ts";
 import { APIS } from "../apis.ts";
-import { type Answer, type AnswerPart, canContinue } from "../conversation.ts";
+import {
+  type Answer,
+  type AnswerPart,
+  canContinue,
+  isUnfinished,
+  toPath,
+} from "../conversation.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
 import { icon } from "../../shared/icons.ts";
 import { markdown } from "../markdown-loader.ts";
-import { state } from "../state.ts";
+import { isRunning, state } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { copyButton } from "./copy-button.ts";
 import { callView, gatewayCallView } from "./call.ts";
@@ -20,8 +26,7 @@ export function answerView(answer: Answer): TemplateResult {
     ${parts.map((part, index) => partView(answer, part, index))}
     ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
     ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${answer.problem}</span></p>` : nothing}
-    ${state.running === undefined && canContinue(answer) ? continuing(answer) : nothing}
-    ${status === "running" ? nothing : foot(answer)}
+    ${isRunning() ? nothing : continuing(answer)} ${status === "running" ? nothing : foot(answer)}
   </article>`;
 }
 
@@ -101,13 +106,24 @@ function sealedNote(value: object): TemplateResult {
   return html`<p class="quiet sealed">Reasoning: encrypted, ${kilobytes} KB, sent back unread</p>`;
 }
 
-/** After many requests in a row, a failure or a stop. */
-function continuing(answer: Answer): TemplateResult {
+/** After many requests in a row, a failure, a stop, or a page that was closed. */
+function continuing(answer: Answer): TemplateResult | typeof nothing {
+  const hasResults = canContinue(answer);
+  const isLast = toPath(state.current).at(-1)?.id === answer.id;
+  const isCut = answer.status === "cut";
+  const isOffered = hasResults || (isLast && isUnfinished(answer));
+  if (!isOffered && !isCut) return nothing;
   return html`<p class="row">
-    <button type="button" class="primary small" @click=${() => proceedWith(answer)}>
-      Continue
-    </button>
-    <span class="quiet">All calls have results. The model has not read them yet.</span>
+    ${isOffered ? html`<button type="button" class="primary small" @click=${() => proceedWith(answer)}>Continue</button>` : nothing}
+    <span class="quiet"
+      >${
+        hasResults
+          ? "All calls have results. The model has not read them yet."
+          : isCut
+            ? "The page was closed before the answer was complete."
+            : ""
+      }</span
+    >
   </p>`;
 }
 
@@ -151,7 +167,7 @@ function figures({ api, usage, firstMs, totalMs, finish, status }: Answer): stri
     usage?.cached ? `${count(usage.cached)} cached` : "",
     firstMs === undefined ? "" : `first ${count(Math.round(firstMs))} ms`,
     output && writing > 0 ? `${count(Math.round((output / writing) * 1000))} tokens/s` : "",
-    status === "stopped" ? "stopped" : status === "failed" ? "failed" : (finish ?? ""),
+    status === "done" ? (finish ?? "") : status,
   ];
   return facts.filter((fact) => fact !== "");
 }

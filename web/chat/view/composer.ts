@@ -9,12 +9,12 @@ import { parseTools } from "../parse-fields.ts";
 import { later } from "../late-parts.ts";
 import { icon } from "../../shared/icons.ts";
 import { isSendKey } from "../keys.ts";
-import { change, modelOf, state, update } from "../state.ts";
+import { change, isRunning, modelOf, state, update } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { select } from "./fields.ts";
 
 export function composer(): TemplateResult {
-  const { running, draft, editing, notice, erased } = state;
+  const { draft, editing, notice, erased } = state;
   return html`<div class="composer-frame">
     ${notice === "" ? nothing : noticeView(notice)}
     ${erased === undefined ? nothing : erasedView(erased)}
@@ -63,10 +63,10 @@ export function composer(): TemplateResult {
         <div class="options">${optionButtons()}</div>
         <button
           type="submit"
-          class="send ${running === undefined ? "" : "stop"}"
-          aria-label=${running === undefined ? "Send" : "Stop"}
+          class="send ${!isRunning() ? "" : "stop"}"
+          aria-label=${!isRunning() ? "Send" : "Stop"}
         >
-          ${icon(running === undefined ? "send" : "stop")}
+          ${icon(!isRunning() ? "send" : "stop")}
         </button>
       </div>
     </form>
@@ -173,7 +173,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.isComposing) return;
   if (isSendKey(event)) {
     event.preventDefault();
-    if (state.running === undefined) send();
+    if (!isRunning()) send();
   }
   if (event.key === "ArrowUp" && state.draft === "") {
     event.preventDefault();

@@ -6,12 +6,13 @@ import { type Exchange, state } from "../state.ts";
 const HEADERS = /^(x-|request-id|content-type|retry-after)/;
 
 export function eventsPane(): TemplateResult {
-  if (state.exchanges.length === 0) {
+  const exchanges = state.exchanges.get(state.current.id) ?? [];
+  if (exchanges.length === 0) {
     return html`<p class="quiet pad">
       Send a message: its request, the headers of the response and all events appear here.
     </p>`;
   }
-  return html`${state.exchanges.map((exchange) => exchangeView(exchange))}`;
+  return html`${exchanges.map((exchange) => exchangeView(exchange))}`;
 }
 
 function exchangeView(exchange: Exchange): TemplateResult {

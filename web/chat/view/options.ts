@@ -4,9 +4,10 @@ import { live } from "lit-html/directives/live.js";
 import type { ToolChoice } from "../../../src/snippets/composed.ts";
 import { parseSchema, parseTools } from "../parse-fields.ts";
 import type { Conversation } from "../conversation.ts";
+import { forgetDefaults, keepDefaults, loadDefaults } from "../defaults.ts";
 import { toLabel } from "../gateway-tools.ts";
 import { PERSON_SCHEMA, WEATHER_TOOL } from "../samples.ts";
-import { change, state } from "../state.ts";
+import { change, state, update } from "../state.ts";
 import { area, line, selectField } from "./fields.ts";
 
 export function optionsPane(): TemplateResult {
@@ -25,10 +26,36 @@ export function optionsPane(): TemplateResult {
       ${formatFields(current)}
     </section>
     <section>
+      <h3>New chats</h3>
+      ${defaultsFields(current)}
+    </section>
+    <section>
       <h3>Sampling</h3>
       <div class="grid">${numbers()}</div>
     </section>
   </div>`;
+}
+
+function defaultsFields(current: Conversation): TemplateResult {
+  return html`<p class="row">
+    <button type="button" class="small" @click=${() => update({ notice: keepDefaults(current) })}>
+      Begin with these
+    </button>
+    ${
+      loadDefaults() === undefined
+        ? html`<span class="quiet">System prompt, effort and tools</span>`
+        : html`<button
+            type="button"
+            class="small"
+            @click=${() => {
+              forgetDefaults();
+              update({});
+            }}
+          >
+            Begin empty
+          </button>`
+    }
+  </p>`;
 }
 
 function toolFields({ tools, options, gatewayTools = [] }: Conversation): TemplateResult {

@@ -2,18 +2,19 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import { repeat } from "lit-html/directives/repeat.js";
-import { erase, select, startNew } from "../actions.ts";
+import { erase, focusOn, pin, rename, select, startNew } from "../actions.ts";
 import type { Conversation } from "../conversation.ts";
 import { icon } from "../../shared/icons.ts";
 import { COMMAND } from "../keys.ts";
-import { state, update } from "../state.ts";
+import { isRunning, state, update } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { exportMenu } from "./export-menu.ts";
 
 export function sidebar(): TemplateResult {
-  const groups = Map.groupBy(found(), ({ updated }) => toDay(updated));
+  const chats = found().toSorted((a, b) => Number(isPinned(b)) - Number(isPinned(a)));
+  const groups = Map.groupBy(chats, (chat) => (isPinned(chat) ? "Pinned" : toDay(chat.updated)));
   return html`<nav class="sidebar" aria-label="Chats">
-    <button type="button" class="new" @click=${() => void startNew()}>
+    <button type="button" class="new" @click=${startNew}>
       ${icon("plus")}<span>New chat</span>${shortcut(`${COMMAND} ⇧ O`)}
     </button>
     <label class="search">
@@ -32,10 +33,10 @@ export function sidebar(): TemplateResult {
       ${groups.size === 0 ? html`<p class="quiet none">${state.search === "" ? "No chats yet" : "No chat has these words"}</p>` : nothing}
       ${Array.from(
         groups,
-        ([day, chats]) =>
-          html`<h2>${day}</h2>
+        ([name, group]) =>
+          html`<h2>${name}</h2>
             <ul>
-              ${repeat(chats, ({ id }) => id, chatItem)}
+              ${repeat(group, ({ id }) => id, chatItem)}
             </ul>`,
       )}
     </div>
@@ -51,20 +52,51 @@ function shortcut(keys: string): TemplateResult {
   return html`<span class="shortcut" aria-hidden="true">${keys}</span>`;
 }
 
+function isPinned(chat: Conversation): boolean {
+  return chat.isPinned === true;
+}
+
 function chatItem(chat: Conversation): TemplateResult {
-  const isCurrent = chat.id === state.current.id;
+  const { id, title } = chat;
+  const isCurrent = id === state.current.id;
+  if (id === state.renaming) return html`<li class="current">${titleForm(chat)}</li>`;
   return html`<li class=${isCurrent ? "current" : ""}>
+    ${isRunning(id) ? html`<span class="dot busy" role="img" aria-label="Being written"></span>` : nothing}
     <button
       type="button"
       class="chat"
-      title=${chat.title}
+      title=${title}
       aria-current=${isCurrent ? "true" : nothing}
-      @click=${() => void select(chat)}
+      @click=${() => select(chat)}
     >
-      ${chat.title}
+      ${title}
     </button>
-    ${iconButton("bin", `Delete ${chat.title}`, () => void erase(chat), { style: "small erase" })}
+    <span class="chat-deeds">
+      ${iconButton("pin", `${isPinned(chat) ? "Unpin" : "Pin"} ${title}`, () => pin(chat))}
+      ${iconButton("edit", `Rename ${title}`, () => {
+        update({ renaming: id });
+        requestAnimationFrame(() => requestAnimationFrame(() => focusOn("#title")));
+      })}
+      ${iconButton("bin", `Delete ${title}`, () => void erase(chat))}
+    </span>
   </li>`;
+}
+
+function titleForm(chat: Conversation): TemplateResult {
+  return html`<form
+    class="title-form"
+    @submit=${(event: Event) => {
+      event.preventDefault();
+      focusOn("#message");
+    }}
+    @focusout=${({ target }: Event) => {
+      // Escape has ended it.
+      if (target instanceof HTMLInputElement && state.renaming === chat.id)
+        rename(chat, target.value);
+    }}
+  >
+    <input id="title" aria-label="Title" maxlength="200" autocomplete="off" .value=${chat.title} />
+  </form>`;
 }
 
 /** All words must occur, in the title or in what was said. */
