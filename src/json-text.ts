@@ -78,17 +78,21 @@ export const PIECE = 65_536;
 
 /** What `JSON.stringify` returns for a plain value, without reading the text of a {@link JsonText}. */
 export function toJson(value: unknown): string {
-  return [...jsonPieces(value)].join("");
+  let json = "";
+  for (const token of jsonTokens(value)) json += token;
+  return json;
 }
 
 /** What `JSON.stringify` returns for a plain value, in pieces that take a millisecond each. */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   let piece = "";
   for (const token of jsonTokens(value)) {
-    piece += token;
-    if (piece.length < PIECE) continue;
-    yield piece;
-    piece = "";
+    for (const part of cut(token)) {
+      piece += part;
+      if (piece.length < PIECE) continue;
+      yield piece;
+      piece = "";
+    }
   }
   if (piece !== "") yield piece;
 }
@@ -119,13 +123,21 @@ function* jsonTokens(value: unknown): Generator<string, void> {
 
 function* stringTokens(value: string): Generator<string, void> {
   yield '"';
-  for (let at = 0; at < value.length;) {
-    // No pair of surrogates is cut: each half would be escaped.
-    const end = at + PIECE - (isHighSurrogate(value.charCodeAt(at + PIECE - 1)) ? 1 : 0);
-    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
+  for (const part of cut(value)) yield JSON.stringify(part).slice(1, -1);
+  yield '"';
+}
+
+/** No pair of surrogates is cut: each half would be escaped, or lost. */
+function cut(text: string): Iterable<string> {
+  return text.length <= PIECE ? [text] : cutLong(text);
+}
+
+function* cutLong(text: string): Generator<string, void> {
+  for (let at = 0; at < text.length;) {
+    const end = at + PIECE - (isHighSurrogate(text.charCodeAt(at + PIECE - 1)) ? 1 : 0);
+    yield text.slice(at, end);
     at = end;
   }
-  yield '"';
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -2,7 +2,7 @@
 import { isObject, parseJson } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
-import type { JsonText } from "../../json-text.ts";
+import { JsonText } from "../../json-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
@@ -20,8 +20,8 @@ export interface OpenItem {
   text: string;
   /** For a call of a tool with text input: reads the input. */
   readonly input: CustomInput | undefined;
-  /** Only for messages. */
-  readonly logprobs: JsonText[];
+  /** Only for messages: JSON text of the list, without brackets. */
+  logprobs: string;
   /** Only for answers. */
   readonly annotations: UrlCitation[];
   /** Only for calls that the gateway runs: the result. */
@@ -50,7 +50,7 @@ export function createOpenItem(
     target,
     input: target?.kind === "custom" && !target.isCode ? createCustomInput() : undefined,
     text: "",
-    logprobs: [],
+    logprobs: "",
     annotations: [],
     result: undefined,
     isOver: false,
@@ -161,5 +161,6 @@ export function toUrlCitation({ start, end, url, title }: Citation): UrlCitation
 }
 
 export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputText {
-  return { type: "output_text", text, annotations: [...annotations], logprobs: [...logprobs] };
+  const written: OutputText["logprobs"] = logprobs === "" ? [] : new JsonText(`[${logprobs}]`);
+  return { type: "output_text", text, annotations: [...annotations], logprobs: written };
 }

@@ -4,7 +4,6 @@
  * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
  * turns the builder's changes into events.
  */
-import type { JsonText } from "../../json-text.ts";
 import { logprobText } from "../reply/held-reply.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
@@ -61,8 +60,8 @@ export interface ResponseBuilderOptions {
 /** Text that is added to an item. */
 export interface ItemDelta {
   readonly text: string;
-  /** Of this text, if the item has any. */
-  readonly logprobs: readonly JsonText[] | undefined;
+  /** Of this text: JSON text of the list, without brackets. */
+  readonly logprobs: string;
 }
 
 /** Called synchronously, after the change. Items open and close strictly one after the other. */
@@ -240,15 +239,18 @@ export class ResponseBuilder {
     if (item.input) return this.#showInput(item, item.input.push(text));
     item.text += text;
     const shown =
-      logprobs && isMessage(item.part) ? logprobs.map((each) => logprobText(each)) : undefined;
-    if (shown) item.logprobs.push(...shown);
+      logprobs && isMessage(item.part)
+        ? logprobs.map((each) => logprobText(each).text).join(",")
+        : "";
+    // Written once, here: the events of the item's end repeat it four times.
+    if (shown !== "") item.logprobs += item.logprobs === "" ? shown : `,${shown}`;
     this.#listener?.onDelta(item, { text, logprobs: shown });
   }
 
   #showInput(item: OpenItem, input: string): void {
     if (input === "") return;
     item.text += input;
-    this.#listener?.onDelta(item, { text: input, logprobs: undefined });
+    this.#listener?.onDelta(item, { text: input, logprobs: "" });
   }
 
   #annotate(citations: readonly Citation[] | undefined): void {

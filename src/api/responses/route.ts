@@ -53,7 +53,7 @@ export function responses(
       preparing,
       open: (prepared: PreparedResponse, opening: Opening) =>
         request.background
-          ? openLater(c, prepared, opening, background)
+          ? openLater(c, prepared, opening, background, context)
           : openStream(prepared, opening, context),
       toFailure: toFailureFrames,
       headers: { "x-harmony-reasoning-effort": read.effort },
@@ -118,8 +118,10 @@ async function openStream(
   // Until the engine has accepted the request, an error can still be an HTTP status.
   const begun = await untilBegun(streamResponse(streamed, events, context), opening);
   return {
-    frames: toFrames(withFailure(begun, streamed, context, opening), opening.hints, () =>
-      prepared.builder.isEmpty ? EMPTY_ANSWER_COMMENT : "",
+    frames: toFrames(
+      withFailure(begun, streamed, context, opening),
+      { ...opening, pause: context.pause },
+      () => (prepared.builder.isEmpty ? EMPTY_ANSWER_COMMENT : ""),
     ),
     keepAlive: keepAliveFrames(streamed.writer, prepared.builder.prefill, context.keepAliveMs),
     headers: toHeaders(prepared),
@@ -132,13 +134,14 @@ async function openLater(
   prepared: PreparedResponse,
   { hints, signal }: Opening,
   background: Background,
+  { pause }: ResponsesContext,
 ): Promise<OpenedStream> {
   const { id, caller } = prepared;
   const headers = toHeaders(prepared);
   const { ended } = await background.start(prepared);
   waitUntil(c, ended);
   const events = background.follow(caller.client, id, -1, signal);
-  return { frames: toFrames(events, hints), headers };
+  return { frames: toFrames(events, { hints, pause }), headers };
 }
 
 function toHeaders({

@@ -40,7 +40,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const { signal } = abort;
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     const hints: FrameHints = { isLast: false };
-    return sseResponse(c, toFrames(begun, hints), {
+    return sseResponse(c, toFrames(begun, { hints, pause: context.pause }), {
       hints,
       keepAliveMs: context.keepAliveMs,
       clientIdleTimeoutMs: context.clientIdleTimeoutMs,

@@ -3,7 +3,7 @@
  *
  * Events repeat ids, indexes and texts exactly, because strict clients compare them (OpenAI's stream helper throws).
  */
-import { type JsonText, toJson } from "../../json-text.ts";
+import { toJson } from "../../json-text.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
@@ -146,7 +146,10 @@ class EventList implements ResponseListener {
     // Only number and text differ from the last delta. Assembled from cached parts, an event with its frame costs
     // 220 ns; serialised anew, 380 ns.
     const head = this.#deltaHead + number + this.#deltaTail + JSON.stringify(text);
-    this.#events.push({ type, json: head + (isMessage(part) ? toMessageTail(logprobs) : "}") });
+    this.#events.push({
+      type,
+      json: head + (isMessage(part) ? `,"logprobs":[${logprobs}]}` : "}"),
+    });
   }
 
   onAnnotation(_: OpenItem, annotation: UrlCitation, index: number): void {
@@ -209,7 +212,7 @@ class EventList implements ResponseListener {
     const text = JSON.stringify(item.text);
     if (part.kind === "tool-call") return this.#writeCallDone(item, text);
     if (part.kind !== "reasoning") {
-      const members = `"text":${text},"logprobs":${toJson(item.logprobs)}`;
+      const members = `"text":${text},"logprobs":[${item.logprobs}]`;
       return this.#write("response.output_text.done", this.#place + members);
     }
     if (this.#showReasoning) this.#write(`${this.#reasoning}.done`, `${this.#place}"text":${text}`);
@@ -268,10 +271,6 @@ const CALL_DELTAS: Readonly<Record<CallTarget["kind"], string | undefined>> = {
   custom: "response.custom_tool_call_input.delta",
   "tool-search": undefined,
 };
-
-function toMessageTail(logprobs: readonly JsonText[] | undefined): string {
-  return `,"logprobs":${logprobs ? toJson(logprobs) : "[]"}}`;
-}
 
 function toPart(item: OpenItem): string {
   const { part, text } = item;

@@ -48,7 +48,7 @@ export interface OutputText {
   readonly text: string;
   /** LangChain maps over it: never absent. */
   readonly annotations: readonly UrlCitation[];
-  readonly logprobs: readonly JsonText[];
+  readonly logprobs: JsonText | readonly [];
 }
 
 /** Offsets are of UTF-16 code units, the end exclusive. */

@@ -448,7 +448,7 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 
 /** As its reader sees it. */
 type Written<T> = T extends JsonText
-  ? OutputText["logprobs"][number]
+  ? OutputText["logprobs"]
   : T extends object
     ? { readonly [K in keyof T]: Written<T[K]> }
     : T;
