@@ -1,21 +1,13 @@
 import { expect, test } from "vitest";
 import type { SseSource } from "../../src/api/reply/event-stream.ts";
-import { createApp } from "../../src/app.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import { createModels } from "../../src/models/models.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
 const MESSAGES = [{ role: "user", content: "Hello" }];
 
 function createGateway() {
-  return createApp({
-    settings: testSettings(),
-    models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => Date.now(),
-    randomId: () => "0123456789abcdef",
-  });
+  return appOf(testSettings(), [{ id: "m", engine: createDemoEngine() }], {});
 }
 
 test.each([

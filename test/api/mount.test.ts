@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { createApp } from "../../src/app.ts";
 import type { Api, ApiServices } from "../../src/api/api.ts";
 import { createAuthenticate } from "../../src/api/auth.ts";
 import { sha256Hex } from "../../src/api/sha256.ts";
@@ -10,7 +9,7 @@ import { ByteBudget } from "../../src/api/request/byte-budget.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { createModels } from "../../src/models/models.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
 /** How each API formats an error, and both below OpenRouter's prefix. */
@@ -45,13 +44,7 @@ describe.each([
       keys: [`alice:${await sha256Hex("hg-1")}`],
       maxBodyBytes: 100,
     });
-    return createApp({
-      settings,
-      models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
-      log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-      now: () => Date.now(),
-      randomId: () => "0123456789abcdef",
-    });
+    return appOf(settings, [{ id: "m", engine: createDemoEngine() }], {});
   }
 
   const seen = async (response: Response) => [response.status, await response.json()];
@@ -87,13 +80,7 @@ test.each([
 ])(
   "a web page that may not use the gateway gets an error in the envelope of %s",
   async (api, path) => {
-    const app = createApp({
-      settings: testSettings(),
-      models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
-      log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-      now: () => Date.now(),
-      randomId: () => "0123456789abcdef",
-    });
+    const app = appOf(testSettings(), [{ id: "m", engine: createDemoEngine() }], {});
     const headers = { origin: "https://evil.example" };
     const response = await app.request(path, { method: "POST", headers });
     expect(response.status).toBe(403);

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { createModels } from "../../src/models/models.ts";
 import type { PageAssets } from "../../src/pages/assets.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { appOf } from "../helpers/app.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
@@ -17,12 +15,7 @@ async function factsOf(settings: object, host: string | undefined, headers: obje
     sources: () => Promise.reject(new Error("not used")),
     file: () => Promise.resolve(undefined),
   };
-  const app = createApp({
-    settings: testSettings({ ...settings }),
-    models: createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" }),
-    log: createLog({ level: "error", now: Date.now, write: () => {} }),
-    now: () => 0,
-    randomId: () => "1",
+  const app = appOf(testSettings({ ...settings }), [{ id: "m", engine: fakeEngine() }], {
     assets,
     foundEngines: () => [FOUND],
     ...(host !== undefined && { host }),

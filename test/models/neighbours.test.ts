@@ -2,12 +2,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { sha256Hex } from "../../src/api/sha256.ts";
-import { createApp } from "../../src/app.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { Transport, TransportRequest } from "../../src/engines/transport.ts";
 import { toModelOptions } from "../../src/models/backends.ts";
-import { createModels } from "../../src/models/models.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import { requestText } from "../helpers/request-text.ts";
 
@@ -75,13 +73,7 @@ async function serve(given: Readonly<Record<string, unknown>>, transport: Transp
   );
   // No test here is about time in the queue: a busy machine must not end it.
   const settings = testSettings({ keys, queueTimeoutMs: 600_000, ...given });
-  const app = createApp({
-    settings,
-    models: createModels(toModelOptions(settings, { transport }), { newCallId: () => "call_1" }),
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => Date.now(),
-    randomId: () => "0123456789abcdef",
-  });
+  const app = appOf(settings, toModelOptions(settings, { transport }), {});
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
   const post = async (key: string, body: object, signal = abort.signal) =>

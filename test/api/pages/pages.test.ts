@@ -1,28 +1,17 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createApp } from "../../../src/app.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
-import { createModels } from "../../../src/models/models.ts";
 import type { PageAssets } from "../../../src/pages/assets.ts";
 import { createAssets } from "../../../src/node/pages/assets.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { appOf } from "../../helpers/app.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 
 function appWith(settings = {}, assets?: PageAssets) {
-  return createApp({
-    assets,
-    settings: testSettings(settings),
-    models: createModels([{ id: "<b>model</b>", engine: fakeEngine() }], {
-      newCallId: () => "call",
-    }),
-    log: createLog({ level: "silent", now: () => 0, write: () => {} }),
-    now: () => 0,
-    randomId: () => "id",
-  });
+  return appOf(testSettings(settings), [{ id: "<b>model</b>", engine: fakeEngine() }], { assets });
 }
 
 const KEYS = { keys: [`alice:${"a".repeat(64)}`] };

@@ -3,9 +3,7 @@ import { expect, test } from "vitest";
 import { BodyMemory, type ReadBody } from "../../../src/api/request/body-memory.ts";
 import { RequestError } from "../../../src/api/errors.ts";
 import { MemoryBudget } from "../../../src/harmony/text-memory.ts";
-import { createApp } from "../../../src/app.ts";
-import { createModels } from "../../../src/models/models.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { anyCharacter } from "../../helpers/any-character.ts";
@@ -63,13 +61,7 @@ test.each<[string, (messages: readonly object[]) => object]>([
 ])("the prompt of /v1/%s is that of the body", async (path, toBody) => {
   const final = "<|channel|>final<|message|>Yes.<|return|>";
   const engine = scriptedEngine(() => final);
-  const app = createApp({
-    settings: testSettings(),
-    models: createModels([{ id: "gpt-oss", engine }], { newCallId: () => "call_1" }),
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => 0,
-    randomId: () => crypto.randomUUID().replaceAll("-", ""),
-  });
+  const app = appOf(testSettings(), [{ id: "gpt-oss", engine }], { now: () => 0 });
   const send = async (messages: readonly object[]) => {
     const body = JSON.stringify({ model: "gpt-oss", ...toBody(messages) });
     const headers = { "content-type": "application/json" };

@@ -7,9 +7,8 @@ import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { createApp } from "../../../src/app.ts";
-import { createLog, createLogWith } from "../../../src/telemetry/log.ts";
-import { createModels } from "../../../src/models/models.ts";
+import { createLogWith } from "../../../src/telemetry/log.ts";
+import { appOf } from "../../helpers/app.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -50,9 +49,7 @@ async function open(
     },
   });
   let events: WSEvents = {};
-  const app = createApp({
-    settings: testSettings(settings),
-    models: createModels([{ id: MODEL, engine }], { newCallId: () => "call_1" }),
+  const app = appOf(testSettings(settings), [{ id: MODEL, engine }], {
     webSockets: {
       upgrade: defineWebSocketHelper((_, created) => {
         events = created;
@@ -64,7 +61,6 @@ async function open(
       "info",
       (entry) => void logged.push({ event: entry.event, ...entry.fields }),
     ),
-    now: () => Date.now(),
     randomId: () => "0",
   });
   let noteBytes: (bytes: number) => void = () => {};
@@ -434,13 +430,7 @@ describe("the latest responses of connections that store nothing", () => {
 });
 
 test("without WebSockets, the path supports POST only", async () => {
-  const app = createApp({
-    settings: testSettings(),
-    models: createModels([], { newCallId: () => "call_1" }),
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => Date.now(),
-    randomId: () => "0",
-  });
+  const app = appOf(testSettings(), [], {});
   const response = await new Hono().route("/", app).request("/v1/responses");
   expect(response.status).toBe(405);
 });

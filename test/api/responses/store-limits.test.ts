@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { SentResponse } from "../../../src/api/request/client.ts";
-import { createApp } from "../../../src/app.ts";
-import { createModels } from "../../../src/models/models.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -220,14 +218,9 @@ describe("when the store is down", () => {
         return ANSWER;
       });
       const audited: string[] = [];
-      const app = createApp({
-        settings: testSettings(),
-        models: createModels([{ id: MODEL, engine }], { newCallId: () => "call_1" }),
+      const app = appOf(testSettings(), [{ id: MODEL, engine }], {
         store,
         writeAudit: (line) => audited.push(line),
-        log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-        now: Date.now,
-        randomId: () => crypto.randomUUID().replaceAll("-", ""),
       });
       const listeners: ((sent: SentResponse) => void)[] = [];
       const body = JSON.stringify({ model: MODEL, input: "Hello!", stream });

@@ -1,10 +1,9 @@
 /** Requests to the Responses API without a server. Responses are checked by schema. */
-import { createApp } from "../../../src/app.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { createModels } from "../../../src/models/models.ts";
 import type { Shutdown } from "../../../src/models/shutdown.ts";
+import { appOf } from "../../helpers/app.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
@@ -66,20 +65,14 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
 function inProcess(options: ResponsesAppOptions): ResponsesApp {
   const { engine, settings, store, contextLength, shutdown, now = Date.now, clock } = options;
   const logged: Record<string, unknown>[] = [];
-  const randomId = () => crypto.randomUUID().replaceAll("-", "");
-  const app = createApp({
-    settings: testSettings({ layout: "reference", ...settings }),
-    models: createModels(
-      [
-        {
-          id: MODEL,
-          engine,
-          layout: "reference",
-          ...(contextLength !== undefined && { contextLength }),
-        },
-      ],
-      { newCallId: () => `call_${randomId()}` },
-    ),
+  const layout = "reference" as const;
+  const model = {
+    id: MODEL,
+    engine,
+    layout,
+    ...(contextLength !== undefined && { contextLength }),
+  };
+  const app = appOf(testSettings({ layout, ...settings }), [model], {
     ...(store && { store }),
     ...(shutdown && { shutdown }),
     log: createLog({
@@ -89,7 +82,6 @@ function inProcess(options: ResponsesAppOptions): ResponsesApp {
     }),
     now,
     ...(clock && { clock }),
-    randomId,
   });
 
   return { logged, ...toResponsesApp(async (path, init) => app.request(path, init)) };

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EngineError } from "../../../src/engines/engine-error.ts";
+import { appOf } from "../../helpers/app.ts";
+import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
 import { errorBody } from "./schemas.ts";
 import { MODEL, readEvents, responsesApp, SEALING_KEY } from "./support.ts";
@@ -10,20 +12,8 @@ const HEADERS = { "content-type": "application/json" };
 /** A stream as Codex requests it. */
 async function codexEvents(script: Script, body: object, contextLength?: number) {
   const engine = scriptedEngine([script, script]);
-  const { createApp } = await import("../../../src/app.ts");
-  const { createModels } = await import("../../../src/models/models.ts");
-  const { createLog } = await import("../../../src/telemetry/log.ts");
-  const { testSettings } = await import("../../helpers/gateway.ts");
-  const app = createApp({
-    settings: testSettings({}),
-    models: createModels(
-      [{ id: MODEL, engine, layout: "reference", ...(contextLength && { contextLength }) }],
-      {
-        newCallId: () => "call_1",
-      },
-    ),
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => Date.now(),
+  const model = { id: MODEL, engine, layout: "reference" as const };
+  const app = appOf(testSettings(), [{ ...model, ...(contextLength && { contextLength }) }], {
     randomId: () => "0",
   });
   const response = await app.request("/v1/responses", {
