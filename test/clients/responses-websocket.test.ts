@@ -1,4 +1,5 @@
 import OpenAI from "openai";
+import { ResponsesWebSocketSession } from "openai/lib/responses/responses-websocket-session";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -6,7 +7,7 @@ import { sha256Hex } from "../../src/api/sha256.ts";
 import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
-import { scriptedEngine, type ScriptedEngine, type Script } from "../helpers/scripted-engine.ts";
+import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { loopScripts, analysisIn } from "../helpers/tool-loop.ts";
 
@@ -29,7 +30,7 @@ afterEach(async () => {
 });
 
 async function open(
-  scripts: readonly Script[],
+  scripts: Parameters<typeof scriptedEngine>[0],
   settings: Record<string, unknown> = {},
 ): Promise<{ engine: ScriptedEngine; gateway: TestGateway; connect: () => Promise<Connection> }> {
   const engine = scriptedEngine(scripts);
@@ -250,7 +251,7 @@ describe("a response over a WebSocket", () => {
     const connection = await dial();
     connection.send(message);
     expect(await connection.next()).toMatchObject({ type: "error", status: 400, ...expected });
-    connection.send({ ...CREATE, input: "Hi.", stream: true, stream_id: "lane" });
+    connection.send({ ...CREATE, input: "Hi.", stream: true });
     expect((await connection.response()).status).toBe("completed");
   });
 
@@ -351,5 +352,43 @@ describe("OpenAI's own client", () => {
     expect(JSON.stringify(response.output.at(-1))).toContain("first done");
     expect(analysisIn(engine.prompts[3])).toEqual(["first 1", "first 2", "first 3"]);
     client.close();
+  });
+
+  test("OpenAI's client has several lanes on it, and one forks the unstored response of another", async () => {
+    const { gateway } = await open(({ prompt }) => {
+      const said = prompt.text().match(/(?<=user<\|message\|>)\w+/g);
+      return `<|channel|>final<|message|>${said?.join(" ")}<|return|>`;
+    });
+    const socket = new ResponsesWS(new OpenAI({ baseURL: gateway.baseURL, apiKey: "none" }));
+    await new Promise<void>((resolve) => socket.socket.once("open", () => resolve()));
+    const session = new ResponsesWebSocketSession(socket, {
+      maxLanes: 16,
+      maxBufferedEvents: 1000,
+      maxBufferedBytes: 1_000_000,
+    });
+    const lanes = [undefined, "a", "b", "c"].map((name) => session.lane(name));
+    const request = { model: MODEL, store: false };
+    const answers = await Promise.all(
+      lanes.map(async (lane) => {
+        for (const word of ["one", "two", "three"]) {
+          lane.create({ ...request, input: `${word}${lane.streamID}` });
+        }
+        const texts: string[] = [];
+        let last = "";
+        for (let count = 0; count < 3; count++) {
+          const response = await lane.finalResponse();
+          texts.push(response.output_text);
+          last = response.id;
+        }
+        return { texts, last };
+      }),
+    );
+    expect(answers.map(({ texts }) => texts)).toEqual(
+      lanes.map(({ streamID }) => ["one", "two", "three"].map((word) => `${word}${streamID}`)),
+    );
+    const fork = session.lane("fork");
+    fork.create({ ...request, previous_response_id: answers[1]?.last ?? "", input: "forked" });
+    expect((await fork.finalResponse()).output_text).toBe("threea forked");
+    socket.close();
   });
 });

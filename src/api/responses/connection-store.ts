@@ -1,5 +1,5 @@
 /**
- * The responses a WebSocket connection can continue: all stored ones and, while it is open, its own latest one even with
+ * The responses a WebSocket connection can continue: all stored ones and, while it is open, the latest one of each lane even with
  * `store: false`.
  */
 import { RequestError } from "../errors.ts";
@@ -7,66 +7,99 @@ import type { ByteLease } from "../request/byte-budget.ts";
 import type { ResponseStore, StoredResponse } from "./response-store.ts";
 import { sizeOf } from "./stored-reads.ts";
 
-export interface ConnectionStore extends ResponseStore {
-  /** Forgets the connection's own response, if it has this id. */
+export interface ConnectionStore {
+  /** For the requests of a lane. Each can read the responses of the others. */
+  lane(name: string | undefined): ResponseStore;
+  /** Forgets the connection's own response with this id, if it has one. */
   evict(id: string): void;
   /** The connection has ended. */
   close(): void;
 }
 
-/** @param room for the connection's own response. */
+interface OwnResponse {
+  readonly entry: StoredResponse;
+  readonly bytes: number;
+}
+
+/** Lanes whose latest response is held. */
+const MAX_HELD = 64;
+
+/** @param room for the connection's own responses. */
 export function createConnectionStore(stored: ResponseStore, room: ByteLease): ConnectionStore {
-  /** Its input includes its whole history, which is stored nowhere else. */
-  let own: StoredResponse | undefined;
+  /** By lane, the oldest first. The input of each includes its whole history, which is stored nowhere else. */
+  const own = new Map<string | undefined, OwnResponse>();
   let isClosed = false;
 
+  const find = (id: string) => own.values().find(({ entry }) => entry.response.id === id)?.entry;
+
   /** Where there is no room for it, its client has to send the whole history, as it does on a new connection. */
-  function hold(entry: StoredResponse | undefined): void {
-    own = undefined;
-    if (entry === undefined || isClosed) return room.release();
+  function hold(lane: string | undefined, entry: StoredResponse | undefined): void {
+    own.delete(lane);
+    if (entry !== undefined && !isClosed) own.set(lane, { entry, bytes: sizeOf(entry) });
+    fit();
+  }
+
+  /** Forgets the oldest until the rest has room. */
+  function fit(): void {
+    let sum = own.values().reduce((before, { bytes }) => before + bytes, 0);
+    for (const [lane, { bytes }] of own) {
+      if (own.size <= MAX_HELD && hasRoom(sum)) return;
+      own.delete(lane);
+      sum -= bytes;
+    }
+    room.release();
+  }
+
+  function hasRoom(bytes: number): boolean {
     try {
-      room.resize(sizeOf(entry));
-      own = entry;
+      room.resize(bytes);
+      return true;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      room.release();
+      return false;
     }
   }
 
   return {
-    async put(tenant, entry, options) {
-      // A response that continues an unstored one must contain its whole history.
-      const isAlone = !options.store || entry.ancestors.includes(own?.response.id ?? "");
-      const whole = isAlone
-        ? { ...entry, input: [...options.earlier, ...entry.input], ancestors: [] }
-        : entry;
-      hold(options.store ? undefined : whole);
-      await stored.put(tenant, whole, options);
-    },
-    async get(tenant, id) {
-      return own?.response.id === id ? own : stored.get(tenant, id);
-    },
-    async getMany(tenant, ids) {
-      const found = await stored.getMany(
-        tenant,
-        ids.filter((id) => id !== own?.response.id),
-      );
-      return own !== undefined && ids.includes(own.response.id)
-        ? new Map([...found, [own.response.id, own]])
-        : found;
-    },
-    delete: (tenant, id) => stored.delete(tenant, id),
-    ownItem(itemId) {
-      const items = own === undefined ? [] : [...own.input, ...own.response.output];
-      const item = items.find((each) => each["id"] === itemId);
-      return item && { item, isPrivate: own?.isPrivate ?? false };
-    },
+    lane: (name) => ({
+      async put(tenant, entry, options) {
+        // A response that continues an unstored one must contain its whole history.
+        const isAlone = !options.store || entry.ancestors.some((id) => find(id) !== undefined);
+        const whole = isAlone
+          ? { ...entry, input: [...options.earlier, ...entry.input], ancestors: [] }
+          : entry;
+        hold(name, options.store ? undefined : whole);
+        await stored.put(tenant, whole, options);
+      },
+      async get(tenant, id) {
+        return find(id) ?? stored.get(tenant, id);
+      },
+      async getMany(tenant, ids) {
+        const found = ids.flatMap((id) => find(id) ?? []);
+        const held = new Map(found.map((entry) => [entry.response.id, entry]));
+        const others = await stored.getMany(
+          tenant,
+          ids.filter((id) => !held.has(id)),
+        );
+        return new Map([...others, ...held]);
+      },
+      delete: (tenant, id) => stored.delete(tenant, id),
+      ownItem(itemId) {
+        for (const { entry } of own.values()) {
+          const items = [...entry.input, ...entry.response.output];
+          const item = items.find((each) => each["id"] === itemId);
+          if (item !== undefined) return { item, isPrivate: entry.isPrivate ?? false };
+        }
+        return undefined;
+      },
+    }),
     evict(id) {
-      if (own?.response.id === id) hold(undefined);
+      for (const [lane, { entry }] of own) if (entry.response.id === id) hold(lane, undefined);
     },
     close() {
       isClosed = true;
-      hold(undefined);
+      own.clear();
+      room.release();
     },
   };
 }

@@ -7,11 +7,15 @@ import { createStages } from "../request/stages.ts";
 
 /** The type of the message that creates a response. */
 export const CREATE = "response.create";
+/** The type of the message with further input for a response that is generated. */
+export const STEER = "response.steer";
 /** In characters: types are the client's. */
 const LONGEST_TYPE = 64;
 
 export interface SocketMessage {
   readonly type: string;
+  /** The lane that its client has named. */
+  readonly lane: string | undefined;
   /** The response to continue. */
   readonly previous: string | undefined;
   /** The message, parsed. */
@@ -36,13 +40,38 @@ export async function readMessage(
   if (typeof type !== "string") {
     throw refusal("type", "must be a string, such as response.create");
   }
-  if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined, value };
+  const sent = members.get("previous_response_id");
+  const previous = typeof sent === "string" ? sent : undefined;
+  if (type !== CREATE) {
+    return { type: type.slice(0, LONGEST_TYPE), lane: undefined, previous, value };
+  }
+  const lane = members.get("stream_id") ?? undefined;
+  if (lane !== undefined && !isLane(lane)) {
+    throw refusal("stream_id", "must be 1 to 256 letters, digits, underscores, dots or dashes");
+  }
   if (members.get("background")) {
     throw refusal(
       "background",
       "not supported on a WebSocket. Send the request over HTTP, or without background",
     );
   }
-  const previous = members.get("previous_response_id");
-  return { type, previous: typeof previous === "string" ? previous : undefined, value };
+  return { type, lane, previous, value };
+}
+
+function isLane(value: unknown): value is string {
+  return typeof value === "string" && /^[\w.-]{1,256}$/.test(value);
+}
+
+/** More of a message that is refused is not parsed for its lane. */
+const MAX_REFUSED_LENGTH = 65_536;
+
+/** The lane of a message that is refused, so that its client finds the error there. */
+export function readLane(message: string): string | undefined {
+  if (message.length > MAX_REFUSED_LENGTH) return undefined;
+  try {
+    const lane: unknown = Reflect.get(Object(JSON.parse(message)), "stream_id");
+    return isLane(lane) ? lane : undefined;
+  } catch {
+    return undefined;
+  }
 }

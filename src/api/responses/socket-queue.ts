@@ -1,55 +1,69 @@
-/** The requests of a WebSocket that wait for their turn. When there are too many, the connection is not read. */
+/** The requests of a WebSocket that wait for their turn, unread or in their lanes. When there are too many, the connection is not read. */
 import type { SocketPort } from "./socket-port.ts";
 
-/** Queued requests at which reading pauses. */
-const PAUSE_AT = 2;
-/** Maximum queued requests where reading cannot be paused, or more had already been read. */
-const MAX_WAITING = 32;
+/** Waiting requests at which reading pauses. */
+const PAUSE_AT = 32;
+/** Maximum waiting requests where reading cannot be paused, or more had already been read. */
+const MAX_WAITING = 128;
 
 export class SocketQueue {
   readonly #port: Pick<SocketPort, "pause" | "resume">;
   readonly #maxBytes: number;
-  #messages: string[] = [];
+  /** Those that no lane has yet. */
+  #unread: string[] = [];
+  #waiting = 0;
   #size = 0;
   #isPaused = false;
 
-  /** `maxBytes`: the limit for all queued messages together. */
+  /** `maxBytes`: the limit for all waiting messages together. */
   constructor(port: Pick<SocketPort, "pause" | "resume">, maxBytes: number) {
     this.#port = port;
     this.#maxBytes = maxBytes;
   }
 
-  /** Characters of all queued messages. */
+  /** Characters of all waiting messages. */
   get size(): number {
     return this.#size;
   }
 
   hasRoomFor(message: string): boolean {
     const fits = this.#size + message.length <= this.#maxBytes;
-    return fits && this.#messages.length < MAX_WAITING;
+    return fits && this.#waiting < MAX_WAITING;
   }
 
   add(message: string): void {
-    this.#messages.push(message);
-    this.#size += message.length;
+    this.#unread.push(message);
+    this.keep(message);
   }
 
-  /** Removes the oldest message. Undefined: the queue is empty. */
+  /** Removes the oldest unread message. Undefined: all are read. */
   next(): string | undefined {
-    const message = this.#messages.shift();
-    this.#size -= message?.length ?? 0;
+    const message = this.#unread.shift();
+    if (message !== undefined) this.release(message);
     return message;
   }
 
+  /** A message that was read waits for its lane. */
+  keep(message: string): void {
+    this.#waiting += 1;
+    this.#size += message.length;
+  }
+
+  /** It waits no longer. */
+  release(message: string): void {
+    this.#waiting -= 1;
+    this.#size -= message.length;
+  }
+
+  /** Removes the unread messages. */
   clear(): void {
-    this.#messages = [];
-    this.#size = 0;
+    for (const message of this.#unread.splice(0)) this.release(message);
     this.pauseWhenFull();
   }
 
   /** Pauses reading at half of the limit, because a partially received message is read to its end. Otherwise resumes it. */
   pauseWhenFull(): void {
-    const isFull = this.#messages.length >= PAUSE_AT || this.#size > this.#maxBytes / 2;
+    const isFull = this.#waiting >= PAUSE_AT || this.#size > this.#maxBytes / 2;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;
     if (isFull) this.#port.pause();

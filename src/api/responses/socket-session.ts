@@ -1,6 +1,6 @@
 /**
- * One WebSocket connection: `response.create` messages in, the events of their responses out, one response after the
- * other. Independent of the runtime: messages are passed in, and replies to a callback.
+ * One WebSocket connection: `response.create` messages in, the events of their responses out. The responses of a lane follow each
+ * other; lanes run beside each other. Independent of the runtime: messages are passed in, and replies to a callback.
  */
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
@@ -18,7 +18,7 @@ import { eventIntervalMs } from "./keep-alive.ts";
 import type { MessageEnding } from "./log-messages.ts";
 import { prepareResponse, readResponse } from "./prepare.ts";
 import { runResponse } from "./run.ts";
-import { CREATE, readMessage, type SocketMessage } from "./socket-message.ts";
+import { CREATE, readLane, readMessage, type SocketMessage, STEER } from "./socket-message.ts";
 import type { SocketPort } from "./socket-port.ts";
 import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
@@ -34,6 +34,8 @@ const TRY_AGAIN_LATER = 1013;
 
 /** Messages in a row that are refused because they cannot be read, or too many are waiting. The next one ends the connection. */
 const MAX_REFUSED = 32;
+/** Lanes that run at a time. Messages of further ones wait, and so does what comes after them. */
+const MAX_LANES = 32;
 /** Messages that may still arrive when the connection has been closed: as many as the client can have sent ahead. */
 const MAX_LATE = 32;
 
@@ -53,6 +55,14 @@ interface Ending {
   readonly error: RequestError | undefined;
 }
 
+/** The requests with one `stream_id`, or those without. It exists while there is one. */
+interface Lane {
+  readonly name: string | undefined;
+  readonly waiting: string[];
+  /** The response that is generated. */
+  response: string | undefined;
+}
+
 export class SocketSession {
   readonly #port: SocketPort;
   readonly #caller: SocketCaller;
@@ -67,6 +77,9 @@ export class SocketSession {
   /** Requests read so far, for their ids. */
   #requests = 0;
   #isBusy = false;
+  readonly #lanes = new Map<string | undefined, Lane>();
+  /** A message has arrived, or a lane has ended. */
+  #changed: PromiseWithResolvers<void> | undefined;
   #ending: Ending | undefined;
   #isClosed = false;
   /** Messages that were refused since the last request. */
@@ -103,7 +116,7 @@ export class SocketSession {
       this.#drop(UNSUPPORTED_DATA, "Messages must be JSON text.");
     } else if (this.#isBusy && !this.#queue.hasRoomFor(message)) {
       const problem = "Too many requests are waiting. Wait for a response.";
-      await this.#refuseMessage(new RequestError(problem, BUSY));
+      await this.#refuseMessage(new RequestError(problem, BUSY), readLane(message));
     } else {
       this.#queue.add(message);
       this.#hold();
@@ -121,7 +134,7 @@ export class SocketSession {
   /** Closes the connection as soon as no response is in flight, after an error if one is given. */
   finish(reason: string, error?: RequestError): void {
     this.#ending ??= { reason, error };
-    this.#queue.clear();
+    this.#dropWaiting();
     if (!this.#isBusy) void this.#end(this.#ending);
   }
 
@@ -136,11 +149,11 @@ export class SocketSession {
     this.#port.close(code, reason);
   }
 
-  async #refuseMessage(error: unknown): Promise<void> {
+  async #refuseMessage(error: unknown, lane: string | undefined): Promise<void> {
     this.#refused += 1;
     if (this.#refused > MAX_REFUSED)
       this.#drop(POLICY_VIOLATION, "Too many messages were refused.");
-    else await this.#refuse(error);
+    else await this.#refuse(error, lane);
   }
 
   /** Closes the connection without an answer to what has been requested. */
@@ -150,8 +163,16 @@ export class SocketSession {
   }
 
   #stop(): void {
-    this.#queue.clear();
+    this.#dropWaiting();
     this.#abort.abort();
+  }
+
+  #dropWaiting(): void {
+    this.#queue.clear();
+    for (const { waiting } of this.#lanes.values()) {
+      for (const message of waiting.splice(0)) this.#queue.release(message);
+    }
+    this.#queue.pauseWhenFull();
   }
 
   /** What has been received of a message is held until the socket has closed, so no more of it is read. */
@@ -168,20 +189,30 @@ export class SocketSession {
     }
   }
 
-  /** Answers queued requests one after the other, unless that is already going on. */
+  /** Gives queued messages to their lanes until all are answered, unless that is already going on. */
   async #work(): Promise<void> {
     if (this.#isBusy) {
       this.#queue.pauseWhenFull();
+      this.#changed?.resolve();
       return;
     }
     this.#isBusy = true;
-    for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
-      this.#hold();
-      this.#queue.pauseWhenFull();
-      await this.#answer(next);
+    for (;;) {
+      const next = this.#queue.next();
+      if (next !== undefined) {
+        this.#hold();
+        this.#queue.pauseWhenFull();
+        await this.#assign(next);
+      } else if (this.#lanes.size > 0) await this.#change();
+      else break;
     }
     this.#isBusy = false;
     if (this.#ending !== undefined) await this.#end(this.#ending);
+  }
+
+  #change(): Promise<void> {
+    this.#changed = Promise.withResolvers();
+    return this.#changed.promise;
   }
 
   async #end({ reason, error }: Ending): Promise<void> {
@@ -189,45 +220,96 @@ export class SocketSession {
     this.#close(NORMAL, reason);
   }
 
-  /** Never rejects. */
-  async #answer(message: string): Promise<void> {
+  /** Gives a message to its lane. Resolves when the next one may be read. Never rejects. */
+  async #assign(message: string): Promise<void> {
+    const read = await this.#read(message);
+    if (read === undefined) return;
+    const busy = this.#lanes.get(read.lane);
+    if (busy !== undefined) {
+      busy.waiting.push(message);
+      this.#queue.keep(message);
+      this.#queue.pauseWhenFull();
+      this.#hold();
+      return;
+    }
+    while (this.#lanes.size >= MAX_LANES) await this.#change();
+    if (!this.#abort.signal.aborted) void this.#run(message, read);
+  }
+
+  /** Undefined: it has been answered, or there is nothing to answer. Never rejects. */
+  async #read(message: string): Promise<SocketMessage | undefined> {
     let read: SocketMessage;
     try {
       read = await readMessage(message, this.#context.maxBodyBytes, this.#context.pause);
     } catch (error) {
-      if (!this.#abort.signal.aborted) await this.#refuseMessage(error);
-      return;
+      if (!this.#abort.signal.aborted) await this.#refuseMessage(error, readLane(message));
+      return undefined;
     }
-    if (this.#abort.signal.aborted) return;
+    if (this.#abort.signal.aborted) return undefined;
     this.#refused = 0;
-    const id = `${this.#caller.requestId}-${++this.#requests}`;
+    if (read.type === CREATE) return read;
+    if (read.type === STEER) await this.#refuseSteer(read);
     // Clients send other messages as hints; Codex drops a connection that answers one with an error.
-    if (read.type !== CREATE) return this.#ignore(id, read.type);
+    else this.#ignore(read.type);
+    return undefined;
+  }
+
+  /** Answers the requests of a lane until none waits. Never rejects. */
+  async #run(message: string, first: SocketMessage): Promise<void> {
+    const { lane: name } = first;
+    const lane: Lane = { name, waiting: [], response: undefined };
+    this.#lanes.set(name, lane);
+    await this.#answer(message, first, lane);
+    for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
+      this.#queue.release(next);
+      this.#queue.pauseWhenFull();
+      this.#hold();
+      // Only its text has waited: the value takes several times as much.
+      const read = await this.#read(next);
+      if (read !== undefined) await this.#answer(next, read, lane);
+    }
+    this.#lanes.delete(name);
+    this.#changed?.resolve();
+  }
+
+  /** Never rejects. */
+  async #answer(message: string, read: SocketMessage, lane: Lane): Promise<void> {
+    if (this.#abort.signal.aborted) return;
+    const id = `${this.#caller.requestId}-${++this.#requests}`;
     const { headers } = this.#caller;
     const end = this.#context.beginMessage(id, PATH, this.#caller);
     await traceMessage({ id, route: PATH, headers }, async () => {
-      const ending = await this.#respond(message, id, read);
+      const ending = await this.#respond(message, { id, read, lane });
       end(ending);
       return ending.status;
     });
+    lane.response = undefined;
+  }
+
+  /** Input for a response that is generated is not taken: the client gets it back. */
+  #refuseSteer({ previous, value }: SocketMessage): Promise<void> {
+    const lane = this.#lanes.values().find(({ response }) => response === previous);
+    const message = "This gateway does not steer a response. Send the input with response.create.";
+    const error = { type: "invalid_request_error", code: "steering_not_supported", message };
+    const steer = { previous_response_id: previous, input: Reflect.get(value, "input") };
+    const event = { type: "response.steer.failed", error, steer, sequence_number: 0 };
+    return this.#port.send(withLane(JSON.stringify(event), lane?.name));
   }
 
   /** The first one is logged, because any number may come. */
-  #ignore(id: string, type: string): void {
+  #ignore(type: string): void {
+    const id = `${this.#caller.requestId}-${++this.#requests}`;
     if (!this.#hasIgnored) this.#context.onIgnoredMessage(id, type);
     this.#hasIgnored = true;
   }
 
   /** Never rejects. */
-  async #respond(
-    message: string,
-    id: string,
-    { previous, value }: SocketMessage,
-  ): Promise<MessageEnding> {
+  async #respond(message: string, { id, read, lane }: Asked): Promise<MessageEnding> {
+    const { previous, value } = read;
     const exchange = this.#record(message, id);
     const ending: MessageEnding = { status: 200 };
     try {
-      await this.#create(toReadBody(message, value), id, exchange, ending);
+      await this.#create(toReadBody(message, value), { id, lane, exchange, ending });
     } catch (error) {
       if (this.#abort.signal.aborted) {
         ending.status = CLIENT_LEFT;
@@ -238,7 +320,7 @@ export class SocketSession {
       exchange?.respond(ending.status, NO_HEADERS);
       exchange?.refused(toError(error).message);
       if (previous !== undefined) this.#responses.evict(previous);
-      await this.#refuse(error);
+      await this.#refuse(error, lane.name);
     } finally {
       exchange?.end();
     }
@@ -248,24 +330,28 @@ export class SocketSession {
   /** Creates a response and sends its events. Rejects if the request is refused before any event. */
   async #create(
     body: ReadBody,
-    requestId: string,
-    exchange: OpenExchange | undefined,
-    ending: MessageEnding,
+    { id: requestId, lane, exchange, ending }: Creation,
   ): Promise<void> {
     const context = this.#context;
     const { signal } = this.#abort;
     refuseExpired(this.#caller.client, context.now());
-    const caller = { ...this.#caller, requestId, signal, responses: this.#responses };
+    const caller = {
+      ...this.#caller,
+      requestId,
+      signal,
+      responses: this.#responses.lane(lane.name),
+    };
     const read = await readResponse(body, caller, context);
     ending.media = read.media.counts;
     const prepared = await prepareResponse(read, caller, context);
     const streamed = withEvents(prepared, context);
+    lane.response = prepared.id;
     const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);
     const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
     const fail = (error: unknown) => this.#fail(error, requestId);
     const events = withFailure(begun, streamed, context, { signal, fail });
     exchange?.respond(SWITCHING, NO_HEADERS);
-    await this.#send(events, streamed.writer, exchange);
+    await this.#send(events, streamed.writer, { lane, exchange });
   }
 
   #fail(error: unknown, id: string): ErrorDescription {
@@ -292,7 +378,7 @@ export class SocketSession {
   async #send(
     events: AsyncIterable<ResponseEvent>,
     writer: EventWriter,
-    exchange: OpenExchange | undefined,
+    { lane, exchange }: Pick<Creation, "lane" | "exchange">,
   ): Promise<void> {
     const port = this.#port;
     let isQuiet = true;
@@ -301,12 +387,14 @@ export class SocketSession {
       isQuiet = false;
       isSending = true;
       exchange?.noteEvents(json);
-      await port.send(json);
+      await port.send(withLane(json, lane.name));
       isSending = false;
       return true;
     };
     const keepAlive = setInterval(() => {
-      if (isQuiet && !isSending) for (const event of writer.keepAlive()) void port.send(event.json);
+      if (isQuiet && !isSending) {
+        for (const { json } of writer.keepAlive()) void port.send(withLane(json, lane.name));
+      }
       isQuiet = true;
     }, eventIntervalMs(this.#context.keepAliveMs));
     try {
@@ -316,12 +404,31 @@ export class SocketSession {
     }
   }
 
-  #refuse(error: unknown): Promise<void> {
+  #refuse(error: unknown, lane?: string): Promise<void> {
     const description = describeError(error);
     const { message, type, param, code } = toResponsesError(description);
     const { status, errorType } = description;
     // Unlike over HTTP, Open Responses always requires a code here.
     const detail = { type, code: code ?? errorType, message, param };
-    return this.#port.send(JSON.stringify({ type: "error", status, error: detail }));
+    return this.#port.send(
+      withLane(JSON.stringify({ type: "error", status, error: detail }), lane),
+    );
   }
+}
+
+/** A request, with its id and its lane. */
+interface Asked {
+  readonly id: string;
+  readonly read: SocketMessage;
+  readonly lane: Lane;
+}
+
+interface Creation extends Pick<Asked, "id" | "lane"> {
+  readonly exchange: OpenExchange | undefined;
+  readonly ending: MessageEnding;
+}
+
+/** An event names the lane that its client has named. */
+function withLane(json: string, lane: string | undefined): string {
+  return lane === undefined ? json : `${json.slice(0, -1)},"stream_id":${JSON.stringify(lane)}}`;
 }

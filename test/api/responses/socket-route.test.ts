@@ -249,7 +249,7 @@ describe("a connection", () => {
     const { sent, closed, message } = await open(engine);
     message(CREATE);
     await expect.poll(() => engine.open).toBe(1);
-    for (let count = 0; count < 64; count++) message(CREATE);
+    for (let count = 0; count < 160; count++) message(CREATE);
     expect(closed).toEqual([]);
     for (let count = 0; count < 1000; count++) message(CREATE);
     await expect.poll(() => engine.open).toBe(0);
@@ -294,14 +294,15 @@ describe("a connection", () => {
     expect(engine.open).toBe(0);
   });
 
-  test("is paused while two requests are queued, and read again when they are answered", async () => {
-    const engine = scriptedEngine([{ ...HANGING, hang: false }, ANSWER, ANSWER]);
-    const { raw, sent, message } = await open(engine);
-    for (const isPaused of [false, false, true]) {
-      message(CREATE);
-      expect(raw.isPaused).toBe(isPaused);
-    }
-    await expect.poll(() => typesOf(sent, "response.completed")).toBe(3);
+  test("is paused while 32 requests are queued, and read again when they are answered", async () => {
+    const { raw, sent, message } = await open(
+      scriptedEngine(Array.from({ length: 33 }, () => ANSWER)),
+    );
+    for (let count = 0; count < 32; count++) message(CREATE);
+    expect(raw.isPaused).toBe(false);
+    message(CREATE);
+    expect(raw.isPaused).toBe(true);
+    await expect.poll(() => typesOf(sent, "response.completed")).toBe(33);
     expect(raw.isPaused).toBe(false);
   });
 
@@ -351,7 +352,7 @@ describe("a connection", () => {
 
   test("rejects requests beyond a limit if reading cannot be paused", async () => {
     const { sent, message } = await open(scriptedEngine([HANGING]));
-    for (let count = 0; count < 40; count++) message(CREATE);
+    for (let count = 0; count < 136; count++) message(CREATE);
     await expect.poll(() => typesOf(sent, "error")).toBe(7);
   });
 
@@ -397,9 +398,9 @@ describe("the latest responses of connections that store nothing", () => {
     const [one, other, foreign] = ["a", "a", "b"].map((tenant) =>
       createConnectionStore(nothing, budget.open(tenant)),
     );
-    const put = async (store: typeof one, id: string) => {
-      await store?.put("", entry(id), unstored);
-      return (await store?.get("", id)) !== undefined;
+    const put = async (store: typeof one, id: string, lane?: string) => {
+      await store?.lane(lane).put("", entry(id), unstored);
+      return (await store?.lane("any").get("", id)) !== undefined;
     };
     expect([await put(one, "1"), await put(other, "2"), await put(foreign, "3")]).toEqual([
       true,
@@ -407,8 +408,13 @@ describe("the latest responses of connections that store nothing", () => {
       true,
     ]);
     // The next one takes the room of the one before.
-    expect([await put(one, "4"), await one?.get("", "1")]).toEqual([true, undefined]);
-    one?.evict("4");
+    expect([await put(one, "4"), await one?.lane("any").get("", "1")]).toEqual([true, undefined]);
+    // So does another lane's: the oldest go.
+    expect([await put(one, "4b", "b"), await one?.lane("b").get("", "4")]).toEqual([
+      true,
+      undefined,
+    ]);
+    one?.evict("4b");
     expect(await put(other, "5")).toBe(true);
     other?.close();
     expect([await put(one, "6"), await put(other, "7")]).toEqual([true, false]);
@@ -426,6 +432,96 @@ describe("the latest responses of connections that store nothing", () => {
     leave();
     // What is received, and the response.
     expect(released.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+  });
+});
+
+describe("lanes of a connection", () => {
+  const inLane = (lane: unknown, fields: object = {}) =>
+    JSON.stringify({ ...JSON.parse(CREATE), stream_id: lane, ...fields });
+  const read = (sent: readonly string[]) =>
+    sent.map((each): Record<string, unknown> => JSON.parse(each));
+  const lanesOf = (sent: readonly string[], type: string) =>
+    read(sent)
+      .filter((each) => each["type"] === type)
+      .map((each) => each["stream_id"]);
+
+  test("run beside each other, in order within one, and name themselves in each event", async () => {
+    const engine = scriptedEngine([HANGING, ANSWER, ANSWER, ANSWER]);
+    const { sent, message } = await open(engine);
+    message(inLane("a"));
+    await expect.poll(() => engine.open).toBe(1);
+    message(inLane("a"));
+    message(inLane("b"));
+    message(CREATE);
+    await expect.poll(() => lanesOf(sent, "response.completed")).toEqual(["b", undefined]);
+    expect(new Set(lanesOf(sent, "response.created"))).toEqual(new Set(["a", "b", undefined]));
+    const ofB = read(sent).filter((each) => each["stream_id"] === "b");
+    expect(ofB.map((each) => each["sequence_number"])).toEqual(ofB.map((_, index) => index));
+  });
+
+  test("fail alone, with the lane in the error", async () => {
+    const engine = scriptedEngine([HANGING, ANSWER]);
+    const { sent, closed, message } = await open(engine);
+    message(inLane("a"));
+    await expect.poll(() => engine.open).toBe(1);
+    message(inLane("b", { previous_response_id: "resp_none" }));
+    message(inLane("c", { input: 3 }));
+    message(inLane(7));
+    message(inLane("no lane"));
+    message(inLane("b"));
+    await expect.poll(() => lanesOf(sent, "response.completed")).toEqual(["b"]);
+    expect(lanesOf(sent, "error")).toEqual(expect.arrayContaining(["b", "c", undefined]));
+    expect(typesOf(sent, "error")).toBe(4);
+    expect(read(sent).find(({ type }) => type === "error")).toMatchObject({ status: 400 });
+    expect([engine.open, closed]).toEqual([1, []]);
+  });
+
+  test("of a client that opens ever more run 32 at a time, and its connection is closed in the end", async () => {
+    const engine = scriptedEngine(Array.from({ length: 32 }, () => HANGING));
+    const { raw, sent, closed, message } = await open(engine);
+    for (let lane = 0; lane < 100; lane++) message(inLane(`l${lane}`));
+    await expect.poll(() => engine.open).toBe(32);
+    expect([raw.isPaused, closed]).toEqual([true, []]);
+    for (let lane = 100; lane < 10_000; lane++) message(inLane(`l${lane}`));
+    await expect.poll(() => engine.open).toBe(0);
+    expect(engine.requests.length).toBe(32);
+    expect(lanesOf(sent, "error").length).toBe(32);
+    expect(lanesOf(sent, "error").every((lane) => typeof lane === "string")).toBe(true);
+    expect(closed[0]).toEqual([1008, "Too many messages were refused."]);
+  });
+
+  test("are all stopped when the client disconnects", async () => {
+    const engine = scriptedEngine([HANGING, HANGING]);
+    const { message, leave } = await open(engine);
+    message(inLane("a"));
+    message(inLane("a"));
+    message(inLane("b"));
+    await expect.poll(() => engine.open).toBe(2);
+    leave();
+    await expect.poll(() => engine.open).toBe(0);
+    expect(engine.requests.length).toBe(2);
+  });
+
+  test("steering is answered: the input comes back, in the lane of its response", async () => {
+    const engine = scriptedEngine([HANGING]);
+    const { sent, message } = await open(engine);
+    message(inLane("a"));
+    await expect.poll(() => lanesOf(sent, "response.created")).toEqual(["a"]);
+    const steer = { previous_response_id: "resp_0", input: "Faster." };
+    message(JSON.stringify({ type: "response.steer", ...steer }));
+    await expect.poll(() => typesOf(sent, "response.steer.failed")).toBe(1);
+    expect(read(sent).at(-1)).toEqual({
+      type: "response.steer.failed",
+      error: {
+        type: "invalid_request_error",
+        code: "steering_not_supported",
+        message: "This gateway does not steer a response. Send the input with response.create.",
+      },
+      steer,
+      sequence_number: 0,
+      stream_id: "a",
+    });
+    expect(engine.open).toBe(1);
   });
 });
 
