@@ -112,7 +112,7 @@ export function createTurnState(
         builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
       }),
     }),
-    usage: new UsageCounter(),
+    usage: new UsageCounter(tokenizer),
     builtins,
     pause: deps.pause,
     onFact,

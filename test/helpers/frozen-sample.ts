@@ -7,12 +7,7 @@ import type { Sampling } from "../../src/engines/sampling.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../../src/harmony/tokens.ts";
 import type { Demand } from "../../src/streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
-import {
-  type CallEnd,
-  callEngine,
-  type CountTokens,
-  type TokenReader,
-} from "../../src/turn/sampling/engine-call.ts";
+import { type CallEnd, callEngine, type TokenReader } from "../../src/turn/sampling/engine-call.ts";
 import { ConsumerStopped } from "../../src/turn/output/turn-output.ts";
 import type { RepetitionGuard } from "../../src/turn/reading/repetition.ts";
 import { TurnError } from "../../src/turn/turn-error.ts";
@@ -88,13 +83,11 @@ class Sampler<Cut extends string> implements TokenReader {
     this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;
   }
 
-  take(tokens: EngineTokens, count: CountTokens): Demand {
+  take(tokens: EngineTokens): Demand {
     const isOver = this.#isOver();
     this.#state.onFact?.(tokens);
     if (isOver) return false;
-    const events = this.#readsEach
-      ? this.#readEach(oneByOne(tokens), count)
-      : this.#readAll(tokens, count);
+    const events = this.#readsEach ? this.#readEach(oneByOne(tokens)) : this.#readAll(tokens);
     const more = this.#state.output.emit(events);
     return this.#end === undefined && more;
   }
@@ -131,7 +124,7 @@ class Sampler<Cut extends string> implements TokenReader {
   }
 
   /** Reads all tokens at once if none before the last can end the turn. */
-  #readAll(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
+  #readAll(tokens: EngineTokens): TurnEvent[] {
     const { repetition, turn } = this.#state;
     const isLong = repetition !== undefined && countUnits(tokens) > repetition.untilCheck;
     const mayEnd = endsWithin(tokens);
@@ -139,33 +132,33 @@ class Sampler<Cut extends string> implements TokenReader {
     const isExact = turn.stop.length > 0;
     if (!isExact && (mayEnd || isLong) && tokens.type === "ids" && tokens.logprobs === undefined) {
       const room = () => repetition?.untilCheck ?? Infinity;
-      return this.#readEach(behindControlTokens(tokens.ids, room), count);
+      return this.#readEach(behindControlTokens(tokens.ids, room));
     }
     if (!isExact && !mayEnd && isLong && tokens.type === "text") {
-      return this.#readEach(split(repetition, tokens), count);
+      return this.#readEach(split(repetition, tokens));
     }
     // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
-    if (isExact || mayEnd || isLong) return this.#readEach(oneByOne(tokens), count);
-    const events = read(this.#state, tokens, count);
+    if (isExact || mayEnd || isLong) return this.#readEach(oneByOne(tokens));
+    const events = read(this.#state, tokens);
     this.#isEnough(tokens);
     return events;
   }
 
-  #readEach(units: Iterable<EngineTokens>, count: CountTokens): TurnEvent[] {
+  #readEach(units: Iterable<EngineTokens>): TurnEvent[] {
     const events: TurnEvent[] = [];
     for (const unit of units) {
       if (this.#isOver()) break;
-      events.push(...read(this.#state, unit, count));
+      events.push(...read(this.#state, unit));
       if (this.#isEnough(unit) && this.#end !== undefined) break;
     }
     return joinDeltas(events);
   }
 }
 
-function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnEvent[] {
+function read(state: TurnState, tokens: EngineTokens): TurnEvent[] {
   if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
   state.onFact?.({ type: "parsed", tokens });
-  count(tokens);
+  state.usage.add(tokens);
   const events = state.parser.push(tokens);
   // Behind the parser, whose repairs belong to the message before a start in these tokens.
   state.transcript.append(tokens);

@@ -1,8 +1,11 @@
 /** Counts tokens over all engine calls of a turn. */
-import type { EngineUsage } from "../../engines/engine.ts";
+import type { EngineTokens, EngineUsage } from "../../engines/engine.ts";
+import type { Tokenizer } from "../../tokenizer/index.ts";
 import type { TurnUsage } from "../turn.ts";
+import { TextMeter } from "./text-meter.ts";
 
 export class UsageCounter {
+  readonly #tokenizer: Tokenizer;
   #engineCalls = 0;
   #promptTokens = 0;
   #cachedTokens = 0;
@@ -10,16 +13,21 @@ export class UsageCounter {
   #finished = 0;
   #toolOutputTokens = 0;
   #current = 0;
-  #text: { tokens(): number } | undefined;
+  /** Absent: the current call has given no text without a count. */
+  #meter: TextMeter | undefined;
+  /** Of the current call. Text that ends within a token is encoded as several: it counts as no more than was requested. */
+  #maxTokens = Infinity;
 
-  /**
-   * @param sent prompt tokens, used if the engine does not report them.
-   * @param arriving counts output that arrives as text.
-   */
-  beginCall(sent: number, arriving?: { tokens(): number }): void {
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+  }
+
+  /** @param sent prompt tokens, used if the engine does not report them. */
+  beginCall(sent: number, maxTokens: number): void {
     this.#finished = this.completionTokens();
     this.#current = 0;
-    this.#text = arriving;
+    this.#meter = undefined;
+    this.#maxTokens = maxTokens;
     this.#engineCalls++;
     if (this.#engineCalls === 1) this.#promptTokens = sent;
   }
@@ -30,9 +38,26 @@ export class UsageCounter {
     this.#cachedTokens = Math.min(toCount(tokens) ?? 0, this.#promptTokens);
   }
 
-  /** Adds output tokens of known count. */
-  add(tokens: number): void {
-    this.#current += tokens;
+  /** Adds output. Call it once per token, and not for tokens after a cut. */
+  add(tokens: EngineTokens): void {
+    switch (tokens.type) {
+      case "ids":
+        this.#current += tokens.ids.length;
+        break;
+      case "pieces":
+        for (const count of tokens.counts) this.#current += count;
+        break;
+      case "text":
+        if (tokens.tokens === undefined) {
+          this.#meter ??= new TextMeter(this.#tokenizer);
+          this.#meter.push(tokens.text);
+        } else {
+          this.#current += tokens.tokens;
+        }
+        break;
+      default:
+        tokens satisfies never;
+    }
   }
 
   /**
@@ -42,7 +67,7 @@ export class UsageCounter {
     const completion = toCount(usage?.completionTokens);
     if (completion !== undefined) {
       this.#current = completion;
-      this.#text = undefined;
+      this.#meter = undefined;
     }
     if (this.#engineCalls > 1) return;
     this.#promptTokens = toCount(usage?.promptTokens) ?? this.#promptTokens;
@@ -65,7 +90,8 @@ export class UsageCounter {
   }
 
   completionTokens(): number {
-    return this.#finished + this.#current + (this.#text?.tokens() ?? 0);
+    const metered = Math.min(this.#meter?.tokens() ?? 0, this.#maxTokens);
+    return this.#finished + this.#current + metered;
   }
 
   toUsage(reasoningTokens: number): TurnUsage {

@@ -8,7 +8,6 @@ import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../..
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { consume, type Demand, guard } from "../../streams/push-stream.ts";
 import { toMarkerReading } from "../reading/shown-markers.ts";
-import { TextMeter } from "../reading/text-meter.ts";
 import { sentLength } from "../prompt/transcript.ts";
 import { emitStart, type TurnState } from "../turn-state.ts";
 import type { Turn } from "../turn.ts";
@@ -22,14 +21,11 @@ interface EngineCall extends Pick<
   readonly maxTokens?: number;
 }
 
-/** Adds tokens to the turn's usage. Call it once per token, and not for tokens after a cut. */
-export type CountTokens = (tokens: EngineTokens) => void;
-
 export interface TokenReader {
-  /** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
-  take(tokens: EngineTokens, count: CountTokens): Demand;
+  /** Consumes the tokens of one read, reports them as a fact and counts those that it uses. Returns false to end the call. */
+  take(tokens: EngineTokens): Demand;
   /** The call ends, or its usage comes: reads what {@link take} has passed on only. */
-  settle?(count: CountTokens): void;
+  settle?(): void;
 }
 
 /** How an engine call has ended. */
@@ -74,7 +70,7 @@ export async function callEngine(
   };
   onFact?.({ type: "called", stage: state.stage, request });
   state.nativeReason = null;
-  usage.beginCall(promptLength, reading.startMeter(request.maxTokens));
+  usage.beginCall(promptLength, request.maxTokens);
   try {
     const guarded = guard<EngineEvent>(reading);
     await consume(engine.complete(request, state.signal), guarded.consumer);
@@ -84,7 +80,7 @@ export async function callEngine(
     if (!state.signal.aborted) onFact?.({ type: "call-failed", error });
     throw error;
   } finally {
-    reader.settle?.(reading.count);
+    reader.settle?.();
   }
   if (reading.end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
@@ -98,19 +94,11 @@ class Reading {
   readonly #state: TurnState;
   readonly #reader: TokenReader;
   readonly #isTurnLimit: boolean;
-  /** Absent: no text has arrived. */
-  #meter: TextMeter | undefined;
 
   constructor(state: TurnState, reader: TokenReader, isTurnLimit: boolean) {
     this.#state = state;
     this.#reader = reader;
     this.#isTurnLimit = isTurnLimit;
-  }
-
-  /** Counts the text that arrives. */
-  startMeter(maxTokens: number): { tokens(): number } {
-    // Text that ends within a token is encoded as several. The engine samples no more than was requested.
-    return { tokens: () => Math.min(this.#meter?.tokens() ?? 0, maxTokens) };
   }
 
   take(event: EngineEvent): Demand {
@@ -123,7 +111,7 @@ class Reading {
         this.#state.onFact?.(event);
         return this.#state.output.emit([{ ...event, type: "prefill" }]);
       case "finish":
-        this.#reader.settle?.(this.count);
+        this.#reader.settle?.();
         this.#state.onFact?.(event);
         this.#state.usage.endCall(event.usage);
         this.end = {
@@ -145,7 +133,7 @@ class Reading {
   }
 
   #takeTokens(tokens: EngineTokens): Demand {
-    const more = this.#reader.take(tokens, this.count);
+    const more = this.#reader.take(tokens);
     return typeof more === "boolean"
       ? this.#noteCut(more)
       : more.then((wanted) => this.#noteCut(wanted));
@@ -155,22 +143,6 @@ class Reading {
     if (!more) this.end ??= { type: "cut" };
     return more;
   }
-
-  readonly count: CountTokens = (tokens) => {
-    const { usage, tokenizer } = this.#state;
-    switch (tokens.type) {
-      case "ids":
-        return usage.add(tokens.ids.length);
-      case "pieces":
-        return usage.add(sum(tokens.counts));
-      case "text":
-        if (tokens.tokens !== undefined) return usage.add(tokens.tokens);
-        this.#meter ??= new TextMeter(tokenizer);
-        return this.#meter.push(tokens.text);
-      default:
-        tokens satisfies never;
-    }
-  };
 }
 
 /** Another engine of a pool answers. */
@@ -178,12 +150,6 @@ function readAs({ parser, steering, onFact }: TurnState, engine: Engine): void {
   const reading = toMarkerReading(engine, steering);
   onFact?.({ type: "read-as", markers: reading.markers });
   parser.readAs(reading);
-}
-
-function sum(counts: readonly number[]): number {
-  let total = 0;
-  for (const count of counts) total += count;
-  return total;
 }
 
 /** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */

@@ -4,7 +4,7 @@ import type { Sampling } from "../../engines/sampling.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../../harmony/tokens.ts";
 import type { Demand } from "../../streams/push-stream.ts";
 import { isSpecial, type TokenId, tokenText } from "../../tokenizer/index.ts";
-import { type CallEnd, callEngine, type CountTokens, type TokenReader } from "./engine-call.ts";
+import { type CallEnd, callEngine, type TokenReader } from "./engine-call.ts";
 import type { OnFact } from "../facts.ts";
 import { ConsumerStopped, type TurnOutput } from "../output/turn-output.ts";
 import { sizeOf, sliceTokens, unitEnd } from "../reading/token-units.ts";
@@ -98,28 +98,28 @@ class Sampler<Cut extends string> implements TokenReader {
     this.#options = options;
   }
 
-  take(tokens: EngineTokens, count: CountTokens): Demand {
+  take(tokens: EngineTokens): Demand {
     const text = this.#extend(tokens);
     if (text === "") {
-      this.settle(count);
-      return this.#readUnits(tokens, count);
+      this.settle();
+      return this.#readUnits(tokens);
     }
     this.#onFact?.(tokens);
     const more = this.#output.emitDelta({ type: "part-delta", text });
     if (this.#openIds.length < this.#openRoom) return more;
-    this.settle(count);
+    this.settle();
     this.#judge(tokens);
     if (this.#end === undefined) this.#openRoom = this.#unitRoom();
     return this.#end === undefined && more;
   }
 
   /** Reads the open unit. Its text has been passed on, and nothing else comes of it. */
-  settle(count: CountTokens): void {
+  settle(): void {
     this.#openRoom = 0;
     const ids = this.#openIds;
     if (ids.length === 0) return;
     this.#openIds = [];
-    this.#read({ type: "ids", ids }, count);
+    this.#read({ type: "ids", ids });
   }
 
   /** Adds ids to the open unit, and returns their text. Empty, with nothing done: they have to be read. */
@@ -133,14 +133,14 @@ class Sampler<Cut extends string> implements TokenReader {
     return text;
   }
 
-  #readUnits(tokens: EngineTokens, count: CountTokens): Demand {
+  #readUnits(tokens: EngineTokens): Demand {
     this.#onFact?.(tokens);
     const size = sizeOf(tokens);
     let events: TurnEvent[] = [];
     for (let at = 0; at < size && !this.#isOver();) {
       const end = unitEnd(tokens, at, this.#room(tokens));
       const unit = sliceTokens(tokens, at, end);
-      const read = this.#read(unit, count);
+      const read = this.#read(unit);
       if (at === 0) events = read;
       else for (const event of read) events.push(event);
       this.#judge(unit);
@@ -188,11 +188,11 @@ class Sampler<Cut extends string> implements TokenReader {
     return Math.max(1, Math.min(untilCheck, idsUntilCut?.() ?? Infinity));
   }
 
-  #read(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
-    const { turn, onFact, parser, transcript, repetition, emitter } = this.#state;
+  #read(tokens: EngineTokens): TurnEvent[] {
+    const { turn, onFact, usage, parser, transcript, repetition, emitter } = this.#state;
     if (turn.topLogprobs !== undefined) expectLogprobs(tokens);
     onFact?.({ type: "parsed", tokens });
-    count(tokens);
+    usage.add(tokens);
     const events = parser.push(tokens);
     // Behind the parser, whose repairs belong to the message before a start in these tokens.
     transcript.append(tokens);

@@ -35,12 +35,12 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
       }),
     },
     {
-      take(tokens, count) {
+      take(tokens) {
         state.onFact?.(tokens);
         // Tokens after the name are ignored, however the engine groups its tokens.
         for (const unit of oneByOne(tokens)) {
           if (isOver(text)) return false;
-          count(unit);
+          state.usage.add(unit);
           text += toText(unit, decoder);
         }
         return !isOver(text);
