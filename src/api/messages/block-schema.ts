@@ -108,9 +108,15 @@ const toolSearchResult = lazy(() =>
   }),
 );
 
-const toolAddition = lazy(() =>
-  z.object({ type: z.literal("tool_addition"), tool: z.looseObject({ name: textLike() }) }),
-);
+/** From Anthropic's betas: a tool is offered, or no longer offered, from its message on. */
+const toolChanges = lazy(() => [
+  z.object({
+    type: z.literal("tool_addition"),
+    /** By its name in `tools`, or as an entry of `tools`, which is read with them. */
+    tool: z.looseObject({ name: textLike(), definition: z.unknown().optional() }),
+  }),
+  z.object({ type: z.literal("tool_removal"), tool: z.looseObject({ name: textLike() }) }),
+]);
 
 /** A call that this gateway ran. Those of other servers are blocks of an unsupported kind. */
 const serverToolUse = lazy(() =>
@@ -141,6 +147,7 @@ const BLOCK_KINDS: ReadonlySet<string> = new Set([
   "compaction",
   "tool_search_tool_result",
   "tool_addition",
+  "tool_removal",
 ]);
 
 export const block = lazy(() =>
@@ -155,7 +162,7 @@ export const block = lazy(() =>
       searchResult(),
       compaction(),
       toolSearchResult(),
-      toolAddition(),
+      ...toolChanges(),
       serverToolUse(),
       serverResult(),
     ]),

@@ -3,6 +3,8 @@ import type { KeptCall } from "../../store/kept-call.ts";
 
 export type HistoryEntry =
   | { readonly type: "instructions"; readonly text: string }
+  /** A tool that is offered from here on: its place among {@link History.added}. */
+  | { readonly type: "tool"; readonly index: number }
   | { readonly type: "user"; readonly text: string }
   /** Of everything before it. */
   | { readonly type: "summary"; readonly text: string }

@@ -17,8 +17,18 @@ export interface History {
   readonly entries: readonly HistoryEntry[];
   /** Names of tools that were called or referenced, which loads deferred tools. */
   readonly references: ReadonlySet<string>;
+  /** Definitions of tools that messages add. */
+  readonly added: readonly AddedTool[];
+  /** Names of tools that messages have removed, and not added again. */
+  readonly removed: ReadonlySet<string>;
   /** Kinds of blocks that were skipped. */
   readonly skipped: ReadonlySet<string>;
+}
+
+export interface AddedTool {
+  readonly definition: unknown;
+  /** Its field, for errors. */
+  readonly param: string;
 }
 
 export interface HistoryOptions {
@@ -32,6 +42,8 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
   const entries: HistoryEntry[] = [];
   const references = new Set<string>();
   const skipped = new Set<string>();
+  const added: AddedTool[] = [];
+  const removed = new Set<string>();
   const toArguments = createArgumentsReader(options.bodyText);
   const lastUser = messages.findLastIndex(({ role }) => role === "user");
   let open: AssistantPart[] | undefined;
@@ -47,6 +59,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
         // A reminder for one message of the user, which the client goes on sending.
         if (clearAt === "next_user_message" && index < lastUser) break;
         entries.push(...toInstructions(blocks, skipped));
+        entries.push(...toToolChanges(blocks, param, { added, removed }));
         break;
       case "user":
         entries.push(...toUserEntries(blocks, { param, media: options.media, skipped }));
@@ -68,7 +81,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
         role satisfies never;
     }
   }
-  return { entries: sinceCompaction(entries), references, skipped };
+  return { entries: sinceCompaction(entries), references, added, removed, skipped };
 }
 
 /** Without what the last summary replaces. Calls stay whose results come after it. */
@@ -78,7 +91,7 @@ function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntr
       after.map((entry) => (entry.type === "result" ? entry.toolUseId : undefined)),
     );
     return (entry) => {
-      if (entry.type === "instructions" || entry.type === "user") return [entry];
+      if (["instructions", "user", "tool"].includes(entry.type)) return [entry];
       if (entry.type !== "assistant") return [];
       const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.id));
       return parts.length === 0 ? [] : [{ type: "assistant", parts }];
@@ -145,9 +158,37 @@ function toInstructions(blocks: readonly Block[], skipped: Set<string>): History
   const texts: string[] = [];
   for (const block of blocks) {
     if (block.type === "text") texts.push(block.text);
-    // References are resolved where the tools are offered.
-    else if (block.type !== "tool_addition") skipped.add(kindOf(block));
+    else if (block.type !== "tool_addition" && block.type !== "tool_removal") {
+      skipped.add(kindOf(block));
+    }
   }
   const text = joinInstructions(texts);
   return text === "" ? [] : [{ type: "instructions", text }];
+}
+
+/** A tool of the request's `tools` that is added again, or removed, is named: its definition stays where the prompt has it. */
+function toToolChanges(
+  blocks: readonly Block[],
+  param: string,
+  { added, removed }: { readonly added: AddedTool[]; readonly removed: Set<string> },
+): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  for (const [index, block] of blocks.entries()) {
+    if (block.type === "tool_addition" && block.tool.definition !== undefined) {
+      const { definition } = block.tool;
+      const name: unknown = Reflect.get(Object(definition), "name");
+      if (typeof name === "string") removed.delete(name);
+      entries.push({ type: "tool", index: added.length });
+      added.push({ definition, param: `${param}[${index}].tool.definition` });
+    } else if (block.type === "tool_addition" || block.type === "tool_removal") {
+      const { name } = block.tool;
+      if (!name) continue;
+      const isRemoval = block.type === "tool_removal";
+      if (isRemoval) removed.add(name);
+      else if (!removed.delete(name)) continue;
+      const change = isRemoval ? "not available any more" : "available again";
+      entries.push({ type: "instructions", text: `From here on, the tool ${name} is ${change}.` });
+    }
+  }
+  return entries;
 }

@@ -174,7 +174,7 @@ async function prepareTurn(
   const request = await withMediaTexts(read.asked, { media, rules: deps.media }, signal);
   const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
   const { serverTools, hosted } = deps;
-  const { references } = history;
+  const { references, added, removed } = history;
   const bodyText = body.outline;
   await stages.next();
   const offered = toOfferedFunctions(request, {
@@ -182,6 +182,9 @@ async function prepareTurn(
     tenant,
     serverTools,
     references,
+    added,
+    removed,
+    maxTools: deps.limits.maxTools,
     hosted,
     preset,
   });

@@ -60,7 +60,7 @@ const serverTool = lazy(() =>
     })),
 );
 
-const tool = lazy(() => z.union([customTool(), serverTool()]));
+export const tool = lazy(() => z.union([customTool(), serverTool()]));
 
 const parallel = lazy(() => ({ disable_parallel_tool_use: z.boolean().nullish() }));
 

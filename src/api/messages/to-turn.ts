@@ -8,7 +8,8 @@ import {
   userMessage,
 } from "../../harmony/messages.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
-import type { Turn } from "../../turn/turn.ts";
+import { type NamespacedFunction, toShownTools } from "../../harmony/tool-names.ts";
+import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import { NO_CLIENT_BUILTINS } from "../tools/client-builtins.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
@@ -59,7 +60,13 @@ export function* toTurnInSteps(
 ): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(readTurn(request, context), context);
   return turnOf(({ mapped, shield }) => ({
-    ...toMessages(context.history, new PromptHistory(context.sampled, { shield, trained: mapped })),
+    ...toMessages(
+      context.history,
+      new PromptHistory(context.sampled, { shield, trained: mapped }),
+      request.tool_choice?.type === "none"
+        ? []
+        : context.offered.later.map((each) => each && shield.shown(each)),
+    ),
     toolStates: toToolStates(context.history),
   }));
 }
@@ -70,14 +77,19 @@ function readTurn(
 ): RequestedTurn {
   const reasoning = requestedReasoning(request, context.namedEffort);
   const { offered } = context;
-  const { functions } = offered;
+  const { functions, later, callable } = offered;
   const { max_tokens: maxTokens, tool_choice: choice } = request;
   const hosted = choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
   const forced = forcedHosted(toDemand(request, offered), offered.hosted.tools);
-  const toolChoice = toToolChoice(
+  const added = later.filter((each) => each !== undefined);
+  const requested = toToolChoice(
     forced === undefined ? requestedChoice(choice) : { type: "auto" },
-    functions.map(({ name }) => name),
+    callable,
   );
+  // What the messages have removed stays in the prompt, whose prefix does not change.
+  const isOpen = callable.length === functions.length + added.length;
+  const toolChoice: ToolChoice =
+    isOpen || requested.type !== "auto" ? requested : { type: "allowed", names: callable };
   const format = toFormat(request, context);
   // Before the schemas of tools: this API refuses it first.
   if (format.type === "json-schema") format.compile();
@@ -87,6 +99,7 @@ function readTurn(
     prompt: {
       reasoning,
       functions,
+      later: added,
       toolChoice,
       hosted,
       clientBuiltins: NO_CLIENT_BUILTINS,
@@ -148,12 +161,19 @@ function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, str
 function toMessages(
   entries: readonly HistoryEntry[],
   history: PromptHistory,
+  later: readonly (NamespacedFunction | undefined)[],
 ): Pick<TurnHistory, "history" | "prefill"> {
   let prefill: string | undefined;
   for (const [index, entry] of entries.entries()) {
     switch (entry.type) {
       case "instructions": {
         const message = developerMessage({ instructions: entry.text });
+        if (message !== undefined) history.add(message);
+        break;
+      }
+      case "tool": {
+        const added = later[entry.index];
+        const message = added && developerMessage(toShownTools([added], "own"));
         if (message !== undefined) history.add(message);
         break;
       }

@@ -2,6 +2,7 @@
  * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. Where none of them
  * is left, the prompt names the tools that cannot run here.
  */
+import { fromPlainJson } from "../../harmony/json.ts";
 import type { Preset } from "../../turn/preset.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import {
@@ -18,7 +19,8 @@ import {
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
-import type { CountRequest } from "./request.ts";
+import type { AddedTool } from "./history.ts";
+import { type CountRequest, tool as toolSchema } from "./request.ts";
 import { type ServerTool, toDeclaration } from "./server-tools.ts";
 
 /** Tools that cannot run here: skipped, or answered with 400. */
@@ -30,12 +32,22 @@ export interface ToolsOptions {
   readonly serverTools: ServerTools;
   /** Tools that the history has called or referenced. */
   readonly references: ReadonlySet<string>;
+  /** Tools that messages add. */
+  readonly added: readonly AddedTool[];
+  /** Names of tools that are not offered any more. */
+  readonly removed: ReadonlySet<string>;
+  /** Maximum tools of a request. Of what messages add beyond it, nothing is offered. */
+  readonly maxTools: number;
   readonly hosted: HostedDeps;
   readonly preset: Preset | undefined;
 }
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
+  /** What each of the added tools adds: nothing where its name is known, whose first definition applies, or it cannot run here. */
+  readonly later: readonly (OfferedFunction | undefined)[];
+  /** Names of those that may be called. */
+  readonly callable: readonly string[];
   /** Tools that the gateway runs. */
   readonly hosted: HostedTools;
   /** Their kinds, by the names used in the request. */
@@ -52,7 +64,17 @@ export interface OfferedTools {
  */
 export function toOfferedFunctions(
   { tools, tool_choice: choice, container }: CountRequest,
-  { bodyText, tenant, serverTools, references, hosted, preset }: ToolsOptions,
+  {
+    bodyText,
+    tenant,
+    serverTools,
+    references,
+    added,
+    removed,
+    maxTools,
+    hosted,
+    preset,
+  }: ToolsOptions,
 ): OfferedTools {
   const schemas = readOrdered(bodyText, "tools", tools, tenant);
   const forced = choice?.type === "tool" ? choice.name : undefined;
@@ -69,7 +91,7 @@ export function toOfferedFunctions(
     if (tool.type === "server") {
       const kind = servedAs(tool.kind, searches);
       if (kind !== undefined && isHosted(kind, hosted)) {
-        if (!isLoaded(tool.name, tool.fields["defer_loading"])) continue;
+        if (!isLoaded(tool.name, tool.fields["defer_loading"]) || removed.has(tool.name)) continue;
         names.set(tool.name, kind);
         declared.push(toDeclaration(tool, { kind, param: `tools[${index}]`, container }));
         continue;
@@ -86,13 +108,33 @@ export function toOfferedFunctions(
   }
   refuseDuplicates(functions);
   const hasOthers = unserved.length < (tools?.length ?? 0);
+  const known = new Set(functions.map(({ name }) => name));
+  const unread: string[] = [];
+  const later = added.map((each) => {
+    const found = known.size < maxTools ? toLaterFunction(each) : "tool_addition";
+    if (typeof found === "string") unread.push(found);
+    if (typeof found === "string" || known.has(found.name)) return undefined;
+    known.add(found.name);
+    return found;
+  });
   return {
     functions,
+    later,
+    callable: [...known].filter((name) => !removed.has(name)),
     hosted: readHostedTools(withPresetTools(declared, preset), hosted),
     names,
-    skipped: unserved.map(({ kind }) => kind),
+    skipped: [...unserved.map(({ kind }) => kind), ...unread],
     notice: unserved.length > 0 && !hasOthers ? toNotice(unserved) : undefined,
   };
+}
+
+/** Or the kind of what cannot be added: a tool that is not valid, or one of Anthropic's servers. */
+function toLaterFunction({ definition, param }: AddedTool): OfferedFunction | string {
+  const { data } = toolSchema().safeParse(definition);
+  if (data?.type !== "custom") return data?.kind ?? "tool_addition";
+  const { input_schema: parameters } = data;
+  const schema = parameters ? fromPlainJson(parameters) : undefined;
+  return toOfferedFunction({ ...data, parameters }, schema, `${param}.input_schema`);
 }
 
 /**

@@ -219,6 +219,91 @@ describe("the prompt", () => {
     expect(await promptsOf(HELLO, kept, answer, HELLO)).toContain("Mind the time.");
   });
 
+  describe("of a conversation that changes its tools", () => {
+    const other = { ...STEP, name: "other", description: "Does it." };
+    const change = (
+      type: "tool_addition" | "tool_removal",
+      tool: Beta.BetaRequestToolAdditionBlock["tool"],
+    ) => ({ role: "system", content: [{ type, tool }] });
+    const define = (definition: Beta.BetaToolUnion) =>
+      change("tool_addition", { type: "tool_definition", definition });
+    const name = (tool: string) => ({ type: "tool_reference", name: tool }) as const;
+    const callOf = (tool: string) =>
+      `<|channel|>commentary to=functions.${tool} <|constrain|>json<|message|>{"n":1}<|call|>`;
+    const EXTRA = { name: "extra", input_schema: { type: "object", properties: {} } } as const;
+
+    test("has a tool that a message defines from there on, and the model may call it", async () => {
+      const { engine, send } = gatewayWith([callOf("extra")]);
+      const response = await send({ tools: [STEP], messages: [HELLO, define(EXTRA)] });
+      expect(engine.prompts[0]).toMatch(
+        /type step =[^]*Hello<\|end\|><\|start\|>developer<\|message\|># Tools[^]*type extra =/,
+      );
+      expect(response.headers.get("x-harmony-skipped")).toBe(null);
+      expect(await response.json()).toMatchObject({
+        content: [{}, { type: "tool_use", name: "extra", input: { n: 1 } }].slice(-1),
+        stop_reason: "tool_use",
+      });
+    });
+
+    test("can force such a tool, or none", async () => {
+      const messages = [HELLO, define(EXTRA)];
+      const forced = gatewayWith(() => "{}<|call|>");
+      await forced.send({ messages, tool_choice: { type: "tool", name: "extra" } });
+      expect(forced.engine.requests.length).toBeGreaterThan(0);
+      const { prompt } = await promptOf({ messages, tool_choice: { type: "none" } });
+      expect(prompt).not.toContain("type extra =");
+    });
+
+    test("keeps the first definition of a name, and names what it cannot read", async () => {
+      const web = { type: "web_search_20250305", name: "web_search" } as const;
+      const { prompt, headers } = await promptOf({
+        tools: [other],
+        messages: [
+          HELLO,
+          define({ ...EXTRA, name: "other" }),
+          define(web),
+          define({ ...EXTRA, name: "" }),
+        ],
+      });
+      expect(prompt?.match(/type other =/g)).toHaveLength(1);
+      expect(headers.get("x-harmony-skipped")).toBe("tool_addition, web_search_20250305");
+    });
+
+    test("says which tool is removed, keeps its prefix, and the model's call of it is refused", async () => {
+      const { engine, send } = gatewayWith([callOf("other"), ANSWER]);
+      const removed = [HELLO, change("tool_removal", name("other"))];
+      const response = await send({ tools: [STEP, other], messages: removed });
+      expect(engine.prompts[0]).toContain("type other =");
+      expect(engine.prompts[0]).toContain(
+        "From here on, the tool other is not available any more.",
+      );
+      expect(await response.text()).not.toContain('"tool_use"');
+      const named = await send({
+        tools: [STEP, other],
+        messages: removed,
+        tool_choice: { type: "tool", name: "other" },
+      });
+      expect(named.status).toBe(400);
+    });
+
+    test("has as many as a request may have", async () => {
+      const messages = [HELLO, ...["a", "b", "c"].map((each) => define({ ...EXTRA, name: each }))];
+      const { prompt, headers } = await promptOf({ tools: [STEP], messages }, { maxTools: 3 });
+      expect(prompt).toMatch(/type a =[^]*type b =/);
+      expect(prompt).not.toContain("type c =");
+      expect(headers.get("x-harmony-skipped")).toBe("tool_addition");
+    });
+
+    test("offers a tool again that is added again", async () => {
+      const { engine, send } = gatewayWith([callOf("other")]);
+      const back = change("tool_addition", name("other"));
+      const messages = [HELLO, change("tool_removal", name("other")), HELLO, back];
+      const response = await send({ tools: [STEP, other], messages });
+      expect(engine.prompts[0]).toContain("the tool other is available again.");
+      expect(await response.text()).toContain('"tool_use"');
+    });
+  });
+
   test("shows a deferred tool only if it is forced", async () => {
     const deferred = [
       { ...STEP, defer_loading: true },
