@@ -1,7 +1,7 @@
 /** The application: middleware for every request, and the list of APIs. Independent of the runtime. */
 import { Hono, type HonoRequest } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import { type Api, type ApiServices, BEARER, type ErrorEnvelope } from "./api/api.ts";
+import { type Api, type Services, BEARER, type ErrorEnvelope } from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
 import type { ApiEnv } from "./api/request/client.ts";
@@ -21,7 +21,9 @@ import { pageRoutes } from "./api/pages/routes.ts";
 import { ByteBudget, HeldBytes } from "./api/request/byte-budget.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
-import { createKeySetting } from "./config/key-setting.ts";
+import { createKeySetting, createPromptRules } from "./config/key-setting.ts";
+import { systemOptions } from "./config/system-options.ts";
+import { hostedDeps } from "./api/tools/hosted-tools.ts";
 import type { Settings } from "./config/settings.ts";
 import { partOf, ProcessState } from "./lazy.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
@@ -218,10 +220,7 @@ export function prepareApp(deps: AppDeps) {
 const uploadsIn = partOf(() => new HeldBytes());
 const repliesIn = partOf(() => new HeldBytes());
 
-function createServices(
-  deps: AppDeps,
-  registry: Registry,
-): ApiServices & { readonly audit: Audit | undefined } {
+function createServices(deps: AppDeps, registry: Registry): Services {
   const { settings, log, now, clock = monotonicMs, shutdown = createShutdown() } = deps;
   const { state = new ProcessState() } = deps;
   const meters = createMeters(registry);
@@ -245,8 +244,17 @@ function createServices(
   const { transport = createFetchTransport(), pause = createPause(), requestPage, readPdf } = deps;
   const { stopping } = shutdown;
   const loading = { transport, requestPage, readPdf, pause, stopping, state };
+  const toolbox = limitCalls(deps.toolbox ?? {}, {
+    perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
+    now: clock,
+    state,
+  });
   return {
     settings,
+    keepAliveMs: settings.keepAliveMs,
+    clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
+    system: (time) => systemOptions(settings, time),
+    promptRules: createPromptRules(settings),
     audit,
     models,
     pause,
@@ -264,17 +272,14 @@ function createServices(
       doing: "holding replies to",
       held: repliesIn(state),
     }),
-    toolbox: limitCalls(deps.toolbox ?? {}, {
-      perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
-      now: clock,
-      state,
-    }),
+    hosted: hostedDeps(settings, toolbox),
     webSockets: deps.webSockets,
     log,
     meters,
     now,
     clock,
     randomId: deps.randomId,
+    onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     onFailure(error, id, client) {
       if (describeError(error).status !== 500) return;
       const logContent = settings.logContent && !client?.isPrivate;

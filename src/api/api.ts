@@ -3,27 +3,29 @@
  * `src/app.ts` lists them. What only one API has stays in its folder.
  */
 import type { Hono, HonoRequest } from "hono";
+import type { PromptRulesOf } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
+import type { SystemOptions } from "../harmony/messages.ts";
 import type { Models } from "../models/models.ts";
 import type { Shutdown } from "../models/shutdown.ts";
 import type { EntryDeps } from "../store/entries.ts";
 import type { GuardedStore } from "../store/guarded-store.ts";
 import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
-import type { ReasoningStore } from "../store/reasoning-store.ts";
+import type { ReasoningOutcome, ReasoningStore } from "../store/reasoning-store.ts";
 import type { Audit } from "../telemetry/audit.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RecordedApi } from "../telemetry/record/exchange.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { ResponseHeaders } from "../telemetry/response-headers.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../streams/slices.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { OpenMedia } from "./media/open-media.ts";
-import type { OnFailure } from "./reply/stream-reply.ts";
+import type { StreamDeps } from "./reply/stream-reply.ts";
 import type { ProcessState } from "../lazy.ts";
 import type { ByteBudget } from "./request/byte-budget.ts";
+import type { HostedDeps } from "./tools/hosted-tools.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {
@@ -37,7 +39,7 @@ export interface Api {
    */
   readonly claims: (request: HonoRequest) => boolean;
   /** Called once, when the application is created. */
-  readonly routes: (services: ApiServices) => readonly ApiRoutes[];
+  readonly routes: (services: Services) => readonly ApiRoutes[];
   readonly authentication: Authentication;
   readonly errorEnvelope: ErrorEnvelope;
   readonly limits: (settings: Settings) => ApiLimits;
@@ -82,8 +84,11 @@ export interface ErrorReply {
 }
 
 /** What the application gives to every API. */
-export interface ApiServices {
+export interface Services extends StreamDeps {
   readonly settings: Settings;
+  /** The system message's options from the settings, for the date of the request. */
+  readonly system: (now: number) => Omit<SystemOptions, "effort">;
+  readonly promptRules: PromptRulesOf;
   readonly models: Models;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
@@ -100,7 +105,7 @@ export interface ApiServices {
   /** For replies until they are sent. */
   readonly replies: ByteBudget;
   /** Tools that are run for the model. */
-  readonly toolbox: Toolbox;
+  readonly hosted: HostedDeps;
   readonly openMedia: OpenMedia;
   readonly readsPdfs: boolean;
   /** Absent: this runtime has no WebSockets. */
@@ -112,12 +117,10 @@ export interface ApiServices {
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
-  /** Monotonic, in whole milliseconds: for waits, lifetimes and durations. */
-  readonly clock: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
-  /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
-  readonly onFailure: OnFailure;
+  /** Called with where the reasoning of a step was found, unless `reasoning` has reported it. */
+  readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
 /** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */

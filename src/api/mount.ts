@@ -1,7 +1,7 @@
 /** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
 import type { Context, Hono, HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { type Api, type ApiServices, OPENAI_PREFIXES } from "./api.ts";
+import { type Api, type Services, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
@@ -52,7 +52,7 @@ export function mountApis(
   app: Hono<ApiEnv>,
   apis: readonly Api[],
   authenticate: Authenticate,
-  services: ApiServices,
+  services: Services,
 ): void {
   const bodyLimits = new Map(
     apis.map((api) => [

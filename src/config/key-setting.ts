@@ -1,5 +1,5 @@
 /** Settings that a key can override, and some of them a preset. */
-import type { Preset } from "../turn/preset.ts";
+import type { Preset, PromptRules } from "../turn/preset.ts";
 import type { Settings } from "./settings.ts";
 
 type ClientKey = Settings["keys"][number];
@@ -15,16 +15,16 @@ export function createKeySetting<N extends KeySetting>(
   return (tenant) => own.get(tenant) ?? settings[name];
 }
 
-/** Looks up a setting for a request: the value of the tenant's key, else that of the preset, else the general one. */
-export type RequestSetting<N extends KeySetting & keyof Preset> = (
-  tenant: string,
-  preset: Preset | undefined,
-) => Settings[N] | NonNullable<ClientKey[N]> | NonNullable<Preset[N]>;
+/** Looks up the settings that decide what the prompt of a request is: of the tenant's key, else of the preset, else the general ones. */
+export type PromptRulesOf = (tenant: string, preset: Preset | undefined) => PromptRules;
 
-export function createRequestSetting<N extends KeySetting & keyof Preset>(
-  settings: Settings,
-  name: N,
-): RequestSetting<N> {
-  const own = new Map(settings.keys.map((key) => [key.name, key[name]]));
-  return (tenant, preset) => own.get(tenant) ?? preset?.[name] ?? settings[name];
+export function createPromptRules(settings: Settings): PromptRulesOf {
+  const own = new Map(settings.keys.map((key) => [key.name, key]));
+  return (tenant, preset) => {
+    const key = own.get(tenant);
+    return {
+      nameShield: key?.nameShield ?? preset?.nameShield ?? settings.nameShield,
+      trainedTools: key?.trainedTools ?? preset?.trainedTools ?? settings.trainedTools,
+    };
+  };
 }

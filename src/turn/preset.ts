@@ -11,7 +11,18 @@ export interface PresetValues extends Readonly<
   readonly maxOutputTokens?: number | undefined;
 }
 
-export interface Preset extends PresetValues {
+/** The settings that decide what the prompt of a request is, beside the request. */
+export interface PromptRules {
+  /** Whether functions with names of tools that the model knows are shown under others. */
+  readonly nameShield: "off" | "on";
+  /** `direct`: the model is shown tools of its training, and a call of one becomes one call of the client's tool. */
+  readonly trainedTools: "off" | "direct";
+}
+
+export interface Preset
+  extends
+    PresetValues,
+    Readonly<Partial<{ [N in keyof PromptRules]: PromptRules[N] | undefined }>> {
   readonly name: string;
   /** A name of the model that answers. */
   readonly model: string;
@@ -19,10 +30,6 @@ export interface Preset extends PresetValues {
   readonly instructions?: string | undefined;
   /** The values that hold whatever a request says. A locked `maxOutputTokens` is the most a request can ask for. */
   readonly lock: readonly (keyof PresetValues)[];
-  /** Whether functions with names of tools that the model knows are shown under others. */
-  readonly nameShield?: "off" | "on" | undefined;
-  /** `direct`: the model is shown tools of its training, and a call of one becomes one call of the client's tool. */
-  readonly trainedTools?: "off" | "direct" | undefined;
   /** Tools that the gateway runs for the model in each request. */
   readonly builtinTools?: readonly TrainedTool[] | undefined;
   readonly description: string;

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import type { Api, ApiServices } from "../../src/api/api.ts";
+import type { Api, Services } from "../../src/api/api.ts";
 import { createAuthenticate } from "../../src/api/auth.ts";
 import { sha256Hex } from "../../src/api/sha256.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
@@ -125,7 +125,7 @@ describe("an API of its own", () => {
   async function ask(path: string, init: RequestInit = {}) {
     const settings = testSettings({ keys: [`alice:${await sha256Hex("hg-1")}`] });
     // These two use nothing else.
-    const services: ApiServices = Object.assign(Object.create(null), {
+    const services: Services = Object.assign(Object.create(null), {
       settings,
       uploads: new ByteBudget(settings.maxBodyBytes),
     });

@@ -1,4 +1,4 @@
-/** Reads the functions that a chat request offers, and its `tool_choice`. */
+/** Reads the functions and MCP servers that a chat request offers, and its `tool_choice`. */
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import { refusal } from "../errors.ts";
 import {
@@ -9,6 +9,10 @@ import {
   toOfferedFunction,
 } from "../request/offered-functions.ts";
 import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
+import { openServers } from "../tools/mcp-servers.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { RequestMedia } from "../media/request-media.ts";
+import type { TurnContext } from "../turn/assemble-turn.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** The field that carries a custom tool's free text: the model sees a function with one string parameter. */
@@ -94,4 +98,34 @@ function toNamedTool(
   return tool.type === "function"
     ? { name: tool.function.name, param: `${param}.function.name` }
     : { name: tool.custom.name, param: `${param}.custom.name` };
+}
+
+interface ServerContext extends Pick<TurnContext, "tenant" | "hosted" | "style"> {
+  /** Reads images and files in results. */
+  readonly media: RequestMedia;
+}
+
+/**
+ * The tools of the request's MCP servers: tools `{type: "mcp"}`, in Groq's format. This API has no approvals. Throws a {@link
+ * RequestError} for a declaration that cannot be used.
+ */
+export async function openChatServers(
+  { tools, tool_choice: choice }: ChatRequest,
+  { tenant, hosted, style = "own", media }: ServerContext,
+): Promise<readonly BuiltinTool[]> {
+  const toolbox = hosted?.toolbox.mcp;
+  const declarations = (tools ?? []).flatMap((tool, index) =>
+    tool.type === "hosted" && tool.kind === "mcp"
+      ? [{ kind: "mcp", fields: tool.fields, param: `tools[${index}]` }]
+      : [],
+  );
+  // Without a toolbox the declaration is refused with the other tools.
+  if (declarations.length === 0 || choice === "none" || toolbox === undefined) return [];
+  const request = { toolbox, tenant, style, media, known: new Map(), hasApprovals: false };
+  const opened = await openServers(declarations, request);
+  for (const { error, param } of opened.listings) {
+    // This API has no item that could report the failure.
+    if (error !== undefined) throw refusal(param, error);
+  }
+  return opened.tools;
 }

@@ -1,13 +1,13 @@
 /** Anthropic's Messages API. */
-import type { Settings } from "../../config/settings.ts";
-import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
-import { toTurnDeps } from "../turn-deps.ts";
+import { type Context, Hono } from "hono";
+import { type Api, BEARER, OPENAI_PREFIXES, type Services } from "../api.ts";
+import type { ApiEnv } from "../request/client.ts";
+import { readTurn, serveTurn } from "../turn/serve-turn.ts";
+import { type MessagesCodec, messagesCodec } from "./codec.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { createFindModel } from "./find-model.ts";
 import { modelRoutes, namesVersion } from "./models.ts";
-import { messages } from "./route.ts";
 import { unsupportedRoutes } from "./unsupported-routes.ts";
-import { mediaRules } from "../request/media.ts";
 
 export const messagesApi: Api = {
   name: "messages",
@@ -17,26 +17,14 @@ export const messagesApi: Api = {
   claims: (request) =>
     PATHS.test(request.path) || (!PATHS_OF_OTHERS.test(request.path) && namesVersion(request)),
   routes(services) {
-    const { settings, readsPdfs, log, meters } = services;
-    const deps = toTurnDeps(services, { messageLists: ["messages"], toolLists: ["tools"] });
+    const { settings, readsPdfs } = services;
     const findModel = createFindModel(settings.claudeAliases);
-    const apps = [
-      messages({
-        ...deps,
-        findModel,
-        serverTools: settings.unsupportedTools,
-        containerIdleMs: settings.pythonIdleMs,
-        hosted: { ...deps.hosted, citations: toCitationMode(settings.citations) },
-        media: mediaRules(settings.mediaInput, "placeholder"),
-        onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
-        onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
-      }),
-      modelRoutes(findModel, {
-        seesImages: settings.visionUrl !== undefined,
-        readsPdfs,
-      }),
-      unsupportedRoutes(),
-    ];
+    const codec = messagesCodec(services, findModel);
+    const messages = new Hono<ApiEnv>();
+    messages.post("/messages", (c) => serveTurn(c, codec, services));
+    messages.post("/messages/count_tokens", (c) => countTokens(c, codec, services));
+    const seesImages = settings.visionUrl !== undefined;
+    const apps = [messages, modelRoutes(findModel, { seesImages, readsPdfs }), unsupportedRoutes()];
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));
   },
   authentication: {
@@ -51,9 +39,20 @@ export const messagesApi: Api = {
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };
 
-/** Blocks have citations of their own, so links in the text would repeat them. */
-function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
-  return setting === "raw" ? "raw" : "annotate";
+async function countTokens(
+  c: Context<ApiEnv>,
+  codec: MessagesCodec,
+  services: Services,
+): Promise<Response> {
+  const { signal } = c.req.raw;
+  const read = codec.begin(await readTurn(c, codec.count, services), c);
+  const prepared = await codec.prepareCount(read, signal);
+  const { model, turn, applied, clearedTokens, headers } = prepared;
+  const tokens = await model.countTurnTokens(turn, signal);
+  const management = applied && {
+    context_management: { original_input_tokens: tokens + clearedTokens },
+  };
+  return c.json({ input_tokens: tokens, ...management }, 200, headers);
 }
 
 const PATHS_OF_OTHERS =

@@ -204,17 +204,18 @@ export function logprobText({ id, logprob, top }: TokenLogprob): JsonText {
   return new JsonText(JSON.stringify({ ...tokenText(id), logprob, top_logprobs: others }));
 }
 
-/** Replies with JSON, and releases what is held once it has been written. */
+/** Replies with JSON, a value or its text, and releases what is held once it has been written. */
 export function wholeReply(
   c: Context,
-  body: object,
+  body: object | string,
   headers: ResponseHeaders,
   { held, pause }: { readonly held: HeldReply; readonly pause: Pause },
 ): Response {
-  if (held.isLarge)
-    return c.body(toStream(jsonPieces(body), held, pause), 200, { ...headers, ...JSON_TYPE });
+  const all = { ...headers, ...JSON_TYPE };
+  if (held.isLarge && typeof body === "object")
+    return c.body(toStream(jsonPieces(body), held, pause), 200, all);
   held.release();
-  return c.json(body, 200, headers);
+  return typeof body === "string" ? c.body(body, 200, all) : c.json(body, 200, headers);
 }
 
 const JSON_TYPE = { "content-type": "application/json" };

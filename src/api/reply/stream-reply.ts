@@ -54,9 +54,9 @@ export interface StreamDeps {
   readonly keepAliveMs: number;
   /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic, in whole milliseconds: for waits, lifetimes and durations. */
   readonly clock: () => number;
-  /** Called with a failure that no status reports. */
+  /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
   readonly onFailure: OnFailure;
 }
 

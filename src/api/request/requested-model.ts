@@ -12,7 +12,7 @@ export function namedModel(request: ModelRequest): string {
   return namesOf(request)[0]?.name ?? "model";
 }
 
-interface ModelRequest {
+export interface ModelRequest {
   readonly model?: string | null | undefined;
   readonly models?: readonly string[] | null | undefined;
   /** OpenRouter's field for a preset beside the model. */

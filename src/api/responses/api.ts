@@ -1,16 +1,17 @@
 /** The Responses API and its conversations, over HTTP and WebSocket, in OpenAI's spelling and in that of Open Responses. */
-import { createKeySetting } from "../../config/key-setting.ts";
+import { Hono } from "hono";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";
-import { toTurnDeps } from "../turn-deps.ts";
+import type { ApiEnv } from "../request/client.ts";
+import { serveTurn } from "../turn/serve-turn.ts";
 import { Background } from "./background.ts";
-import { mediaRules } from "../request/media.ts";
-import { summarySettings } from "../reply/reasoning-summary.ts";
-import { toKindLabel, toPlausibleName, toPlausibleNames } from "../tools/skipped-tools.ts";
-import { createResponsesContext } from "./context.ts";
+import { responsesCodec } from "./codec.ts";
+import { createResponsesContext, type ResponsesContext } from "./context.ts";
+import { conversationRoutes } from "./conversation-routes.ts";
 import { toErrorMember } from "./errors.ts";
-import { logMessages } from "./log-messages.ts";
-import { responses } from "./route.ts";
+import { promptRoutes } from "./prompt-routes.ts";
+import { socketRoute } from "./socket-route.ts";
+import { storedResponses } from "./stored-routes.ts";
 
 /** The same API with the event names of the Open Responses schema. */
 const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
@@ -22,44 +23,13 @@ export const responsesApi: Api = {
     path.startsWith(`${OPEN_RESPONSES_PREFIX}/`) ||
     /^(\/api)?\/v1\/(responses|conversations)(\/|$)/.test(path),
   routes(services) {
-    const { settings, webSockets, log, meters, audit, clock } = services;
-    const context = createResponsesContext({
-      ...services,
-      ...toTurnDeps(services, { messageLists: ["input"], toolLists: ["tools"] }),
-      ttlSeconds: settings.storeTtlSeconds,
-      maxBodyBytes: settings.maxBodyBytes,
-      unsupported: {
-        kinds: settings.unsupportedTools,
-        media: mediaRules(settings.mediaInput, "refuse"),
-      },
-      style: settings.toolNamespaces,
-      maxTools: settings.maxTools,
-      summaries: summarySettings(settings),
-      reasoningEvents: createKeySetting(settings, "reasoningEvents"),
-      maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
-      maxBackground: settings.maxBackground,
-      maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
-      beginMessage: logMessages(log, clock, audit),
-      onIgnoredMessage: (id, type) =>
-        log.info("message ignored", { id, type: toPlausibleName(type) }),
-      onOmissions(id, { tools, items, unenforced }) {
-        if (tools.length > 0) log.info("tools skipped", { id, kinds: toPlausibleNames(tools) });
-        if (items.length > 0) log.info("items skipped", { id, kinds: toPlausibleNames(items) });
-        if (unenforced.length > 0) {
-          log.info("formats not enforced", { id, tools: toPlausibleNames(unenforced) });
-        }
-        for (const kind of tools) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
-      },
-      onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
-    });
+    const context = createResponsesContext(services);
     const background = new Background(context);
-    const app = responses(context, background, webSockets);
+    const app = toRoutes(context, background);
+    const open = toRoutes({ ...context, reasoningEvents: openReasoning }, background);
     return [
       ...OPENAI_PREFIXES.map((prefix) => ({ prefix, app })),
-      {
-        prefix: OPEN_RESPONSES_PREFIX,
-        app: responses({ ...context, reasoningEvents: () => "reasoning" }, background, webSockets),
-      },
+      { prefix: OPEN_RESPONSES_PREFIX, app: open },
     ];
   },
   authentication: BEARER,
@@ -72,3 +42,19 @@ export const responsesApi: Api = {
     (prefix) => `${prefix}/responses`,
   ),
 };
+
+function openReasoning() {
+  return "reasoning" as const;
+}
+
+function toRoutes(context: ResponsesContext, background: Background): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  const codec = responsesCodec(context, background);
+  app.post("/responses", (c) => serveTurn(c, codec, context));
+  const { webSockets } = context;
+  if (webSockets) app.route("/", socketRoute(context, webSockets));
+  app.route("/", promptRoutes(context));
+  app.route("/", storedResponses(context, background));
+  app.route("/", conversationRoutes(context));
+  return app;
+}

@@ -155,9 +155,9 @@ export class Background {
   }
 
   #admit(tenant: string): void {
-    const { shutdown, maxBackground, maxBackgroundOf } = this.#context;
+    const { shutdown, settings, maxBackgroundOf } = this.#context;
     if (shutdown.closing.aborted) throw shutdownError();
-    if (this.#running.size >= maxBackground) {
+    if (this.#running.size >= settings.maxBackground) {
       throw new RequestError(
         "The gateway has reached its limit of background responses. Try again later.",
         { ...TOO_MANY, status: 503, type: "server_error" },

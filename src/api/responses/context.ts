@@ -1,54 +1,29 @@
-/** The dependencies of the Responses API, and the caller of a request. */
-import type { NamespaceStyle } from "../../harmony/tool-names.ts";
-import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
-import type { EntryDeps } from "../../store/entries.ts";
-import type { GuardedStore } from "../../store/guarded-store.ts";
-import type { Client } from "../request/client.ts";
-import type { ApiServices } from "../api.ts";
-import type { BeginMessage } from "./log-messages.ts";
+/** What the requests of the Responses API share, and the caller of one. */
+import { createKeySetting } from "../../config/key-setting.ts";
 import { partOf } from "../../lazy.ts";
+import type { Services } from "../api.ts";
 import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
-import type { TurnDeps } from "../turn-deps.ts";
+import type { Client } from "../request/client.ts";
+import type { CountedLists, RequestLimits } from "../request/limits.ts";
+import { mediaRules } from "../request/media.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
+import { type BeginMessage, logMessages } from "./log-messages.ts";
+import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
-import type { Omissions } from "./omissions.ts";
-import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { Unsupported } from "./unsupported.ts";
 
-type ResponsesServices = Pick<
-  ApiServices,
-  "cipher" | "shutdown" | "state" | "uploads" | "recorder"
->;
-
-export interface ResponsesDeps extends EntryDeps, TurnDeps, ResponsesServices {
-  /** Rejects when it fails, because clients rely on what is stored here. */
-  readonly store: GuardedStore;
+/** The services, what this API reads of the settings, and the stores that all its requests share. */
+export interface ResponsesContext extends Services {
+  readonly limits: RequestLimits & CountedLists;
+  readonly ttlSeconds: number;
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
-  readonly style: NamespaceStyle;
-  /** Maximum tools of a request, including those of namespaces. */
-  readonly maxTools: number;
-  /** Absent: no summaries are made. */
-  readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
-  /** Most concurrent background responses, of one tenant and of all. */
+  /** Most concurrent background responses of one tenant. */
   readonly maxBackgroundOf: (tenant: string) => number;
-  readonly maxBackground: number;
-  /** Most open WebSockets of one tenant. */
-  readonly maxSocketsOf: (tenant: string) => number;
   readonly beginMessage: BeginMessage;
-  /** Called with the type of a WebSocket message that was ignored. */
-  readonly onIgnoredMessage: (requestId: string, type: string) => void;
-  /** Called with what was left out of a request. */
-  readonly onOmissions: (requestId: string, omissions: Omissions) => void;
-  /** Called with where the reasoning of a tool loop's step was found, unless `reasoning` has reported it. */
-  readonly onRestored: (outcome: ReasoningOutcome) => void;
-}
-
-/** The dependencies, and the stores all requests share. */
-export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
   readonly sockets: OpenSockets;
@@ -65,15 +40,27 @@ export interface ResponsesContext extends ResponsesDeps {
 /** Stored entries of the maximum size that a tenant may read together. */
 const READS_AT_ONCE = 4;
 
-export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
-  const reads = new ByteBudget(deps.maxBodyBytes, {
+export function createResponsesContext(services: Services): ResponsesContext {
+  const { settings, store, state, log, clock, audit } = services;
+  const { maxBodyBytes, storeTtlSeconds: ttlSeconds } = settings;
+  const reads = new ByteBudget(maxBodyBytes, {
     doing: "reading stored entries for",
-    held: readsIn(deps.state),
+    held: readsIn(state),
   });
   // Their size is known when they are in memory.
-  const entryBytes = Math.min(deps.store.maxEntryBytes, deps.maxBodyBytes / READS_AT_ONCE);
+  const entryBytes = Math.min(store.maxEntryBytes, maxBodyBytes / READS_AT_ONCE);
+  const entries = { ...services, ttlSeconds };
   return {
-    ...deps,
+    ...entries,
+    limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
+    maxBodyBytes,
+    unsupported: {
+      kinds: settings.unsupportedTools,
+      media: mediaRules(settings.mediaInput, "refuse"),
+    },
+    reasoningEvents: createKeySetting(settings, "reasoningEvents"),
+    maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
+    beginMessage: logMessages(log, clock, audit),
     async readStored(tenant, reader, read) {
       const lease = await reads.reserve(tenant, entryBytes, reader);
       try {
@@ -82,10 +69,10 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
         lease.release();
       }
     },
-    conversations: createConversationStore(deps),
-    responses: createResponseStore(deps),
-    sockets: createOpenSockets(deps.maxSocketsOf, deps.state),
-    ownResponses: new ByteBudget(deps.maxBodyBytes, { held: ownBytesIn(deps.state) }),
+    conversations: createConversationStore(entries),
+    responses: createResponseStore(entries),
+    sockets: createOpenSockets(createKeySetting(settings, "maxSocketsPerKey"), state),
+    ownResponses: new ByteBudget(maxBodyBytes, { held: ownBytesIn(state) }),
   };
 }
 

@@ -3,7 +3,8 @@ import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { findTextFormat } from "../../turn/steering/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { toNameList } from "../tools/skipped-tools.ts";
+import type { Services } from "../api.ts";
+import { noteSkippedTools, toNameList, toPlausibleNames } from "../tools/skipped-tools.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 export interface Omissions {
@@ -27,6 +28,20 @@ export function toOmissions(
     return isFree || findTextFormat(capabilities, text.formats) ? [] : [name];
   });
   return { tools: unique(skippedTools), items: unique(items), unenforced };
+}
+
+/** Logs and counts them. */
+export function noteOmissions(
+  { tools, items, unenforced }: Omissions,
+  id: string,
+  services: Pick<Services, "log" | "meters">,
+): void {
+  noteSkippedTools(tools, id, services);
+  const { log } = services;
+  if (items.length > 0) log.info("items skipped", { id, kinds: toPlausibleNames(items) });
+  if (unenforced.length > 0) {
+    log.info("formats not enforced", { id, tools: toPlausibleNames(unenforced) });
+  }
 }
 
 export function omissionHeaders({ tools, items, unenforced }: Omissions): ResponseHeaders {

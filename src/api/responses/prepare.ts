@@ -1,23 +1,25 @@
 /** Reads a response's request, loads its conversation and makes its turn. */
 import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
-import type { NamedEffort } from "../../models/model-name.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import type { Preset } from "../../turn/preset.ts";
-import type { Turn } from "../../turn/turn.ts";
-import { refusal } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { AutoCompaction, reachesThreshold } from "../reply/auto-compaction.ts";
 import { type HeldTurn, logprobBytes, refuseUnholdable } from "../reply/held-reply.ts";
 import { summaryText } from "../reply/summary-text.ts";
-import type { RequestMedia } from "../media/request-media.ts";
+import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { ReadBody } from "../request/body-memory.ts";
-import { readRequest } from "../request/parse-request.ts";
 import { usedEffort } from "../request/reasoning-options.ts";
-import { namedModel, type RequestedModel, requestedModel } from "../request/requested-model.ts";
-import { createStages, type Stages } from "../request/stages.ts";
+import type { RequestedModel } from "../request/requested-model.ts";
 import { modelNotFound } from "../request/unknown-model.ts";
 import { isHosted } from "../tools/hosted-tools.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
+import {
+  type PreparedTurn,
+  type ReadTurn,
+  type RequestCodec,
+  toTurnContext,
+} from "../turn/serve-turn.ts";
 import {
   asksForCompaction,
   compactionRule,
@@ -32,27 +34,25 @@ import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
-import { type Omissions, toOmissions } from "./omissions.ts";
-import { type ResponsesRequest, responsesRequest } from "./request.ts";
+import { noteOmissions, type Omissions, toOmissions } from "./omissions.ts";
+import { type PromptRequest, type ResponsesRequest, responsesRequest } from "./request.ts";
 import { ResponseBuilder, type ResponseBuilderOptions } from "./response-builder.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseWriter } from "./to-response.ts";
 import { asksForLogprobs, requestedReasoning, turnMaker } from "./to-turn.ts";
-import { withPreset } from "./with-preset.ts";
 
 /** A request that is ready to run. */
-export interface PreparedResponse {
+export interface PreparedResponse extends PreparedTurn {
   readonly id: string;
   readonly request: ResponsesRequest;
   readonly purpose: Purpose;
   readonly requested: RequestedModel;
-  readonly turn: Turn;
   /** Undefined: the conversation is not compacted. */
   readonly compaction: AutoCompaction | undefined;
   readonly context: RequestContext;
   readonly omissions: Omissions;
   readonly caller: Caller;
-  readonly media: RequestMedia;
+  readonly read: Pick<ReadTurn<ResponsesRequest>, "reasoning" | "media">;
   /** Include encrypted reasoning for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
@@ -60,50 +60,27 @@ export interface PreparedResponse {
 
 type Purpose = "answer" | "compaction" | "prewarm";
 
-/** What is known of a request before anything is awaited for it. */
-interface ReadResponse {
-  readonly purpose: Purpose;
-  readonly body: ReadBody;
-  readonly stages: Stages;
-  readonly request: ResponsesRequest;
-  /** The same, or the request for a summary. */
-  readonly asked: ResponsesRequest;
-  /** Of `asked`. */
-  readonly namedEffort: NamedEffort | undefined;
-  readonly found: RequestedModel;
-  readonly effort: NamedEffort;
-  readonly media: RequestMedia;
+/** How the route reads a request. */
+export function responsesReader({ limits }: ResponsesContext): RequestCodec<ResponsesRequest> {
+  return {
+    limits,
+    schema: responsesRequest,
+    refuse: refuseUnsupported,
+    unknownModel,
+    withPreset,
+    toSummary: (request) => (asksForCompaction(request) ? toCompactionRequest(request) : undefined),
+    reasoning: requestedReasoning,
+  };
 }
 
-/** Rejects with a `RequestError`. */
-export async function readResponse(
-  body: ReadBody,
-  { client }: Pick<Caller, "client">,
-  deps: ResponsesContext,
-): Promise<ReadResponse> {
-  const stages = createStages(body.length, deps.pause);
-  const received = await readRequest(body.value, responsesRequest, deps.limits, stages);
-  refuseUnsupported(received);
-  const found = requireModel(client.models, received);
-  const request = withPreset(received, found.preset);
-  const purpose = toPurpose(request);
-  const isCompaction = purpose === "compaction";
-  const asked = isCompaction ? toCompactionRequest(request) : request;
-  // A summary takes little thought.
-  const namedEffort = isCompaction ? undefined : found.effort;
-  const effort = usedEffort(requestedReasoning(asked, namedEffort));
-  const media = deps.openMedia(client.tenant);
-  return { purpose, body, stages, request, asked, namedEffort, found, effort, media };
-}
-
-/** Everything else before the engine call. Rejects with a `RequestError`. */
+/** Everything between reading and the engine call. Rejects with a `RequestError`. */
 export async function prepareResponse(
-  read: ReadResponse,
+  read: ReadTurn<ResponsesRequest>,
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PreparedResponse> {
-  const { purpose, body, stages, request, asked, namedEffort, found, effort, media } = read;
-  const now = deps.now();
+  const { body, stages, request, asked, requested: found, reasoning, media, now } = read;
+  const purpose = toPurpose(read);
   const id = `resp_${deps.randomId()}`;
   const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
   const requested = loaded.isPrivate ? { ...found, model: toPrivateModel(found.model) } : found;
@@ -111,13 +88,11 @@ export async function prepareResponse(
   const reading = { media, rules: deps.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
-  const parts = { request: asked, namedEffort, requested, purpose, context, media, body, caller };
-  const { turn, compaction, targets, listings, omissions } = await prepareTurn(parts, stages, deps);
-  refuseUnholdable(
-    { turn, contextLength: requested.model.contextLength },
-    deps.replies.tenantBytes,
-  );
-  deps.onOmissions(caller.requestId, omissions);
+  const parts = { read, request: asked, requested, purpose, context, signal: caller.signal };
+  const { turn, compaction, targets, listings, omissions } = await prepareTurn(parts, deps);
+  const { model } = requested;
+  refuseUnholdable({ turn, contextLength: model.contextLength }, deps.replies.tenantBytes);
+  noteOmissions(omissions, caller.requestId, deps);
   const builder = new ResponseBuilder({
     ...requestedReply(request),
     toResponse: createResponseWriter(
@@ -126,7 +101,7 @@ export async function prepareResponse(
         id,
         createdAt: toSeconds(now),
         model: requested.name,
-        effort,
+        effort: usedEffort(reasoning),
         parallelToolCalls: turn.parallelToolCalls,
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },
@@ -139,7 +114,7 @@ export async function prepareResponse(
     showReasoning: caller.client.reasoningPolicy === "raw",
     isCodex: caller.isCodex,
     // Nothing but the context can cut the answer then.
-    isUnlimited: request.max_output_tokens == null && requested.model.contextLength !== undefined,
+    isUnlimited: request.max_output_tokens == null && model.contextLength !== undefined,
   });
   const seal = isSealed(request, caller);
   return {
@@ -147,29 +122,25 @@ export async function prepareResponse(
     request,
     purpose,
     requested,
+    model,
     turn,
     compaction,
     context,
     omissions,
     caller,
-    media,
+    read,
     seal,
     builder,
   };
 }
 
 /** For the rule of `held-reply.ts`. */
-export function toHeldTurn({ turn, requested, caller }: PreparedResponse): HeldTurn {
-  return { turn, contextLength: requested.model.contextLength, signal: caller.signal };
+export function toHeldTurn({ turn, model, caller }: PreparedResponse): HeldTurn {
+  return { turn, contextLength: model.contextLength, signal: caller.signal };
 }
 
-export function requireModel(
-  models: Models,
-  request: Pick<ResponsesRequest, "model" | "models" | "preset">,
-): RequestedModel {
-  const found = requestedModel(request, models);
-  if (found) return found;
-  throw modelNotFound(`The model ${JSON.stringify(namedModel(request))} does not exist.`, models);
+export function unknownModel(name: string, models: Models): RequestError {
+  return modelNotFound(`The model ${JSON.stringify(name)} does not exist.`, models);
 }
 
 function refuseUnsupported(request: ResponsesRequest): void {
@@ -228,33 +199,51 @@ function refuseUnkeepable(
   }
 }
 
-function toPurpose(request: ResponsesRequest): Purpose {
-  if (asksForCompaction(request)) return "compaction";
+function withPreset(request: ResponsesRequest, preset: Preset): ResponsesRequest {
+  const maxTokens = presetMaxTokens(request.max_output_tokens, preset);
+  return {
+    ...withPresetEffort(request, preset),
+    ...presetSampling(request, preset),
+    ...(maxTokens !== undefined && { max_output_tokens: maxTokens }),
+  };
+}
+
+/** What a preset changes of the prompt. */
+export function withPresetEffort<R extends Pick<PromptRequest, "reasoning">>(
+  request: R,
+  preset: Preset | undefined,
+): R {
+  if (preset?.effort === undefined || request.reasoning?.effort != null) return request;
+  return { ...request, reasoning: { ...request.reasoning, effort: preset.effort } };
+}
+
+function toPurpose({ isSummary, request }: ReadTurn<ResponsesRequest>): Purpose {
+  if (isSummary) return "compaction";
   return request.generate === false ? "prewarm" : "answer";
 }
 
 interface TurnParts {
+  readonly read: ReadTurn<ResponsesRequest>;
+  /** Or that for a summary. */
   readonly request: ResponsesRequest;
-  readonly namedEffort: NamedEffort | undefined;
   readonly requested: RequestedModel;
   readonly purpose: Purpose;
   readonly context: RequestContext;
-  readonly media: RequestMedia;
-  readonly body: ReadBody;
-  readonly caller: Caller;
+  readonly signal: AbortSignal;
 }
 
 async function prepareTurn(
-  { request, namedEffort, requested, purpose, context, media, body, caller }: TurnParts,
-  stages: Stages,
+  { read, request, requested, purpose, context, signal }: TurnParts,
   deps: ResponsesContext,
 ) {
   const { model } = requested;
+  const { stages, media, body, client } = read;
   const history =
     purpose === "compaction"
       ? toCompactionHistory(context.history)
       : withoutTriggers(context.history);
-  const prompt = toPromptContext(body.outline, caller.client.tenant, requested.preset, deps);
+  const { tenant } = client;
+  const prompt = toPromptContext({ ...read, tenant, bodyText: body.outline }, deps);
   const servers = await openResponseServers(request, history, { ...prompt, media });
   const maker = turnMaker(request, {
     ...prompt,
@@ -262,8 +251,6 @@ async function prepareTurn(
     toolStates: context.toolStates,
     sampled: context.sampled,
     servers,
-    turnId: caller.requestId,
-    namedEffort,
   });
   const { turnOf, targets, skipped } = await stages.run(maker);
   const fitting = (items: readonly HistoryItem[]) =>
@@ -279,8 +266,7 @@ async function prepareTurn(
   const rule = purpose === "answer" ? compactionRule(request) : undefined;
   const { compact_threshold: threshold } = rule ?? {};
   const isLong =
-    rule &&
-    (await reachesThreshold({ turn, keptTokens }, threshold ?? undefined, model, caller.signal));
+    rule && (await reachesThreshold({ turn, keptTokens }, threshold ?? undefined, model, signal));
   const compaction = isLong ? new AutoCompaction(plan) : undefined;
   const plugins = skippedPlugins(request.plugins, requested.suffixes, turn);
   const omissions = toOmissions([...skipped, ...plugins], history, turn, model.capabilities);
@@ -289,23 +275,11 @@ async function prepareTurn(
 
 /** The context of the request's prompts: the settings that apply to its key and its preset. */
 export function toPromptContext(
-  bodyText: string,
-  tenant: string,
-  preset: Preset | undefined,
-  { system, now, unsupported, style, maxTools, hosted, nameShield, trainedTools }: ResponsesContext,
+  read: Parameters<typeof toTurnContext>[0],
+  context: ResponsesContext,
 ) {
-  return {
-    tenant,
-    bodyText,
-    preset,
-    system: system(now()),
-    unsupported,
-    style,
-    maxTools,
-    hosted,
-    shieldsNames: nameShield(tenant, preset) === "on",
-    trainedTools: trainedTools(tenant, preset),
-  };
+  const { unsupported, settings } = context;
+  return { ...toTurnContext(read, context), unsupported, maxTools: settings.maxTools };
 }
 
 /** The options that the request's fields alone determine. */

@@ -14,13 +14,13 @@ import { toFittingTurn } from "./fitting-turn.ts";
 import { withMediaTexts } from "./media.ts";
 import { openResponseServers } from "./mcp-tools.ts";
 import { loadContext } from "./load-context.ts";
-import { requireModel, toPromptContext } from "./prepare.ts";
+import { findModel } from "../turn/serve-turn.ts";
+import { toPromptContext, unknownModel, withPresetEffort } from "./prepare.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
-import { withPresetEffort } from "./with-preset.ts";
 import { turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
@@ -34,8 +34,9 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   const bodyText = await c.req.text();
   const stages = createStages(bodyText.length, context.pause);
   const sent = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
-  const { model, effort, preset } = requireModel(c.get("client").models, sent);
-  const request = withPresetEffort(sent, preset);
+  const requested = findModel(sent, c.get("client").models, { unknownModel });
+  const { model, effort: namedEffort } = requested;
+  const request = withPresetEffort(sent, requested.preset);
   const caller = toCaller(c, context);
   const loaded = await loadContext(request, newId(context), caller, context);
   await stages.next();
@@ -43,13 +44,11 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   const media = context.openMedia(tenant);
   const reading = { media, rules: context.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
-  const prompt = {
-    ...toPromptContext(bodyText, tenant, preset, context),
-    namedEffort: effort,
-    sampled: loaded.sampled,
-  };
+  const { requestId } = caller;
+  const read = { requestId, requested, namedEffort, tenant, bodyText, now: context.now() };
+  const prompt = { ...toPromptContext(read, context), sampled: loaded.sampled };
   const servers = await openResponseServers(request, history, { ...prompt, media });
-  const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
+  const turnContext = { ...prompt, history, servers };
   const { turnOf } = await stages.run(turnMaker(request, turnContext));
   const { turn } = await toFittingTurn(request, model, { turnOf, prompt, history }, context.pause);
   return c.json({
@@ -63,7 +62,8 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const bodyText = await c.req.text();
   const stages = createStages(bodyText.length, context.pause);
   const request = await readRequest(bodyText, compactRequest, context.limits, stages);
-  const { model, preset } = requireModel(c.get("client").models, request);
+  const requested = findModel(request, c.get("client").models, { unknownModel });
+  const { model, preset } = requested;
   const caller = toCaller(c, context);
   const { tenant } = caller.client;
   const id = newId(context);
@@ -76,11 +76,13 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     truncation: "auto",
     reasoning: { effort: "low" },
   } as const;
-  const prompt = toPromptContext(bodyText, tenant, preset, context);
+  const { requestId } = caller;
+  const read = { requestId, requested, namedEffort: undefined, tenant, bodyText };
+  const prompt = toPromptContext({ ...read, now: context.now() }, context);
   const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
   const described = await withMediaTexts(loaded.history, reading, caller.signal);
   const history = [...described, SUMMARY_REQUEST];
-  const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
+  const maker = turnMaker(shortened, { ...prompt, history });
   const { turnOf } = await stages.run(maker);
   const runner = loaded.isPrivate ? toPrivateModel(model) : model;
   const { turn } = await toFittingTurn(

@@ -1,7 +1,7 @@
 /** Runs a prepared response, and stores it. */
 import { consume } from "../../streams/push-stream.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
-import { wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
+import { summarySettings, wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
 import { type CompactionEvent, runCompaction, withCompactionItem } from "./compaction.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
@@ -25,7 +25,7 @@ export function runResponse(
   const run = (each: Turn) => {
     const kept = deps.reasoning.keep(model.run(each, signal), { tenant, seal });
     const asked = request.reasoning?.summary ?? request.reasoning?.generate_summary;
-    const summary = wantedSummary(asked, reasoningPolicy, deps.summaries);
+    const summary = wantedSummary(asked, reasoningPolicy, summarySettings(deps.settings));
     if (summary === undefined) return kept;
     const { pause } = deps;
     const system = deps.system(deps.now());

@@ -10,13 +10,15 @@ import { type ReadBody, toReadBody } from "../request/body-memory.ts";
 import { describeError, type ErrorDescription, RequestError, toError } from "../errors.ts";
 import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type ByteLease } from "../request/byte-budget.ts";
+import { toPlausibleName } from "../tools/skipped-tools.ts";
+import { readBodyOfTurn } from "../turn/serve-turn.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { eventIntervalMs } from "./keep-alive.ts";
 import type { MessageEnding } from "./log-messages.ts";
-import { prepareResponse, readResponse } from "./prepare.ts";
+import { prepareResponse, responsesReader } from "./prepare.ts";
 import { runResponse } from "./run.ts";
 import { CREATE, readLane, readMessage, type SocketMessage, STEER } from "./socket-message.ts";
 import type { SocketPort } from "./socket-port.ts";
@@ -299,7 +301,8 @@ export class SocketSession {
   /** The first one is logged, because any number may come. */
   #ignore(type: string): void {
     const id = `${this.#caller.requestId}-${++this.#requests}`;
-    if (!this.#hasIgnored) this.#context.onIgnoredMessage(id, type);
+    if (!this.#hasIgnored)
+      this.#context.log.info("message ignored", { id, type: toPlausibleName(type) });
     this.#hasIgnored = true;
   }
 
@@ -341,7 +344,7 @@ export class SocketSession {
       signal,
       responses: this.#responses.lane(lane.name),
     };
-    const read = await readResponse(body, caller, context);
+    const read = await readBodyOfTurn(body, caller, responsesReader(context), context);
     ending.media = read.media.counts;
     const prepared = await prepareResponse(read, caller, context);
     const streamed = withEvents(prepared, context);

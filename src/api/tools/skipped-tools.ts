@@ -1,4 +1,6 @@
 /** Tools that a request asks for and does not get: their names in response headers, the log and the metrics. */
+import type { Log } from "../../telemetry/log.ts";
+import type { Meters } from "../../telemetry/meters.ts";
 import type { Turn } from "../../turn/turn.ts";
 
 /**
@@ -28,6 +30,17 @@ function enabledId(plugin: unknown): string | undefined {
   return typeof plugin.id === "string" ? plugin.id : undefined;
 }
 
+/** Logs and counts them. */
+export function noteSkippedTools(
+  kinds: readonly string[],
+  id: string,
+  { log, meters }: { readonly log: Log; readonly meters: Meters },
+): void {
+  if (kinds.length === 0) return;
+  log.info("tools skipped", { id, kinds: toPlausibleNames(kinds) });
+  for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
+}
+
 /** For the log: kinds and names are text from the client, so only plausible ones are logged. */
 export function toPlausibleNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => toPlausibleName(name)))].toSorted().slice(0, MAX_LOGGED);
@@ -40,7 +53,7 @@ export function toPlausibleName(name: string): string {
 const MAX_LOGGED = 20;
 
 /** The label of a kind in metrics: kinds that clients make up share one. */
-export function toKindLabel(kind: string): string {
+function toKindLabel(kind: string): string {
   return KINDS.has(kind) ? kind : "other";
 }
 

@@ -12,7 +12,7 @@ import {
 import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
-import type { Preset } from "../../turn/preset.ts";
+import type { Preset, PromptRules } from "../../turn/preset.ts";
 import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import { type OfferedFunction, toOfferedTools } from "../request/offered-functions.ts";
@@ -37,10 +37,8 @@ export interface TurnContext {
   readonly system: Omit<SystemOptions, "effort">;
   /** Its values are in the request already. */
   readonly preset?: Preset | undefined;
-  /** The setting `nameShield`. */
-  readonly shieldsNames?: boolean;
-  /** Absent: `off`. */
-  readonly trainedTools?: Preset["trainedTools"];
+  /** Absent: tools are shown as they are. */
+  readonly rules?: PromptRules;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
   /** How the model is shown tools with a namespace. Absent: as one of its own. */
@@ -171,13 +169,14 @@ interface ShownTools {
 
 function toShown(
   { functions, later = [], toolChoice }: RequestedPrompt,
-  { trainedTools, shieldsNames = false, style }: Omit<TurnContext, "turnId">,
+  { rules, style }: Omit<TurnContext, "turnId">,
 ): ShownTools {
   // Tools that are added later change nothing about those that are shown at the beginning.
-  const trained = toTrainedTools(trainedTools, functions, toolChoice);
-  const shield = shieldsNames
-    ? createNameShield([...trained.unmapped, ...later], style)
-    : NO_SHIELD;
+  const trained = toTrainedTools(rules?.trainedTools, functions, toolChoice);
+  const shield =
+    rules?.nameShield === "on"
+      ? createNameShield([...trained.unmapped, ...later], style)
+      : NO_SHIELD;
   return { trained, shield };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { toPresets } from "../../../src/config/presets.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
-import { createRequestSetting } from "../../../src/config/key-setting.ts";
+import { createPromptRules } from "../../../src/config/key-setting.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
@@ -731,10 +731,12 @@ test("a preset decides for its name, and a key for itself", async () => {
     presets,
     keys: [key("on", "direct"), key("off", "off"), key("other")],
   });
-  const modeOf = createRequestSetting(settings, "trainedTools");
+  const rulesOf = createPromptRules(settings);
   const [preset] = toPresets(settings);
   expect(
-    ["on", "off", "other"].map((tenant) => [modeOf(tenant, undefined), modeOf(tenant, preset)]),
+    ["on", "off", "other"].map((tenant) =>
+      [undefined, preset].map((each) => rulesOf(tenant, each).trainedTools),
+    ),
   ).toEqual([
     ["direct", "direct"],
     ["off", "off"],

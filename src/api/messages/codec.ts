@@ -1,0 +1,298 @@
+/** The codec of the Messages API: what it reads of a request, how it makes the turn, and how it replies. */
+import type { Settings } from "../../config/settings.ts";
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
+import type { Preset } from "../../turn/preset.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import type { Services } from "../api.ts";
+import { describeTurnFailure, RequestError } from "../errors.ts";
+import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
+import { isAnswerEmpty } from "../reply/empty-answer.ts";
+import { holding } from "../reply/held-reply.ts";
+import { untilBegun } from "../reply/wait-for-first-event.ts";
+import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
+import type { Client } from "../request/client.ts";
+import { mediaRules } from "../request/media.ts";
+import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
+import {
+  type BegunTurn,
+  effortHeader,
+  type PreparedTurn,
+  type ReadTurn,
+  type RequestCodec,
+  toTurnContext,
+  type TurnCodec,
+  turnHeaders,
+} from "../turn/serve-turn.ts";
+import { toCompaction, toCompactionPlan, toFittingEntries } from "./compaction.ts";
+import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-management.ts";
+import { toMessagesErrorReply } from "./errors.ts";
+import { type FindModel, unknownModel } from "./find-model.ts";
+import type { HistoryEntry } from "./history-entry.ts";
+import { toHistory } from "./history.ts";
+import { withMediaTexts } from "./media.ts";
+import type { ReplyOptions } from "./reply.ts";
+import {
+  type CountRequest,
+  countRequest,
+  type MessagesRequest,
+  messagesRequest,
+} from "./request.ts";
+import { restoreThinking } from "./restore-thinking.ts";
+import { collectSummary, toSummaryEntries, toSummaryFrames, toSummaryRequest } from "./summary.ts";
+import { requestedReasoning, toShownThinking } from "./thinking.ts";
+import { errorFrame, PING, toFrames } from "./to-events.ts";
+import { collectMessage } from "./to-message.ts";
+import { toTurnInSteps } from "./to-turn.ts";
+import { toOfferedFunctions } from "./tools.ts";
+
+/** A request for a message, or for the count of its tokens. */
+type AnyRequest = CountRequest & Partial<MessagesRequest>;
+
+interface BegunMessage extends BegunTurn<AnyRequest> {
+  readonly affinity: string | undefined;
+}
+
+/** A turn that can be counted. */
+interface CountableTurn extends PreparedTurn {
+  /** Edits of the prompt that the request asked for. */
+  readonly applied: AppliedEdits | undefined;
+  readonly clearedTokens: number;
+  /** Undefined: the request asks for none. `after` makes the turn of a summary. */
+  readonly compactionPlan: CompactionPlan | undefined;
+  /** Tokens of the user's messages before an earlier summary. */
+  readonly keptTokens: number;
+  readonly headers: ResponseHeaders;
+}
+
+interface PreparedMessage extends CountableTurn {
+  readonly request: AnyRequest;
+  /** The turn writes a summary of the conversation. */
+  readonly isSummary: boolean;
+  /** Undefined: the conversation is not compacted. */
+  readonly compaction: AutoCompaction | undefined;
+  readonly client: Client;
+  readonly options: ReplyOptions;
+}
+
+export interface MessagesCodec extends TurnCodec<AnyRequest, BegunMessage, PreparedMessage> {
+  /** Reads a request whose tokens are only counted. */
+  readonly count: RequestCodec<AnyRequest>;
+  readonly prepareCount: (read: BegunMessage, signal: AbortSignal) => Promise<CountableTurn>;
+}
+
+export function messagesCodec(services: Services, findModel: FindModel): MessagesCodec {
+  const { settings } = services;
+  const count: RequestCodec<AnyRequest> = {
+    limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
+    schema: countRequest,
+    refuse: refuseThread,
+    findModel,
+    unknownModel,
+    withPreset,
+    reasoning: requestedReasoning,
+  };
+  return {
+    ...count,
+    schema: messagesRequest,
+    toSummary: (request) => (request.compaction == null ? undefined : toSummaryRequest(request)),
+    begin: (read, c) => begin(read, c.req.header("x-claude-code-session-id")),
+    prepare: (read, signal) => prepareMessage(read, services, signal),
+    headers: ({ headers }) => headers,
+    async collect(prepared, held, { signal }) {
+      const { isSummary, options } = prepared;
+      const collect = isSummary ? collectSummary : collectMessage;
+      const { end, toJson } = await collect(
+        holding(run(prepared, services, signal), held),
+        options,
+      );
+      if (end.failure) {
+        const { body } = toMessagesErrorReply(describeTurnFailure(end.failure), options.requestId);
+        return { failure: body };
+      }
+      // Its message is text alone, which the context limits: it is written at once.
+      return { body: toJson(), isEmpty: isAnswerEmpty(end) };
+    },
+    async open(prepared, opening) {
+      const { isSummary, options } = prepared;
+      const begun = await untilBegun(run(prepared, services, opening.signal), opening);
+      const frames = isSummary
+        ? toSummaryFrames(begun, options, opening)
+        : toFrames(begun, options, opening);
+      return { frames, keepAlive: PING };
+    },
+    toFailure: (error, { requestId }) => errorFrame(error, { requestId }),
+    keepAlive: PING,
+    count,
+    prepareCount: (read, signal) => prepareTurn(read, services, signal),
+  };
+}
+
+const MAX_SESSION_ID = 256;
+
+/**
+ * After the error, the SDK sends the whole conversation with every request. Ignoring the thread would
+ * silently lose tools and history, because only new messages are sent.
+ */
+function refuseThread({ thread }: AnyRequest): void {
+  if (thread === undefined || thread === null) return;
+  throw new RequestError(
+    "thread: conversations are not stored by this gateway; send the whole conversation without thread",
+    {
+      param: "thread",
+      details: { error_code: "thread_unsupported_request", unsupported: [] },
+    },
+  );
+}
+
+function withPreset(request: AnyRequest, preset: Preset): AnyRequest {
+  // Without a limit, tokens are counted only.
+  const maxTokens = request.max_tokens && presetMaxTokens(request.max_tokens, preset);
+  return {
+    ...request,
+    ...presetSampling(request, preset),
+    ...(maxTokens && { max_tokens: maxTokens }),
+    ...presetThinking(request, preset),
+  };
+}
+
+/** A budget does not say how much effort: it only limits it. */
+function presetThinking(
+  { thinking, output_config: config }: AnyRequest,
+  { effort }: Preset,
+): Partial<AnyRequest> {
+  if (effort === undefined || config?.effort != null || thinking?.type === "disabled") return {};
+  // This API has no effort `none`.
+  if (effort === "none") return thinking == null ? { thinking: { type: "disabled" } } : {};
+  return { output_config: { ...config, effort } };
+}
+
+function begin(read: ReadTurn<AnyRequest>, session: string | undefined): BegunMessage {
+  const headers = { "request-id": read.requestId, ...effortHeader(read.reasoning) };
+  return { ...read, affinity: session?.slice(0, MAX_SESSION_ID), headers };
+}
+
+async function prepareMessage(
+  read: BegunMessage,
+  services: Services,
+  signal: AbortSignal,
+): Promise<PreparedMessage> {
+  const { sent, isSummary, client, requestId, requested } = read;
+  const prepared = await prepareTurn(read, services, signal);
+  const compaction = await toCompaction(sent, prepared, signal);
+  const { settings, randomId, now } = services;
+  return {
+    ...prepared,
+    compaction,
+    request: sent,
+    isSummary,
+    client,
+    options: {
+      id: `msg_${randomId()}`,
+      model: requested.name,
+      requestId,
+      thinking: toShownThinking(sent, client.reasoningPolicy),
+      contextManagement: prepared.applied,
+      compaction,
+      returnsProgress: sent.return_progress ?? false,
+      containerExpiresAt: new Date(now() + settings.pythonIdleMs).toISOString(),
+    },
+  };
+}
+
+async function prepareTurn(
+  read: BegunMessage,
+  services: Services,
+  signal: AbortSignal,
+): Promise<CountableTurn> {
+  const { sent, isSummary, body, stages, requested, media, requestId } = read;
+  const { tenant } = read.client;
+  const { model, name, preset, suffixes } = requested;
+  const { settings } = services;
+  const rules = mediaRules(settings.mediaInput, "placeholder");
+  const request = await withMediaTexts(read.asked, { media, rules }, signal);
+  const history = toHistory(request.messages, { bodyText: body.text, media: rules });
+  const bodyText = body.outline;
+  await stages.next();
+  // Blocks have citations of their own, so links in the text would repeat them.
+  const hosted = { ...services.hosted, citations: toCitationMode(settings.citations) };
+  const { references, added, removed } = history;
+  const offered = toOfferedFunctions(request, {
+    bodyText,
+    tenant,
+    serverTools: settings.unsupportedTools,
+    references,
+    added,
+    removed,
+    maxTools: settings.maxTools,
+    hosted,
+    preset,
+  });
+  const entries = isSummary ? toSummaryEntries(history.entries, request) : history.entries;
+  const restored = await restoreThinking(entries, tenant, services);
+  const { affinity } = read;
+  const own = toTurnContext({ ...read, tenant, bodyText }, services);
+  const context = { ...own, hosted, offered, affinity };
+  const turnOf = (edited: readonly HistoryEntry[], emptied: ReadonlySet<string> = new Set()) => {
+    const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
+    return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
+  };
+  const fitting = { tenant, turnOf, model, signal, pause: services.pause };
+  const fitted = await toFittingEntries(restored.entries, request, fitting);
+  const edited = await toEditedTurn(fitted.items, request, { model, turnOf, signal });
+  const { turn, applied, clearedTokens } = edited;
+  refuseUnknownEdits(sent, name);
+  const plugins = skippedPlugins(request.plugins, suffixes, turn);
+  const skipped = toPlausibleNames([...offered.skipped, ...plugins, ...history.skipped]);
+  if (skipped.length > 0) {
+    services.log.info("tools or content skipped", { id: requestId, kinds: skipped });
+  }
+  return {
+    model,
+    turn,
+    applied,
+    clearedTokens,
+    compactionPlan: toCompactionPlan(edited, request, fitting),
+    keptTokens: fitted.tokens,
+    headers: {
+      ...read.headers,
+      ...turnHeaders(read, turn, restored.outcome),
+      ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
+    },
+  };
+}
+
+function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
+  return setting === "raw" ? "raw" : "annotate";
+}
+
+/** The events of its turn, after those of a compaction. Its thinking is stored for later requests. */
+function run(
+  { request, client, model, turn, compaction, options }: PreparedMessage,
+  { reasoning }: Services,
+  signal: AbortSignal,
+): AsyncIterable<TurnEvent> {
+  const runTurn = (each: Turn) => {
+    const events = model.run(each, signal);
+    return reasoning.keep(request.max_tokens === 0 ? withoutParts(events) : events, {
+      tenant: client.tenant,
+      // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
+      seal: options.thinking !== "none" || each.builtins !== undefined,
+    });
+  };
+  return compaction === undefined ? runTurn(turn) : compaction.run(model, runTurn, signal);
+}
+
+/**
+ * `max_tokens: 0`: only the prompt is wanted in the engine's cache. Engines sample one token, which is not shown: this leaves the
+ * start and the end of the turn.
+ */
+function withoutParts(events: AsyncIterable<TurnEvent>): PushStream<TurnEvent> {
+  return createPushStream((consumer) =>
+    consume(events, (event) => {
+      if (event.type === "start") return consumer(event);
+      if (event.type !== "end") return true;
+      return consumer(event.failure ? event : { ...event, finish: "length" });
+    }),
+  );
+}
