@@ -26,7 +26,7 @@ export const FIRST_HOUR: readonly Picture[] = [
   {
     name: "first-hour-chat",
     text: "In a browser, `http://127.0.0.1:8787/` is a chat. After _A question_:",
-    alt: "The chat: a question, its answer with the reasoning folded, and the same request as code for curl",
+    alt: "The chat: a question, and its answer with the reasoning folded",
     async go(page, { home }) {
       await page.goto(home);
       await page.evaluate(`document.body.dataset.origin = "http://127.0.0.1:8787"`);
@@ -36,14 +36,18 @@ export const FIRST_HOUR: readonly Picture[] = [
   },
   {
     name: "first-hour-tool",
-    text: "_New chat_, _A tool call_: the page asks for the tool's result, and sends it. The code beside it, here after _TypeScript_, has the tool, too.",
+    text: "_New chat_, and the sample tool in the settings: the page asks for the tool's result, and sends it. The code beside it, here after _TypeScript_, has the tool, too.",
     alt: "A tool call with its arguments, the result that was typed, and the answer; the code for TypeScript",
     async go(page) {
       await page.getByRole("button", { name: "New chat" }).click();
-      await page.getByText("A tool call").click();
+      await page.getByRole("button", { name: "Settings of this chat" }).click();
+      await page.getByRole("button", { name: "Sample: get_weather" }).click();
+      await page.locator("#message").fill("What is the weather in Paris?");
+      await page.locator("#message").press("Enter");
       await page.getByPlaceholder("Result of get_weather").fill("21 °C, light rain");
       await page.getByRole("button", { name: "Answer", exact: true }).click();
       await page.locator('.answer.done:has-text("This is what the tool said")').waitFor();
+      await page.getByRole("button", { name: "Code", exact: true }).click();
       await page.getByText("TypeScript", { exact: true }).click();
     },
   },

@@ -4,7 +4,7 @@ import { serveGateway } from "../../src/node/server/serve.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { startTestGateway, testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
+import { answered, openChat, REASONED, send, toFinal, chooseApi, openPane } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
 import { checkAxe, openPage } from "./open.ts";
 
@@ -92,8 +92,8 @@ describe.skipIf(MISSING !== undefined)(
           pythonUrl: "http://127.0.0.1:1/run",
         };
         const { page, problems } = await openChat(browser, engine, { settings });
-        await page.getByLabel("API", { exact: true }).selectOption(api);
-        await page.getByRole("button", { name: "Tools" }).click();
+        await chooseApi(page, api);
+        await openPane(page, "Settings");
         await page.getByLabel("Python: run code").click();
         await send(page, "Pi?");
         await answered(page, "Done.");
@@ -147,6 +147,76 @@ describe.skipIf(MISSING !== undefined)(
       const headers = { accept: "text/html", cookie: 'harmony-gateway-theme=dark"><script>' };
       const response = await fetch(gateway.origin, { headers });
       expect(await response.text()).not.toContain("data-theme");
+    });
+
+    test("the page opens as a chat, and a panel that was opened is open again after a reload", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]));
+      await page.getByText("What should gpt-oss do?").waitFor();
+      expect(await page.locator(".pane").count()).toBe(0);
+      const words = await page.locator("#app").innerText();
+      for (const word of ["Completions", "Responses", "Messages", "JSON", "Base URL", "/v1"]) {
+        expect([word, words.includes(word)]).toEqual([word, false]);
+      }
+      await page.locator(".starter").first().click();
+      await page.locator(".answer.done strong").waitFor();
+      expect(await page.locator(".answer").innerText()).not.toContain("Completions");
+      await page.getByRole("button", { name: "Settings of this chat" }).click();
+      await page.getByLabel("System prompt").waitFor();
+      await page.reload();
+      await page.getByLabel("System prompt").waitFor();
+      await page.getByRole("button", { name: "Send again as Messages" }).waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.reload();
+      await page.locator(".answer.done strong").waitFor();
+      expect(await page.locator(".pane").count()).toBe(0);
+      expect(problems).toEqual([]);
+    });
+
+    test.each([390, 1100, 1280, 1440])(
+      "at %i pixels attaching is first and whole",
+      async (width) => {
+        const viewport = { width, height: 800 };
+        const { page } = await openChat(browser, scriptedEngine([]), { viewport });
+        const bar = `(() => {
+        const box = (part) => document.querySelector(part).getBoundingClientRect();
+        const [composer, attach] = [box(".composer"), box(".attach")];
+        const lefts = [...document.querySelectorAll(".bar select, .bar button")].map((part) => part.getBoundingClientRect().left);
+        return [attach.left >= composer.left, attach.right <= composer.right, attach.width > 20, Math.min(...lefts) >= attach.right,
+          document.elementFromPoint(attach.left + 3, attach.top + attach.height / 2).closest(".attach") !== null,
+          document.documentElement.scrollWidth <= innerWidth];
+      })()`;
+        await page.locator(".attach").waitFor();
+        expect(await page.evaluate(bar)).toEqual([true, true, true, true, true, true]);
+        await openPane(page, "Settings");
+        if (width < 1100) await page.getByRole("button", { name: "Close" }).click();
+        expect(await page.evaluate(bar)).toEqual([true, true, true, true, true, true]);
+      },
+    );
+
+    test("names of fields in the gateway's sentences are code, and nothing else of them is", async () => {
+      const { page, problems } = await openChat(browser, scriptedEngine([]));
+      await page.route("**/v1/chat/completions", (route) =>
+        route.fulfill({
+          status: 400,
+          contentType: "application/json",
+          body: JSON.stringify({
+            error: { message: "Leave out `<b>seed</b>` or <i>it</i> ` ends." },
+          }),
+        }),
+      );
+      await send(page, "Hi");
+      await page.locator(".answer .problem code").waitFor();
+      expect(await page.locator(".answer .problem code").allInnerTexts()).toEqual(["<b>seed</b>"]);
+      expect(await page.locator(".answer .problem").innerText()).toContain("<i>it</i> ` ends.");
+      expect(problems).toEqual([]);
+    });
+
+    test("the chat works where the browser keeps functions for HTTPS", async () => {
+      const before = "delete Crypto.prototype.randomUUID; delete Navigator.prototype.locks;";
+      const { page, problems } = await openChat(browser, scriptedEngine([REASONED]), { before });
+      await send(page, "Six times seven?");
+      await page.locator(".answer.done strong").waitFor();
+      expect(problems).toEqual([]);
     });
 
     test("the list of keys is a modal dialog, and Escape gives the focus back", async () => {
@@ -220,7 +290,6 @@ describe.skipIf(MISSING !== undefined)(
         await page.getByRole("button", { name: "Send", exact: true }).waitFor();
       }
       await page.setViewportSize({ width: 390, height: 800 });
-      await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Chats" }).click();
       await page.getByRole("button", { name: "Close the list" }).waitFor();
       await page.locator("#search").focus();
@@ -353,7 +422,7 @@ describe.skipIf(MISSING !== undefined)(
       await pane.waitFor();
       await page.keyboard.press("Escape");
       await pane.waitFor({ state: "hidden" });
-      await page.getByRole("button", { name: "Tools" }).click();
+      await openPane(page, "Settings");
       await pane.waitFor();
       await page.locator(".below-pane").click({ position: { x: 195, y: 60 } });
       await pane.waitFor({ state: "hidden" });
@@ -367,7 +436,7 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await openChat(browser, engine);
       await send(page, "Hi");
       await page.locator(".answer .problem").waitFor();
-      await page.getByRole("button", { name: "Events", exact: true }).click();
+      await openPane(page, "Events");
       expect(await page.locator(".events").innerText()).toContain('"error":{');
       expect(await page.locator(".code-of").innerText()).toMatch(/^5\d\d$/);
     });

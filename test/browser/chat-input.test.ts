@@ -12,7 +12,8 @@ import { pngOf } from "../helpers/png.ts";
 import { startVisionServer } from "../helpers/vision-server.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
-import { answered, openChat, REASONED, send, toFinal } from "./chat-page.ts";
+import { answered, openChat, REASONED, send, toFinal, chooseApi, openPane } from "./chat-page.ts";
+import { checkAxe } from "./open.ts";
 
 let browser: Browser;
 
@@ -49,11 +50,42 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer.done strong").waitFor();
       expect(await page.evaluate("localStorage.length")).toBe(0);
       expect(page.url()).not.toContain(key);
+      await openPane(page, "Code");
       const code = () => page.locator(".pane .code pre").innerText();
       expect(await code()).toContain("$HARMONY_GATEWAY_KEY");
       expect(await code()).not.toContain(key);
       await page.getByText("with my key").click();
       await expect.poll(code).toContain(key);
+    });
+
+    test("a key is changed and forgotten in the settings", async () => {
+      const settings = {
+        keys: [`alice:${await sha256Hex("first")}`, `bob:${await sha256Hex("second")}`],
+      };
+      const { page, problems } = await openChat(browser, scriptedEngine([]), { settings });
+      const field = page.getByLabel("Key", { exact: true });
+      await field.fill("first");
+      await page.keyboard.press("Enter");
+      await page.locator(".status .dot.good").waitFor();
+      await openPane(page, "Settings");
+      await page.getByRole("button", { name: "Change …" }).click();
+      await page.getByRole("dialog").getByText("Another key").waitFor();
+      await checkAxe(page, "key");
+      await field.fill("second");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+      expect(await page.evaluate("sessionStorage.getItem('harmony-gateway-key')")).toBe("second");
+      await page.getByRole("button", { name: "Forget" }).click();
+      await page.getByRole("dialog").getByText("This gateway needs a key").waitFor();
+      await page.getByRole("button", { name: "Not now" }).click();
+      expect(
+        await page.evaluate(
+          "[...Object.keys(sessionStorage), ...Object.keys(localStorage)].filter((name) => name.endsWith('-key'))",
+        ),
+      ).toEqual([]);
+      await page.getByRole("button", { name: "Enter the key" }).click();
+      await field.waitFor();
+      expect(problems).toEqual([]);
     });
 
     test("a key that is remembered takes the place of one in this tab", async () => {
@@ -102,7 +134,7 @@ describe.skipIf(MISSING !== undefined)(
           const body = events.slice(0, last + 1).join("\n\n");
           await route.fulfill({ status: 200, contentType: "text/event-stream", body });
         });
-        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await chooseApi(page, api);
         await send(page, "Tell me a story.");
         await page
           .locator(".answer.failed")
@@ -145,7 +177,8 @@ describe.skipIf(MISSING !== undefined)(
 
     test("a comma stands before decimals, and not between thousands", async () => {
       const { page } = await openChat(browser, scriptedEngine([]));
-      await page.getByRole("button", { name: "More" }).click();
+      await openPane(page, "Settings");
+      await page.getByText("More", { exact: true }).click();
       for (const [label, typed, kept] of [
         ["Temperature", "0,5", "0.5"],
         ["Top p", "0.9", "0.9"],
@@ -244,7 +277,7 @@ describe.skipIf(MISSING !== undefined)(
       const { page, problems } = await openChat(browser, scriptedEngine([]), {
         hash: `#request=${given}`,
       });
-      await page.getByText(`The request in the address was not opened: ${reason}.`).waitFor();
+      await page.getByText(`The link was not opened: ${reason}.`).waitFor();
       expect(problems).toEqual([]);
     });
 
@@ -265,7 +298,8 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
       expect(await page.locator("#message").inputValue()).toBe("<script>alert(1)</script>");
       expect(page.url()).toBe(`${gateway.origin}/`);
-      await page.getByRole("button", { name: "More" }).click();
+      await openPane(page, "Settings");
+      await page.getByText("More", { exact: true }).click();
       expect(await page.getByLabel("Temperature").inputValue()).toBe("0.5");
       expect(requested.some((url) => url.includes("/chat/completions"))).toBe(false);
       expect(dialogs()).toBe(0);
@@ -320,27 +354,34 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".chats li").count()).toBe(0);
     });
 
-    test("files: text becomes a block, an image is refused with a sentence", async () => {
-      const { page } = await openChat(browser, scriptedEngine([]));
+    test("files: text is a chip until it is sent as a block, an image is refused with a sentence", async () => {
+      const engine = scriptedEngine([REASONED]);
+      const { page } = await openChat(browser, engine);
       const input = page.locator(".attach input");
       const image = { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("PNG") };
       await input.setInputFiles(image);
       await page
         .getByText(
-          "gpt-oss reads text only, and this gateway has no vision model. `photo.png` was not attached.",
+          "gpt-oss reads text only, and this gateway has no vision model. “photo.png” was not attached.",
         )
         .waitFor();
       const buffer = Buffer.from("print('```')\n");
       await input.setInputFiles({ name: "a.py", mimeType: "text/x-python", buffer });
-      await page.getByText(/`a.py`: about \d+ tokens/).waitFor();
-      expect(await page.locator("#message").inputValue()).toBe("a.py\n````py\nprint('```')\n````");
+      await page.getByRole("button", { name: "Remove a.py" }).waitFor();
+      expect(await page.locator(".composer .files").innerText()).toContain("about 4 tokens");
+      expect(await page.locator("#message").inputValue()).toBe("");
       await input.setInputFiles({
         ...image,
         name: "b.bin",
         mimeType: "",
         buffer: Buffer.from([255, 254, 0]),
       });
-      await page.getByText("It is no text in UTF-8: `b.bin` was not attached.").waitFor();
+      await page.getByText("It is no text in UTF-8: “b.bin” was not attached.").waitFor();
+      await send(page, "Read it.");
+      await page.locator(".answer.done strong").waitFor();
+      expect(engine.prompts.at(-1)).toContain("Read it.\n\na.py\n````py\nprint('```')\n````");
+      expect(await page.locator(".question .files").innerText()).toContain("a.py");
+      expect(await page.locator(".bubble").innerText()).toBe("Read it.");
     });
 
     test.each(["chat", "responses", "messages"])(
@@ -352,12 +393,12 @@ describe.skipIf(MISSING !== undefined)(
         const { settings } = vision;
         const { page, problems } = await openChat(browser, engine, { settings });
         await page.locator(".status .dot.good").waitFor();
-        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await chooseApi(page, api);
         const input = page.locator(".attach input");
         const big = Buffer.alloc(10_000_001);
         await input.setInputFiles({ name: "big.png", mimeType: "image/png", buffer: big });
         await page
-          .getByText("A picture or a PDF has at most 10 MB. `big.png` was not attached.")
+          .getByText("A picture or a PDF has at most 10 MB. “big.png” was not attached.")
           .waitFor();
         await input.setInputFiles({ name: "photo.png", mimeType: "image/png", buffer: png });
         const buffer = pdfOf(["The sum is 42."]);
@@ -369,6 +410,7 @@ describe.skipIf(MISSING !== undefined)(
         expect(engine.prompts.at(-1)).toContain("A red square.");
         expect(engine.prompts.at(-1)).toContain("The sum is 42.");
         expect(await page.locator(".question .files").innerText()).toContain("photo.png");
+        await openPane(page, "Code");
         expect(await page.locator(".pane .code pre").innerText()).toContain("…");
         await page.locator("#message").press("ArrowUp");
         await page.getByRole("button", { name: "Remove photo.png" }).click();
@@ -388,7 +430,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer.done").waitFor();
       for (const [name, file] of [
         ["Export as Markdown", "c.md"],
-        ["Export as a request (JSON)", "c.json"],
+        ["Export as JSON", "c.json"],
       ] as const) {
         await page.locator(".menu summary").click();
         const download = page.waitForEvent("download");
@@ -403,7 +445,8 @@ describe.skipIf(MISSING !== undefined)(
         await page.locator(".answer strong").waitFor();
         expect(await page.locator(".reasoning").count()).toBe(1);
       }
-      await page.locator(".menu summary").click();
+      await openPane(page, "Settings");
+      await page.getByText("More", { exact: true }).click();
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "Export as OpenChatML" }).click();
       await (await download).saveAs(join(folder, "c.openchatml"));
@@ -421,7 +464,7 @@ describe.skipIf(MISSING !== undefined)(
       ] as const) {
         const buffer = Buffer.from(text);
         await page.locator(".file-button input").setInputFiles({ name, mimeType: "", buffer });
-        await page.getByText(`\`${name}\` was not imported: ${reason}.`).waitFor();
+        await page.getByText(`“${name}” was not imported: ${reason}.`).waitFor();
       }
       expect(problems).toEqual([]);
     });

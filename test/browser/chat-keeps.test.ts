@@ -1,7 +1,17 @@
 /** What the chat keeps: messages, drafts and settings, over reloads, in two tabs, and when the reader leaves a chat. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { answered, CALL, openChat, REASONED, send, THOUGHT, toFinal } from "./chat-page.ts";
+import {
+  answered,
+  CALL,
+  openChat,
+  REASONED,
+  send,
+  THOUGHT,
+  toFinal,
+  chooseApi,
+  openPane,
+} from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
 import { checkAxe, openPage } from "./open.ts";
 import { pacedEngine } from "./turns.ts";
@@ -65,7 +75,7 @@ describe.skipIf(MISSING !== undefined)(
     test("an answer that another tab has continued stays so", async () => {
       const engine = scriptedEngine([CALL, toFinal("Light rain."), toFinal("Hello.")]);
       const { page, gateway } = await openChat(browser, engine);
-      await page.getByRole("button", { name: "Tools" }).click();
+      await openPane(page, "Settings");
       await page.getByRole("button", { name: "Sample: get_weather" }).click();
       await send(page, "Weather?");
       await page.getByPlaceholder("Result of get_weather").waitFor();
@@ -83,7 +93,7 @@ describe.skipIf(MISSING !== undefined)(
         .toEqual(withParts("Weather?", "Light rain.", "Hello?", "Hello."));
     });
 
-    test("a question is there after a reload during its answer", async () => {
+    test("a question and its answer so far are there after a reload", async () => {
       const engine = scriptedEngine([REASONED, HANGING]);
       const { page } = await openChat(browser, engine);
       await send(page, "Six times seven?");
@@ -92,7 +102,7 @@ describe.skipIf(MISSING !== undefined)(
       await answered(page, "Once upon");
       await expect
         .poll(() => stored(page))
-        .toEqual(withParts("Six times seven?", "42", "Tell me a story."));
+        .toEqual(withParts("Six times seven?", "42", "Tell me a story.", "Once upon"));
       await page.reload();
       await openNamed(page, "Six times seven?");
       await page.locator(".bubble:has-text('Tell me a story.')").waitFor();
@@ -156,7 +166,7 @@ describe.skipIf(MISSING !== undefined)(
           " a time.<|return|>",
         ]);
         const { page, requested, problems } = await openChat(browser, engine);
-        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await chooseApi(page, api);
         await send(page, "Tell me a story.");
         await answered(page, "Once upon");
         await page.getByRole("button", { name: "Stop" }).click();
@@ -266,14 +276,14 @@ describe.skipIf(MISSING !== undefined)(
     test("new chats begin with the chosen system prompt, effort and tools, until they are forgotten", async () => {
       const { page, problems } = await openChat(browser, scriptedEngine([]));
       const system = page.getByLabel("System prompt");
-      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await openPane(page, "Settings");
       await system.fill("Be brief.");
       await page.getByRole("button", { name: "Sample: get_weather" }).click();
       await page.getByLabel("Reasoning effort").selectOption("high");
       await page.getByRole("button", { name: "Begin with these" }).click();
       await page.getByText("New chats begin with this system prompt, effort and tools.").waitFor();
       await page.reload();
-      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await openPane(page, "Settings");
       await system.waitFor();
       expect([
         await system.inputValue(),
@@ -291,7 +301,7 @@ describe.skipIf(MISSING !== undefined)(
       await send(page, "Six times seven?");
       await page.locator(".answer.done strong").waitFor();
       await page.locator("#message").fill("A long draft");
-      await page.getByRole("button", { name: "System", exact: true }).click();
+      await openPane(page, "Settings");
       await page.getByLabel("System prompt").fill("Be brief.");
       await page.getByRole("button", { name: "New chat" }).click();
       await page.getByText("What should gpt-oss do?").waitFor();
@@ -316,7 +326,7 @@ describe.skipIf(MISSING !== undefined)(
 
       await page.reload();
       await openNamed(page, "Six times seven?");
-      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await openPane(page, "Settings");
       expect(await page.getByLabel("System prompt").inputValue()).toBe("Be brief.");
     });
 

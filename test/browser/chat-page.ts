@@ -28,13 +28,25 @@ export const send = async (page: Page, text: string) => {
   await page.locator("#message").fill(text);
   await page.keyboard.press("Enter");
 };
+/** Opens the right side, where it is closed, and shows one of its panes. */
+export const openPane = async (page: Page, name: "Code" | "Settings" | "Events") => {
+  if ((await page.locator(".pane").count()) === 0) {
+    await page.getByRole("button", { name: "Code, settings and events" }).click();
+  }
+  await page.locator(".tabs").getByText(name, { exact: true }).click();
+};
+/** Chooses an API in the settings, and closes them. */
+export const chooseApi = async (page: Page, api: string) => {
+  await openPane(page, "Settings");
+  await page.locator("#api").selectOption(api);
+};
 /** Waits for an answer with this text, as the log shows it. */
 export const answered = (page: Page, text: string) =>
   page.locator(`.answer .text:has-text("${text}")`).last().waitFor();
 export const lastAnswer = (page: Page) => page.locator(".answer").last();
 /** Adds a sample tool, asks for it, and answers its calls with one result from now on. */
 export const askWeather = async (page: Page) => {
-  await page.getByRole("button", { name: "Tools" }).click();
+  await openPane(page, "Settings");
   await page.getByRole("button", { name: "Sample: get_weather" }).click();
   await send(page, "Weather in Paris?");
   await page.getByPlaceholder("Result of get_weather").fill("21 °C");

@@ -12,6 +12,8 @@ import {
   send,
   THOUGHT,
   toFinal,
+  chooseApi,
+  openPane,
 } from "./chat-page.ts";
 import { checkAxe } from "./open.ts";
 
@@ -48,7 +50,7 @@ describe.skipIf(MISSING !== undefined)(
         ];
         const engine = scriptedEngine(scripts);
         const { page, gateway, problems, requested } = await openChat(browser, engine);
-        await page.getByLabel("API", { exact: true }).selectOption(api);
+        await chooseApi(page, api);
 
         await send(page, "Six times seven?");
         await page.locator(".answer.done strong").waitFor();
@@ -80,7 +82,7 @@ describe.skipIf(MISSING !== undefined)(
 
         await send(page, "Fail.");
         await lastAnswer(page).locator(".problem").waitFor();
-        await page.getByRole("button", { name: "Events", exact: true }).click();
+        await openPane(page, "Events");
         await page.getByText(`POST ${path}`).waitFor();
 
         expect(
@@ -100,10 +102,10 @@ describe.skipIf(MISSING !== undefined)(
         const engine = scriptedEngine([search, toFinal("Found."), toFinal("Without.")]);
         const settings = { builtinTools: ["browser"] };
         const { page, problems } = await openChat(browser, engine, { settings });
-        await page.getByLabel("API", { exact: true }).selectOption(api);
-        await page.getByRole("button", { name: "Tools" }).click();
+        await chooseApi(page, api);
+        await openPane(page, "Settings");
         await page.getByLabel("Browser: search and read pages").click();
-        await page.getByRole("button", { name: "Tools 1" }).waitFor();
+        await page.getByRole("button", { name: "Settings of this chat 1" }).waitFor();
         await send(page, "Search for citations.");
         await answered(page, "Found.");
         const call = page.locator(".call");
@@ -127,6 +129,7 @@ describe.skipIf(MISSING !== undefined)(
       await answered(page, "one");
       await page.getByRole("button", { name: "Regenerate" }).click();
       await answered(page, "two");
+      await openPane(page, "Code");
       await page.getByRole("button", { name: "Send again as Messages" }).click();
       await answered(page, "three");
       expect(requested.filter((url) => url.endsWith("/v1/messages"))).toHaveLength(1);
@@ -161,11 +164,11 @@ describe.skipIf(MISSING !== undefined)(
     test("the code is that of the request, and chats are there again after a reload", async () => {
       const engine = scriptedEngine([REASONED]);
       const { page } = await openChat(browser, engine);
-      await page.getByRole("button", { name: "System", exact: true }).click();
+      await openPane(page, "Settings");
       await page.getByLabel("System prompt").fill("Be brief.");
       await send(page, "Six times seven?");
       await page.locator(".answer.done").waitFor();
-      await page.getByRole("button", { name: "Code", exact: true }).click();
+      await openPane(page, "Code");
       for (const client of ["curl", "Python", "TypeScript", "AI SDK", "LangChain", "Agents SDK"]) {
         await page.getByRole("button", { name: client, exact: true }).click();
         const code = await page.locator(".pane .code pre").innerText();
@@ -177,7 +180,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("button", { name: "Six times seven?", exact: true }).click();
       await page.locator(".answer strong").waitFor();
       expect(await page.getByLabel("System prompt").count()).toBe(0);
-      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await openPane(page, "Settings");
       expect(await page.getByLabel("System prompt").inputValue()).toBe("Be brief.");
     });
 
@@ -219,14 +222,14 @@ describe.skipIf(MISSING !== undefined)(
       await checkAxe(page, "empty");
       await send(page, "Hi");
       await page.locator(".answer.done table").waitFor();
-      await page.getByRole("button", { name: "Tools" }).click();
+      await openPane(page, "Settings");
       await page.getByRole("button", { name: "Sample: get_weather" }).click();
       await page.locator(".reasoning summary").click();
       await send(page, "Weather?");
       await page.getByPlaceholder("Result of get_weather").waitFor();
       await checkAxe(page, "settings");
-      for (const name of ["Events", "Code"]) {
-        await page.getByRole("button", { name, exact: true }).click();
+      for (const name of ["Events", "Code"] as const) {
+        await openPane(page, name);
         await checkAxe(page, name);
       }
       await page.setViewportSize({ width: 390, height: 800 });

@@ -6,7 +6,7 @@ import { focusOn } from "./actions.ts";
 import { openAddressed, showAddress } from "./address.ts";
 import { onKey } from "./keys.ts";
 import { later, markdownParser } from "./late-parts.ts";
-import { state, update } from "./state.ts";
+import { showPane, state, update } from "./state.ts";
 import { watchStatus } from "./status.ts";
 import { loadAll } from "./storage.ts";
 import { storeRunning } from "./store-chat.ts";
@@ -17,7 +17,8 @@ import { sidebar } from "./view/sidebar.ts";
 import { top } from "./view/top.ts";
 
 function page(): TemplateResult {
-  const { keyProblem, isHelpOpen, isListOpen, isPaneOpen, statusProblem, status } = state;
+  const { keyProblem, isHelpOpen, isRefused, isListOpen, isPaneOpen, statusProblem, status } =
+    state;
   const isDown = status !== undefined && !status.isReady;
   return html`${top()}
     <div class="columns ${isListOpen ? "list-open" : ""} ${isPaneOpen ? "pane-open" : ""}">
@@ -27,6 +28,16 @@ function page(): TemplateResult {
           statusProblem !== "" || isDown
             ? html`<p class="banner" role="alert">
                 ${statusProblem === "" ? downSentence(status?.failure) : statusProblem}
+                ${
+                  isRefused
+                    ? html`<button
+                        type="button"
+                        @click=${() => update({ keyProblem: statusProblem })}
+                      >
+                        Enter the key
+                      </button>`
+                    : nothing
+                }
               </p>`
             : nothing
         }
@@ -43,10 +54,7 @@ function page(): TemplateResult {
             @click=${() => update({ isListOpen: false })}
           ></button>`
         : isPaneOpen
-          ? html`<div
-              class="backdrop below-pane"
-              @click=${() => update({ isPaneOpen: false })}
-            ></div>`
+          ? html`<div class="backdrop below-pane" @click=${() => showPane(undefined)}></div>`
           : nothing
     }
     ${keyProblem === undefined ? nothing : later.loaded?.keyDialog(keyProblem)}

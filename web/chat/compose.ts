@@ -1,7 +1,8 @@
 /** The request that a conversation stands for. */
 import { type Composed, SCHEMA_NAME } from "../../src/snippets/composed.ts";
-import { type Conversation, type Message, toMessages } from "./conversation.ts";
+import type { Conversation, Message } from "./conversation.ts";
 import { toHosted } from "./gateway-tools.ts";
+import { toMessages } from "./path-messages.ts";
 import { parseSchema, parseTools } from "./parse-fields.ts";
 import { modelOf, state } from "./state.ts";
 

@@ -3,9 +3,16 @@ import type {
   ApiName,
   AssistantPart,
   Attachment,
-  ComposedMessage,
   ComposedOptions,
 } from "../../src/snippets/composed.ts";
+
+/** Becomes a fenced block of the message where a request is made of it. */
+export interface TextFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type MessageFile = Attachment | TextFile;
 
 export interface Question {
   readonly id: string;
@@ -13,8 +20,7 @@ export interface Question {
   readonly parent: string | null;
   readonly role: "user";
   readonly text: string;
-  /** Pictures and PDFs. */
-  readonly files?: readonly Attachment[];
+  readonly files?: readonly MessageFile[];
 }
 
 /** A call that the gateway has run. The model's own reasoning goes on after it, and nothing of it is sent back. */
@@ -93,9 +99,15 @@ export interface Conversation {
   readonly forkOf?: string;
 }
 
+/** Browsers have `randomUUID` only for pages from HTTPS and from this machine. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 export function newConversation(like?: Conversation): Conversation {
   return {
-    id: crypto.randomUUID(),
+    id: newId(),
     title: "New chat",
     updated: Date.now(),
     messages: [],
@@ -173,18 +185,6 @@ export function mergeMessages(
     if (!merged.has(message.id) || isChanged(message)) merged.set(message.id, message);
   }
   return [...merged.values()];
-}
-
-/** What was said on the path. Answers without anything are left out: they failed at once. */
-export function toMessages(path: readonly Message[]): readonly ComposedMessage[] {
-  return path.flatMap((message): readonly ComposedMessage[] => {
-    if (message.role === "user") {
-      const { text, files } = message;
-      return [{ role: "user", text, ...(files && { files }) }];
-    }
-    const parts = message.parts.filter((part) => part.type !== "ran");
-    return parts.length === 0 ? [] : [{ role: "assistant", parts }];
-  });
 }
 
 const TITLE_LENGTH = 60;

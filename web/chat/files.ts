@@ -1,6 +1,6 @@
-/** Files that are dropped or pasted: text becomes a fenced block of the message, pictures and PDFs go along where they are read. */
+/** Files that are attached, dropped or pasted: text, and pictures and PDFs where they are read. */
 import type { TemplateResult } from "lit-html";
-import type { Attachment } from "../../src/snippets/composed.ts";
+import type { MessageFile } from "./conversation.ts";
 import { modelOf, state, update } from "./state.ts";
 import { attachments } from "./view/attachments.ts";
 
@@ -9,12 +9,8 @@ const MAX_TEXT_BYTES = 200_000;
 const MAX_FILE_BYTES = 10_000_000;
 /** Of all files of a message, as they are sent, with each message that follows. */
 const MAX_MESSAGE_BYTES = 20_000_000;
-/** About as many characters a token has. */
-const CHARACTERS_PER_TOKEN = 4;
-
 type Taken =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "file"; readonly url: string }
+  | { readonly type: "file"; readonly file: MessageFile }
   | { readonly type: "problem"; readonly problem: string };
 
 export async function attach(files: Iterable<File> = []): Promise<void> {
@@ -25,14 +21,9 @@ export async function attach(files: Iterable<File> = []): Promise<void> {
     // Another conversation has been opened: its message is not the one that the file was for.
     if (state.current.id !== id) return;
     if (taken.type === "problem") {
-      sentences.push(`${taken.problem} \`${file.name}\` was not attached.`);
-    } else if (taken.type === "file") {
-      update({ files: [...state.files, { name: file.name, url: taken.url }] });
+      sentences.push(`${taken.problem} “${file.name}” was not attached.`);
     } else {
-      const block = toBlock(file.name, taken.text);
-      update({ draft: state.draft.trim() === "" ? block : `${state.draft.trimEnd()}\n\n${block}` });
-      const tokens = Math.ceil(taken.text.length / CHARACTERS_PER_TOKEN);
-      sentences.push(`\`${file.name}\`: about ${tokens} tokens.`);
+      update({ files: [...state.files, taken.file] });
     }
   }
   update({ notice: sentences.join(" ") });
@@ -44,7 +35,8 @@ async function take(file: File): Promise<Taken> {
   if (file.size > MAX_TEXT_BYTES) return problem("A text file has at most 200 KB.");
   try {
     const bytes = await file.arrayBuffer();
-    return { type: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return toTaken({ name: file.name, text });
   } catch {
     return problem("It is no text in UTF-8:");
   }
@@ -58,9 +50,17 @@ async function takeMedia(file: File): Promise<Taken> {
   if (file.size > MAX_FILE_BYTES) return problem("A picture or a PDF has at most 10 MB.");
   const url = await toDataUrl(file);
   if (url === undefined) return problem("It cannot be read:");
-  const size = state.files.reduce((sum, each) => sum + each.url.length, url.length);
+  return toTaken({ name: file.name, url });
+}
+
+function toTaken(file: MessageFile): Taken {
+  const size = [...state.files, file].reduce((sum, each) => sum + lengthOf(each), 0);
   if (size > MAX_MESSAGE_BYTES) return problem("The files of a message have at most 15 MB.");
-  return { type: "file", url };
+  return { type: "file", file };
+}
+
+function lengthOf(file: MessageFile): number {
+  return ("text" in file ? file.text : file.url).length;
 }
 
 function problem(sentence: string): Taken {
@@ -88,14 +88,6 @@ export function attached(): TemplateResult {
   return attachments(state.files, detach);
 }
 
-function detach(file: Attachment): void {
+function detach(file: MessageFile): void {
   update({ files: state.files.filter((each) => each !== file) });
-}
-
-/** The fence is longer than any in the text. */
-function toBlock(name: string, text: string): string {
-  const longest = Math.max(0, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length));
-  const fence = "`".repeat(Math.max(3, longest + 1));
-  const ending = /\.([a-z0-9]{1,8})$/i.exec(name)?.[1] ?? "";
-  return `${name}\n${fence}${ending}\n${text.replace(/\n$/, "")}\n${fence}`;
 }

@@ -38,6 +38,16 @@ export function setKey(next: string, isRemembered: boolean): void {
   });
 }
 
+export function forgetKey(): void {
+  key = "";
+  for (const storage of [() => sessionStorage, () => localStorage]) {
+    read(() => {
+      storage().removeItem(KEY);
+      return null;
+    });
+  }
+}
+
 function read(from: () => string | null): string | undefined {
   try {
     return from() ?? undefined;

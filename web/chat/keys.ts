@@ -2,7 +2,7 @@
 import { isTyping } from "../shared/is-typing.ts";
 import { closeMenus } from "../shared/menus.ts";
 import { cancelEdit, focusOn, startNew, stop } from "./actions.ts";
-import { isPaneAbove, isRunning, state, update } from "./state.ts";
+import { isPaneAbove, isRunning, showPane, state, update } from "./state.ts";
 
 /** The key that commands begin with. */
 export const COMMAND = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
@@ -41,5 +41,5 @@ function escape(): void {
   else if (state.isListOpen) update({ isListOpen: false });
   else if (isRunning()) stop();
   else if (state.editing !== undefined) cancelEdit();
-  else if (isPaneAbove()) update({ isPaneOpen: false });
+  else if (isPaneAbove()) showPane(undefined);
 }

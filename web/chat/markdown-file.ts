@@ -1,6 +1,7 @@
 /** Conversations as Markdown files that people can read, and that can be read back. */
 import type { AssistantPart, ComposedMessage } from "../../src/snippets/composed.ts";
 import { type AnswerPart, type Conversation, type Question, toPath } from "./conversation.ts";
+import { toText } from "./path-messages.ts";
 
 const YOU = "## You";
 const MODEL = "## gpt-oss";
@@ -12,7 +13,7 @@ export function toMarkdown(conversation: Conversation): string {
   const blocks = toPath(conversation).map((message) => {
     const [heading, parts] =
       message.role === "user"
-        ? [YOU, [message.text, toFileNames(message)]]
+        ? [YOU, [toText(message), toFileNames(message)]]
         : [MODEL, message.parts.map((part) => toBlock(part))];
     const said = parts.filter((part) => part !== "").join("\n\n");
     return `${heading}\n\n${said.replaceAll(ESCAPABLE, "\\$&")}`;
@@ -22,7 +23,7 @@ export function toMarkdown(conversation: Conversation): string {
 
 /** Their data would be most of the file. */
 function toFileNames({ files = [] }: Question): string {
-  const names = files.map(({ name }) => `\`${name}\``);
+  const names = files.flatMap((file) => ("url" in file ? `\`${file.name}\`` : []));
   return names.length === 0 ? "" : `Attached, but not in this file: ${names.join(", ")}`;
 }
 

@@ -28,6 +28,6 @@ export async function openRequest(): Promise<void> {
   } catch (error) {
     const isBroken = error instanceof SyntaxError || error instanceof URIError;
     const reason = isBroken ? "it is not JSON" : error instanceof Error ? error.message : "";
-    update({ notice: `The request in the address was not opened: ${reason}.` });
+    update({ notice: `The link was not opened: ${reason}.` });
   }
 }

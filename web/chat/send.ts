@@ -1,6 +1,6 @@
 /** Sends the conversation, and reads the answer as it is written. Calls that have a fixed result are answered at once. */
 import { toBody } from "../../src/snippets/bodies.ts";
-import { API_PATHS, type ApiName, type Attachment } from "../../src/snippets/composed.ts";
+import { API_PATHS, type ApiName } from "../../src/snippets/composed.ts";
 import { isObject } from "../../src/snippets/read.ts";
 import { lackingSentences } from "./apis.ts";
 import { toComposed } from "./compose.ts";
@@ -11,6 +11,8 @@ import {
   type Conversation,
   isUnfinished,
   type Message,
+  type MessageFile,
+  newId,
   replace,
   toPath,
   toTitle,
@@ -22,7 +24,7 @@ import { Draft, type ReadEvent } from "./readers/draft.ts";
 import { readMessages } from "./readers/messages.ts";
 import { readResponses } from "./readers/responses.ts";
 import { readEvents } from "./server-events.ts";
-import { changeChat, type Exchange, findChat, modelOf, state, update } from "./state.ts";
+import { changeChat, type Exchange, findChat, modelOf, showPane, state, update } from "./state.ts";
 import { store, storeSoon } from "./store-chat.ts";
 
 const READERS: Readonly<Record<ApiName, (draft: Draft) => ReadEvent>> = {
@@ -44,14 +46,15 @@ export function canSend(id: string): boolean {
     return true;
   } catch (error) {
     const notice = error instanceof Error ? error.message : String(error);
-    update({ notice, pane: "options", isPaneOpen: true });
+    update({ notice });
+    showPane("options");
     return false;
   }
 }
 
 interface Asked {
   readonly text: string;
-  readonly files: readonly Attachment[];
+  readonly files: readonly MessageFile[];
   /** The message before it. */
   readonly parent: string | null;
 }
@@ -62,7 +65,7 @@ export async function ask(
   { text, files, parent }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
-  const id = crypto.randomUUID();
+  const id = newId();
   const question: Message = { id, parent, role: "user", text, ...(files.length > 0 && { files }) };
   const first = text === "" ? (files[0]?.name ?? "") : text;
   changeChat(chatId, (chat) => {
@@ -86,7 +89,7 @@ export async function answer(
   { api, signal }: AnswerOptions,
 ): Promise<void> {
   const next: Answer = {
-    id: crypto.randomUUID(),
+    id: newId(),
     parent: question.id,
     role: "assistant",
     parts: [],

@@ -1,7 +1,7 @@
 /** The state of the page, and its changes. */
 import { drawSoon } from "../shared/redraw.ts";
-import type { ApiName, Attachment, Body } from "../../src/snippets/composed.ts";
-import { type Conversation, newConversation } from "./conversation.ts";
+import type { ApiName, Body } from "../../src/snippets/composed.ts";
+import { type Conversation, type MessageFile, newConversation } from "./conversation.ts";
 import { loadDefaults } from "./defaults.ts";
 import type { GatewayStatus } from "./gateway.ts";
 
@@ -31,8 +31,8 @@ export interface Run {
 /** The message that the reader writes. */
 export interface Writing {
   draft: string;
-  /** Pictures and PDFs of the next message. */
-  files: readonly Attachment[];
+  /** Of the next message. */
+  files: readonly MessageFile[];
   /** The question that is being edited. */
   editing: string | undefined;
   /** The message that was in the field before that. */
@@ -84,6 +84,34 @@ export function isPaneAbove(): boolean {
   return state.isPaneOpen && !wide.matches;
 }
 
+const PANE = "harmony-gateway-pane";
+
+/** The name of the pane that the reader has left open on this device. Empty: none. */
+const keptPane = readPane();
+
+function readPane(): string {
+  try {
+    return localStorage.getItem(PANE) ?? "";
+  } catch {
+    // Storage is forbidden.
+    return "";
+  }
+}
+
+function toPane(name: string): Pane {
+  return name === "options" || name === "events" ? name : "code";
+}
+
+/** @param pane undefined: closes the right side */
+export function showPane(pane: Pane | undefined): void {
+  update({ isPaneOpen: pane !== undefined, pane: pane ?? state.pane });
+  try {
+    localStorage.setItem(PANE, pane ?? "");
+  } catch {
+    // It is then open until the page is closed.
+  }
+}
+
 export const state: State = {
   conversations: [],
   current: newChat(),
@@ -95,8 +123,8 @@ export const state: State = {
   erased: undefined,
   ...NOTHING_WRITTEN,
   search: "",
-  pane: "code",
-  isPaneOpen: wide.matches,
+  pane: toPane(keptPane),
+  isPaneOpen: wide.matches && keptPane !== "",
   isListOpen: false,
   isHelpOpen: false,
   client: "curl",

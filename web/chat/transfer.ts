@@ -11,6 +11,7 @@ import {
   type Conversation,
   type Message,
   newConversation,
+  newId,
   toPath,
   toTitle,
 } from "./conversation.ts";
@@ -62,7 +63,7 @@ export async function importFile(file: File): Promise<void> {
   } catch (error) {
     const reason =
       error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : "";
-    update({ notice: `\`${file.name}\` was not imported: ${reason}.` });
+    update({ notice: `“${file.name}” was not imported: ${reason}.` });
   }
 }
 
@@ -135,7 +136,7 @@ function toMessage(
   api: ApiName,
   model: string,
 ): Message {
-  const id = crypto.randomUUID();
+  const id = newId();
   if (message.role === "user") return { id, parent, ...message };
   return {
     id,

@@ -25,7 +25,7 @@ export function answerView(answer: Answer): TemplateResult {
     <h2 class="unseen">${answer.model}</h2>
     ${parts.map((part, index) => partView(answer, part, index))}
     ${status === "running" && isWaiting(parts) ? html`<p class="waiting" aria-hidden="true"><i></i><i></i><i></i></p>` : nothing}
-    ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${answer.problem}</span></p>` : nothing}
+    ${status === "failed" ? html`<p class="problem boxed" role="alert">${icon("problem")}<span>${withCode(answer.problem ?? "")}</span></p>` : nothing}
     ${isRunning() ? nothing : continuing(answer)} ${status === "running" ? nothing : foot(answer)}
   </article>`;
 }
@@ -106,6 +106,13 @@ function sealedNote(value: object): TemplateResult {
   return html`<p class="quiet sealed">Reasoning: encrypted, ${kilobytes} KB, sent back unread</p>`;
 }
 
+/** The gateway's sentences have names of fields between backticks. */
+function withCode(sentence: string): readonly unknown[] {
+  return sentence
+    .split(/`([^`]*)`/)
+    .map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`));
+}
+
 /** After many requests in a row, a failure, a stop, or a page that was closed. */
 function continuing(answer: Answer): TemplateResult | typeof nothing {
   const hasResults = canContinue(answer);
@@ -133,7 +140,7 @@ function foot(answer: Answer): TemplateResult {
   return html`<div class="actions">
       ${copyButton("Copy answer", toText)}
       ${iconButton("again", "Regenerate", () => regenerate(answer, answer.api))} ${switcher(answer)}
-      ${others.map(
+      ${(state.isPaneOpen ? others : []).map(
         (name) =>
           html`<button
             type="button"
@@ -162,7 +169,7 @@ function figures({ api, usage, firstMs, totalMs, finish, status }: Answer): stri
   const { input, output } = usage ?? {};
   const writing = totalMs !== undefined && firstMs !== undefined ? totalMs - firstMs : 0;
   const facts = [
-    APIS[api].label,
+    state.isPaneOpen ? APIS[api].label : "",
     input === undefined || output === undefined ? "" : `${count(input)} → ${count(output)} tokens`,
     usage?.cached ? `${count(usage.cached)} cached` : "",
     firstMs === undefined ? "" : `first ${count(Math.round(firstMs))} ms`,

@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { toBody } from "../../../src/snippets/bodies.ts";
 import { CLIENTS, toSnippet } from "../../../src/snippets/index.ts";
 import { toComposed } from "../compose.ts";
+import { toMessages } from "../path-messages.ts";
 import { toPath } from "../conversation.ts";
 import type { ComposedMessage } from "../../../src/snippets/composed.ts";
 import { isShortened, shorten } from "../shorten.ts";
@@ -17,6 +18,10 @@ export function codePane(): TemplateResult {
   const client = clients.find(({ id }) => id === state.client) ?? clients[0];
   if (client === undefined) return html``;
   return html`
+    <dl class="addresses" aria-label="Base URLs for clients">
+      ${baseUrl("OpenAI clients", `${toPublicUrl()}/v1`)}
+      ${baseUrl("Anthropic clients", toPublicUrl())}
+    </dl>
     <div class="clients" role="group" aria-label="Client">
       ${clients.map(
         ({ id, label }) =>
@@ -32,6 +37,13 @@ export function codePane(): TemplateResult {
     </div>
     ${codeView(client.id)}
   `;
+}
+
+function baseUrl(label: string, url: string): TemplateResult {
+  return html`<div>
+    <dt>${label}</dt>
+    <dd><code>${url}</code>${copyButton(`Copy the base URL of ${label}`, () => url)}</dd>
+  </div>`;
 }
 
 function codeView(client: string): TemplateResult {
@@ -72,10 +84,9 @@ function currentRequest() {
   const asked =
     last?.role === "assistant" && last.parts.at(-1)?.type !== "call" ? path.slice(0, -1) : path;
   const composed = toComposed(current, asked);
-  const messages =
-    composed.messages.length > 0
-      ? composed.messages
-      : [{ role: "user" as const, text: draft.trim() === "" ? "Hello!" : draft, files }];
+  const text = draft.trim() === "" && files.length === 0 ? "Hello!" : draft;
+  const written = { id: "", parent: null, role: "user", text, files } as const;
+  const messages = composed.messages.length > 0 ? composed.messages : toMessages([written]);
   const key = getKey();
   return {
     origin: toPublicUrl(),

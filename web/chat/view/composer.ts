@@ -1,15 +1,12 @@
 /** Where a message is written, with what is sent along. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
-import { ALL_APIS } from "../../../src/snippets/snippet.ts";
 import { cancelEdit, editLast, focusOn, restore, send } from "../actions.ts";
-import { APIS, isApiName } from "../apis.ts";
 import type { Conversation } from "../conversation.ts";
-import { parseTools } from "../parse-fields.ts";
 import { later } from "../late-parts.ts";
 import { icon } from "../../shared/icons.ts";
 import { isSendKey } from "../keys.ts";
-import { change, isRunning, modelOf, state, update } from "../state.ts";
+import { change, isRunning, modelOf, showPane, state, update } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { select } from "./fields.ts";
 
@@ -60,6 +57,7 @@ export function composer(): TemplateResult {
         }}
       ></textarea>
       <div class="bar">
+        ${attachButton()}
         <div class="options">${optionButtons()}</div>
         <button
           type="submit"
@@ -88,16 +86,25 @@ function erasedView(erased: Conversation): TemplateResult {
   </p>`;
 }
 
+function attachButton(): TemplateResult {
+  return html`<label class="pill attach">
+    ${icon("clip")}<span class="unseen">Attach files</span>
+    <input
+      type="file"
+      multiple
+      @change=${(event: Event) => {
+        if (!(event.target instanceof HTMLInputElement)) return;
+        take(event.target.files ?? undefined);
+        event.target.value = "";
+      }}
+    />
+  </label>`;
+}
+
 function optionButtons(): TemplateResult {
   const { current, status } = state;
   const models = status?.models ?? [];
   return html`
-    ${select(
-      "API",
-      ALL_APIS.map((name) => [name, APIS[name].label]),
-      current.api,
-      (api) => isApiName(api) && change({ api }),
-    )}
     ${
       models.length > 1
         ? select(
@@ -122,45 +129,30 @@ function optionButtons(): TemplateResult {
         change({ options: effort === "" ? options : { ...options, effort } });
       },
     )}
-    ${optionButton("System", "#system", current.system.trim() === "" ? 0 : 1)}
-    ${optionButton("Tools", "#tools", countTools(current.tools) + (current.gatewayTools ?? []).length)}
-    ${optionButton("Format", "#format", current.format === "" ? 0 : 1)}
-    ${optionButton("More", "#temperature", Object.keys(current.options).filter((name) => name !== "effort").length)}
-    <label class="pill attach">
-      ${icon("clip")}<span class="unseen">Attach files</span>
-      <input
-        type="file"
-        multiple
-        @change=${(event: Event) => {
-          if (!(event.target instanceof HTMLInputElement)) return;
-          take(event.target.files ?? undefined);
-          event.target.value = "";
-        }}
-      />
-    </label>
+    ${settingsButton(current)}
   `;
 }
 
-function optionButton(label: string, field: string, count: number): TemplateResult {
+/** For everything else: system prompt, tools, format, API. */
+function settingsButton(current: Conversation): TemplateResult {
+  const { system, tools, format, gatewayTools = [] } = current;
+  const { effort: _, ...options } = current.options;
+  const count =
+    [system, tools, format].filter((field) => field.trim() !== "").length +
+    gatewayTools.length +
+    Object.keys(options).length;
+  const isOpen = state.isPaneOpen && state.pane === "options";
   return html`<button
     type="button"
     class="pill ${count > 0 ? "set" : ""}"
+    aria-expanded=${isOpen}
     @click=${() => {
-      update({ pane: "options", isPaneOpen: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => focusOn(field)));
+      showPane(isOpen ? undefined : "options");
+      requestAnimationFrame(() => requestAnimationFrame(() => focusOn("#system")));
     }}
   >
-    ${label}${count > 0 ? html` <b>${count}</b>` : nothing}
+    Settings<span class="unseen"> of this chat</span>${count > 0 ? html` <b>${count}</b>` : nothing}
   </button>`;
-}
-
-function countTools(given: string): number {
-  try {
-    const { tools, hosted = [] } = parseTools(given);
-    return tools.length + hosted.length;
-  } catch {
-    return 0;
-  }
 }
 
 /** A list of files is emptied with its field. */

@@ -1,14 +1,15 @@
 /** The field for a key, and the list of keys of the keyboard. The page opens them as modal dialogs. */
-import { html, type TemplateResult } from "lit-html";
+import { html, nothing, type TemplateResult } from "lit-html";
 import { keysDialog } from "../../shared/keys-dialog.ts";
 import { setKey } from "../gateway.ts";
 import { COMMAND } from "../keys.ts";
 import { update } from "../state.ts";
 import { refreshStatus } from "../status.ts";
 
-/** @param reason in the gateway's words */
+/** @param reason in the gateway's words. Empty: the reader wants to change the key. */
 export function keyDialog(reason: string): TemplateResult {
-  const leave = () => update({ keyProblem: undefined, statusProblem: reason });
+  const leave = () =>
+    update({ keyProblem: undefined, ...(reason !== "" && { statusProblem: reason }) });
   return html`<dialog aria-labelledby="key-title" @close=${leave}>
     <form
       @submit=${(event: Event) => {
@@ -22,8 +23,8 @@ export function keyDialog(reason: string): TemplateResult {
         void refreshStatus();
       }}
     >
-      <h2 id="key-title">This gateway needs a key</h2>
-      <p class="quiet">${reason}</p>
+      <h2 id="key-title">${reason === "" ? "Another key" : "This gateway needs a key"}</h2>
+      ${reason === "" ? nothing : html`<p class="quiet">${reason}</p>`}
       <label class="field wide" for="key"
         ><span>Key</span>
         <input id="key" name="key" type="password" autocomplete="off" required />

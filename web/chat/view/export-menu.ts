@@ -11,10 +11,7 @@ export function exportMenu(): TemplateResult {
         Export as Markdown
       </button>
       <button type="button" @click=${async () => (await later.load()).exportJson()}>
-        Export as a request (JSON)
-      </button>
-      <button type="button" @click=${async () => (await later.load()).exportOpenChatML()}>
-        Export as OpenChatML
+        Export as JSON
       </button>
       <label class="file-button"
         >Import …

@@ -2,12 +2,17 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import type { ToolChoice } from "../../../src/snippets/composed.ts";
+import { ALL_APIS } from "../../../src/snippets/snippet.ts";
+import { APIS, isApiName } from "../apis.ts";
+import { forgetKey, getKey } from "../gateway.ts";
+import { later } from "../late-parts.ts";
 import { parseSchema, parseTools } from "../parse-fields.ts";
 import type { Conversation } from "../conversation.ts";
 import { forgetDefaults, keepDefaults, loadDefaults } from "../defaults.ts";
 import { toLabel } from "../gateway-tools.ts";
-import { PERSON_SCHEMA, WEATHER_TOOL } from "../samples.ts";
+import { PERSON_SCHEMA, WEATHER_TOOL } from "./option-samples.ts";
 import { change, state, update } from "../state.ts";
+import { refreshStatus } from "../status.ts";
 import { area, line, selectField } from "./fields.ts";
 
 export function optionsPane(): TemplateResult {
@@ -29,11 +34,54 @@ export function optionsPane(): TemplateResult {
       <h3>New chats</h3>
       ${defaultsFields(current)}
     </section>
+    ${getKey() === "" ? nothing : keyFields()}
     <section>
-      <h3>Sampling</h3>
-      <div class="grid">${numbers()}</div>
+      <h3>API</h3>
+      ${selectField(
+        "API",
+        "api",
+        ALL_APIS.map((name) => [name, APIS[name].label]),
+        current.api,
+        (api) => isApiName(api) && change({ api }),
+      )}
     </section>
+    <details>
+      <summary>More</summary>
+      <section>
+        <div class="grid">${numbers()}</div>
+        <p class="row">
+          <button
+            type="button"
+            class="small"
+            @click=${async () => (await later.load()).exportOpenChatML()}
+          >
+            Export as OpenChatML
+          </button>
+        </p>
+      </section>
+    </details>
   </div>`;
+}
+
+function keyFields(): TemplateResult {
+  return html`<section>
+    <h3>Key</h3>
+    <p class="row">
+      <button type="button" class="small" @click=${() => update({ keyProblem: "" })}>
+        Change …
+      </button>
+      <button
+        type="button"
+        class="small"
+        @click=${() => {
+          forgetKey();
+          void refreshStatus();
+        }}
+      >
+        Forget
+      </button>
+    </p>
+  </section>`;
 }
 
 function defaultsFields(current: Conversation): TemplateResult {

@@ -1,7 +1,7 @@
 /** The right side: code, settings and events of the conversation. */
 import { html, type TemplateResult } from "lit-html";
 import { panes } from "../late-parts.ts";
-import { type Pane, state, update } from "../state.ts";
+import { type Pane, showPane, state } from "../state.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 
 const TABS: readonly (readonly [Pane, string])[] = [
@@ -19,12 +19,12 @@ export function pane(): TemplateResult {
           html`<button
             type="button"
             aria-pressed=${state.pane === name}
-            @click=${() => update({ pane: name })}
+            @click=${() => showPane(name)}
           >
             ${label}
           </button>`,
       )}
-      ${iconButton("close", "Close", () => update({ isPaneOpen: false }), { style: "small close" })}
+      ${iconButton("close", "Close", () => showPane(undefined), { style: "small close" })}
     </div>
     <div class="pane-body">${panes.loaded?.PANES[state.pane]()}</div>
   </aside>`;

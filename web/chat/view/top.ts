@@ -4,7 +4,7 @@ import { placesOf } from "../../../src/api/pages/places.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 import { topBar } from "../../shared/top-bar.ts";
 import { HAS_INSPECTOR } from "../gateway.ts";
-import { modelOf, state, update } from "../state.ts";
+import { modelOf, showPane, state, update } from "../state.ts";
 
 export function top(): TemplateResult {
   const { isListOpen, isPaneOpen } = state;
@@ -19,7 +19,7 @@ export function top(): TemplateResult {
     tools: iconButton(
       "code",
       "Code, settings and events",
-      () => update({ isPaneOpen: !isPaneOpen }),
+      () => showPane(isPaneOpen ? undefined : state.pane),
       { isOpen: isPaneOpen, style: "" },
     ),
     showHelp: () => update({ isHelpOpen: true }),

@@ -1,20 +1,16 @@
 /** The empty conversation. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { send } from "../actions.ts";
-import { foundEngines, toPublicUrl } from "../gateway.ts";
+import { foundEngines } from "../gateway.ts";
 import { icon } from "../../shared/icons.ts";
 import { SAMPLES } from "../samples.ts";
-import { change, state, update } from "../state.ts";
+import { state, update } from "../state.ts";
 import { copyButton } from "./copy-button.ts";
 
 export function welcome(): TemplateResult {
   return html`<section class="welcome">
     <span class="logo large" aria-hidden="true"></span>
     <h2>What should gpt-oss do?</h2>
-    <p class="quiet">
-      One conversation through Chat Completions, Responses or Messages, and the code for it beside
-      it.
-    </p>
     <div class="starters">
       ${SAMPLES.map(
         (sample) =>
@@ -22,7 +18,6 @@ export function welcome(): TemplateResult {
             type="button"
             class="starter"
             @click=${() => {
-              change(sample.changes);
               update({ draft: sample.text });
               send();
             }}
@@ -32,10 +27,6 @@ export function welcome(): TemplateResult {
       )}
     </div>
     ${state.status?.engine === "demo" ? demoNote() : nothing}
-    <dl class="addresses" aria-label="Base URLs for clients">
-      ${address("OpenAI clients", `${toPublicUrl()}/v1`)}
-      ${address("Anthropic clients", toPublicUrl())}
-    </dl>
   </section>`;
 }
 
@@ -63,12 +54,5 @@ function demoNote(): TemplateResult {
             )}
           </dl>`
     }
-  </div>`;
-}
-
-function address(label: string, url: string): TemplateResult {
-  return html`<div>
-    <dt>${label}</dt>
-    <dd><code>${url}</code>${copyButton(`Copy the base URL of ${label}`, () => url)}</dd>
   </div>`;
 }
