@@ -5,11 +5,9 @@ import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { RequestPage } from "../tools/browser/fetch-page.ts";
 import type { LocalDocument } from "../tools/browser/local-search.ts";
-import { openBrowser } from "../tools/browser/open-browser.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { TrainedToolbox } from "../tools/toolbox.ts";
 import { explainFile, readOrdinaryFile } from "./explain-file.ts";
-import { openPython } from "./python/open-python.ts";
 import { createSafeRequest } from "./safe-fetch.ts";
 
 export interface OpenToolbox {
@@ -26,7 +24,10 @@ export async function openToolbox(settings: Settings, log: Log): Promise<OpenToo
   const { requestPage } = safe;
   const hasBrowser = builtinTools.includes("browser");
   const browser = hasBrowser ? await openBrowserTool(settings, requestPage) : undefined;
-  const python = builtinTools.includes("python") ? openPython(settings, log) : undefined;
+  const hasPython = builtinTools.includes("python");
+  const python = hasPython
+    ? (await import("./python/open-python.ts")).openPython(settings, log)
+    : undefined;
   return {
     toolbox: { browser, python: python?.python },
     requestPage,
@@ -43,6 +44,7 @@ async function openBrowserTool(
   const { browserSearch, browserSearchFolder: folder } = settings;
   const isLocal = browserSearch === "local" && folder !== undefined;
   const documents = isLocal ? await readDocuments(folder) : undefined;
+  const { openBrowser } = await import("../tools/browser/open-browser.ts");
   return openBrowser(settings, { requestPage, documents });
 }
 

@@ -3,11 +3,8 @@ import { Hono } from "hono";
 import { getCookie } from "hono/cookie";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
-import { toApiPage } from "./api-page.ts";
-import { codeSamples } from "./code-samples.ts";
 import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
-import { toLandingPage } from "./landing.ts";
-import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
+import type { OpenApiDocument } from "./openapi.ts";
 import { THEME_COOKIE, toTheme } from "./theme.ts";
 
 export interface PageOptions {
@@ -33,18 +30,27 @@ export function pageRoutes({
 }: PageOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   const address = publicUrl?.replace(/\/+$/, "");
-  routes.get("/", (c) => {
+  // Loaded with their first request: a start needs none of them.
+  routes.get("/", async (c) => {
     if (!hasLinks || !isForBrowser(c)) return c.notFound();
     const origin = address ?? new URL(c.req.url).origin;
+    const { toLandingPage } = await import("./landing.ts");
     return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });
-  routes.get("/api", (c) => {
+  routes.get("/api", async (c) => {
+    const { toApiPage } = await import("./api-page.ts");
     const origin = address ?? new URL(c.req.url).origin;
     const theme = toTheme(getCookie(c, THEME_COOKIE));
     const headers = { ...PAGE_HEADERS, vary: "cookie" };
     return c.html(toApiPage({ origin, hasChat, hasInspector, theme }), 200, headers);
   });
-  routes.get("/openapi.json", (c) => c.json(withAddress(openApiDocument(), address)));
+  routes.get("/openapi.json", async (c) => {
+    const [{ openApiDocument }, { codeSamples }] = await Promise.all([
+      import("./openapi.ts"),
+      import("./code-samples.ts"),
+    ]);
+    return c.json(withAddress(openApiDocument(), address, codeSamples));
+  });
   routes.get(STYLE_PATH, (c) => {
     return c.body(STYLE, 200, { ...PAGE_HEADERS, "content-type": "text/css; charset=utf-8" });
   });
@@ -55,7 +61,11 @@ export function pageRoutes({
 const LOCAL = "http://127.0.0.1:8787";
 
 /** Without a public address, servers are relative to the document: right behind any proxy. */
-function withAddress(document: OpenApiDocument, address: string | undefined): object {
+function withAddress(
+  document: OpenApiDocument,
+  address: string | undefined,
+  codeSamples: typeof import("./code-samples.ts").codeSamples,
+): object {
   const paths = Object.entries(document.paths).map(([path, methods]) => {
     const samples = codeSamples(path, address ?? LOCAL);
     const { post } = methods;

@@ -5,9 +5,10 @@ import type { Settings } from "../../config/settings.ts";
 import { inspectorRoutes } from "../../inspect/routes.ts";
 import type { PageAssets } from "../../pages/assets.ts";
 import type { RecordEntry } from "../../telemetry/record/entry.ts";
+import { MAX_RECORDS } from "../../telemetry/record/limits.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import { randomId } from "../random-id.ts";
-import { type OperatorDeps, runAsOperator } from "./run-as-operator.ts";
+import type { OperatorDeps } from "./run-as-operator.ts";
 import { readVersion } from "../version.ts";
 
 export interface Inspector {
@@ -15,9 +16,6 @@ export interface Inspector {
   toUrl(origin: string): string;
   routes(deps: Omit<OperatorDeps, "recorder">, closing: AbortSignal): Hono<ApiEnv>;
 }
-
-/** More recorded turns are more than a list can show. The memory for them has a setting. */
-export const MAX_RECORDS = 1000;
 
 /** @param capture writes a turn into the folder for captures; undefined: there is none */
 export function openInspector(
@@ -36,7 +34,8 @@ export function openInspector(
       const { keys, host, allowedHosts, home, reusePort } = deps.settings;
       return inspectorRoutes({
         closing,
-        runAgain(record, signal) {
+        async runAgain(record, signal) {
+          const { runAsOperator } = await import("./run-as-operator.ts");
           const until = AbortSignal.any([signal, closing]);
           return runAsOperator(record, { ...deps, recorder }, until);
         },

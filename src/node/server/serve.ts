@@ -22,7 +22,7 @@ import { openToolbox } from "../toolbox.ts";
 import { openStore } from "../open-store.ts";
 import { startTracing } from "../telemetry/start-tracing.ts";
 import { openAuditFile } from "../telemetry/audit-file.ts";
-import { MAX_RECORDS } from "../inspect/open-inspector.ts";
+import { MAX_RECORDS } from "../../telemetry/record/limits.ts";
 import { startRecording } from "../telemetry/recording.ts";
 import { readVersion } from "../version.ts";
 import { openWebSockets } from "./web-sockets.ts";

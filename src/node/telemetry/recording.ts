@@ -4,11 +4,11 @@ import { isLoopback } from "../../config/loopback.ts";
 import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { Recorder } from "../../telemetry/record/recorder.ts";
+import { MAX_RECORDS } from "../../telemetry/record/limits.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
 import { createPause } from "../../streams/slices.ts";
 import type { PageAssets } from "../../pages/assets.ts";
-import { startCapture } from "./capture.ts";
-import { type Inspector, MAX_RECORDS, openInspector } from "../inspect/open-inspector.ts";
+import type { Inspector } from "../inspect/open-inspector.ts";
 import { readVersion } from "../version.ts";
 
 export interface Recording {
@@ -59,6 +59,8 @@ export async function startRecording(
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
   }
+  // Loaded only where turns are recorded.
+  const { Recorder } = await import("../../telemetry/record/recorder.ts");
   const recorder = new Recorder({
     limits: {
       maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
@@ -76,14 +78,21 @@ export async function startRecording(
   const capture =
     folder === undefined
       ? undefined
-      : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
+      : await (
+          await import("./capture.ts")
+        ).startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
   const expiry = setInterval(
     () => recorder.kept.dropExpired(),
     Math.min(EXPIRY_CHECK_MS, inspectMaxAgeSeconds * 1000),
   ).unref();
   const inspector = inspected
-    ? openInspector(settings, recorder, assets, capture?.save)
+    ? (await import("../inspect/open-inspector.ts")).openInspector(
+        settings,
+        recorder,
+        assets,
+        capture?.save,
+      )
     : undefined;
   return {
     recorder,

@@ -1,5 +1,8 @@
 /** Memory limits of records. Sizes are estimates in bytes, of the texts and numbers in a record. */
 
+/** More recorded turns are more than a list can show. The memory for them has a setting. */
+export const MAX_RECORDS = 1000;
+
 export interface RecordLimits {
   /** Limit for one record. What exceeds it is left out, and the record says so. */
   readonly maxRecordBytes: number;
