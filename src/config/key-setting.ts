@@ -4,7 +4,7 @@ import type { Settings } from "./settings.ts";
 
 type ClientKey = Settings["keys"][number];
 
-type KeySetting = keyof Settings & Exclude<keyof ClientKey, "name" | "sha256">;
+export type KeySetting = keyof Settings & Exclude<keyof ClientKey, "name" | "sha256">;
 
 /** Looks up a setting for a tenant: its key's own value, or else the general one. */
 export function createKeySetting<N extends KeySetting>(

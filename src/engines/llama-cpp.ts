@@ -144,16 +144,16 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       return_progress: true,
       return_tokens: true,
       n_predict: request.maxTokens,
-      ...toSamplingFields(sampling, ALL_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
-      seed: sampling.seed ?? RANDOM_SEED,
-      logit_bias: toLogitBias(sampling.logitBias),
-      // Turns off samplers that no API exposes but that the server may have been started with.
+      // Turns off samplers that no API exposes but that the server may have been started with. A new parameter replaces its entry.
       typical_p: 1,
       top_n_sigma: -1,
       dry_multiplier: 0,
       xtc_probability: 0,
       dynatemp_range: 0,
       mirostat: 0,
+      ...toSamplingFields(sampling, ALL_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
+      seed: sampling.seed ?? RANDOM_SEED,
+      logit_bias: toLogitBias(sampling.logitBias),
       // Without this, the token that ends the completion is omitted from the output.
       preserved_tokens: END_OF_GENERATION.map(specialTokenName),
     },

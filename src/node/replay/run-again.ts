@@ -5,6 +5,7 @@
 import { type AppDeps, createApp } from "../../app.ts";
 import { toPresets } from "../../config/presets.ts";
 import { resolveSettings } from "../../config/resolve.ts";
+import type { KeySetting } from "../../config/key-setting.ts";
 import type { SettingInput } from "../../config/setting-input.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -143,15 +144,21 @@ export function withRecordedSettings(current: Settings, { settings }: TurnRecord
   const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools, mappedTools } =
     settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
-  return {
-    ...current,
-    ...toSteering(steering),
-    layout,
-    // The recorded turn was not refused, and its prompt is taken from the record.
-    mediaInput: "placeholder",
+  // What a key can override shapes its turns, its limits apart: the compiler demands each.
+  const ofKey = {
     nameShield: shownTools === undefined ? "off" : "on",
     trainedTools: mappedTools === undefined ? "off" : "direct",
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
+    reasoningContentMirror: current.reasoningContentMirror,
+    reasoningEvents: current.reasoningEvents,
+  } satisfies Pick<Settings, Exclude<KeySetting, `${string}PerKey`>>;
+  return {
+    ...current,
+    ...toSteering(steering),
+    ...ofKey,
+    layout,
+    // The recorded turn was not refused, and its prompt is taken from the record.
+    mediaInput: "placeholder",
     citations: toolRuns?.citations ?? current.citations,
     builtinTools: current.builtinTools.filter((each) => builtins.some(({ name }) => name === each)),
   };

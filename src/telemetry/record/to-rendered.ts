@@ -4,7 +4,7 @@ import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { TurnRendered } from "../../turn/facts.ts";
-import type { Preset } from "../../turn/preset.ts";
+import type { Preset, PresetValues } from "../../turn/preset.ts";
 import { DEFAULT_STEERING, type Steering } from "../../turn/steering/settings.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RecordInput } from "./record-input.ts";
@@ -82,10 +82,14 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
     builtinTools: _b,
     ...values
   } = rest;
+  // A field of presets that is no value needs a place of its own in records. The compiler names it here.
+  const known = values satisfies Readonly<
+    Record<Exclude<keyof typeof values, keyof PresetValues>, never>
+  >;
   return {
     name,
     values: Object.fromEntries(
-      Object.entries(values).flatMap(([field, value]) =>
+      Object.entries(known).flatMap(([field, value]) =>
         value === undefined ? [] : [[field, value]],
       ),
     ),
