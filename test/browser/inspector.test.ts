@@ -10,6 +10,7 @@ import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";
 import { eventually } from "../helpers/eventually.ts";
+import { openPane } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING } from "./driver.ts";
 import { checkAxe, type OpenOptions, openPage } from "./open.ts";
 import { takeScreenshots } from "./screenshots.ts";
@@ -425,7 +426,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator("#message").inputValue()).toBe(
         "Book a table for four at Maaemo, please.",
       );
-      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await openPane(page, "Settings");
       expect(await page.getByLabel("Functions, as JSON").inputValue()).toContain("book_table");
       expect(await page.getByLabel("Tool choice").inputValue()).toBe("required");
       expect(await page.getByLabel("Temperature").inputValue()).toBe("0.25");
