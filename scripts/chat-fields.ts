@@ -251,7 +251,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "tools of other types",
         treatment: "refused",
-        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter`, `mcp` (docs/tools.md).",
+        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter`, `mcp` (docs/tools.md). Other tools of OpenRouter are ignored, and named in the header `x-harmony-skipped-tools`: of them, `openrouter:web_fetch` is served where the browser is offered, and the prompt has the date without `openrouter:datetime`.",
       },
       {
         name: "tool_choice",
@@ -259,6 +259,11 @@ export const FIELD_GROUPS: readonly {
         note: "`auto`, `none`, `required`, a named tool, or `allowed_tools`, whose `mode` defaults to `auto`. A name that is not among the tools: 400.",
       },
       { name: "parallel_tool_calls", treatment: "honoured" },
+      {
+        name: "max_tool_calls",
+        treatment: "honoured",
+        note: "Counts only tools that the gateway runs.",
+      },
       {
         name: "functions",
         treatment: "converted",

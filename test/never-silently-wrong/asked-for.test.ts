@@ -61,6 +61,18 @@ test("Chat Completions: a search is skipped where none is offered, and only ther
   expect(await skippedBy(chat, WEB, { browser: BROWSER })).toBe(null);
 });
 
+test("Chat Completions: tools of OpenRouter that do not run here are skipped", async () => {
+  const tools = ["datetime", "web_fetch", "of_next_year"].map((name) => ({
+    type: `openrouter:${name}`,
+  }));
+  const alone = "openrouter:datetime, openrouter:web_fetch, openrouter:of_next_year";
+  expect(await skippedBy(chat, { tools })).toBe(alone);
+  const beside = { tools: [...tools, { type: "openrouter:web_search" }] };
+  expect(await skippedBy(chat, beside, { browser: BROWSER })).toBe(
+    "openrouter:datetime, openrouter:of_next_year",
+  );
+});
+
 test("Chat Completions: a plugin that is switched off offers no search", async () => {
   const engine = scriptedEngine([ANSWER]);
   const { post } = createBrowsingApp({ engine });

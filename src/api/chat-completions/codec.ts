@@ -23,6 +23,7 @@ import { mediaRules } from "../request/media.ts";
 import type { RequestedModel } from "../request/requested-model.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 import { CODE_TOOL } from "../tools/client-builtins.ts";
+import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
 import { noteSkippedTools, skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import {
   type BegunTurn,
@@ -206,6 +207,11 @@ function skippedTools(request: ChatRequest, { suffixes }: RequestedModel, turn: 
   const plugins = [
     ...(request.plugins ?? []),
     ...(request.web_search_options ? [{ id: "web" }] : []),
+    ...(request.tools ?? []).flatMap((tool) =>
+      tool.type === "hosted" && isOfOpenRouter(tool.kind) && !isHostedType(tool.kind)
+        ? [{ id: tool.kind }]
+        : [],
+    ),
   ];
   return skippedPlugins(plugins, suffixes, turn);
 }

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
-import { isHostedType } from "../tools/hosted-tools.ts";
+import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 import { anyEffort, summaryDetail } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
@@ -135,7 +135,8 @@ const ownTool = lazy(() =>
 const hosted = lazy(() =>
   z
     .looseObject({
-      type: z.string().refine(isHostedType),
+      // OpenRouter adds tools of its own often: one that is not run here is left out, and a header names it.
+      type: z.string().refine((type) => isHostedType(type) || isOfOpenRouter(type)),
     })
     .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
 );
@@ -199,6 +200,7 @@ export const chatRequest = new RequestSchema(
     messages: () => z.array(message()).min(1, "must contain at least one message"),
 
     tools: () => z.array(tool()).nullish(),
+    max_tool_calls: () => z.int().min(1).nullish(),
     tool_choice: () => toolChoice().nullish(),
     parallel_tool_calls: () => z.boolean().nullish(),
     functions: () => z.array(functionDefinition()).nullish(),

@@ -16,6 +16,8 @@ import {
   type Declaration,
   type HostedTools,
   isHosted,
+  isHostedType,
+  isOfOpenRouter,
   NO_HOSTED_TOOLS,
   readHostedTools,
   withServers,
@@ -74,6 +76,7 @@ function* readTurn(request: ChatRequest, context: ChatTurnContext): Generator<vo
   return {
     prompt,
     forced,
+    maxCalls: request.max_tool_calls,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     stop: toStop(request.stop),
     textSeparator: PART_SEPARATOR,
@@ -117,6 +120,7 @@ function toHosted(
   const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {
     if (tool.type !== "hosted") return [];
     const param = `tools[${index}]`;
+    if (isOfOpenRouter(tool.kind) && !isHostedType(tool.kind)) return [];
     if (deps === undefined || !isHosted(tool.kind, deps)) {
       throw new RequestError(
         `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting ${tool.kind === "mcp" ? "mcpServers" : "builtinTools"}.`,

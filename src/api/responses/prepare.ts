@@ -213,7 +213,8 @@ export function withPresetEffort<R extends Pick<PromptRequest, "reasoning">>(
   request: R,
   preset: Preset | undefined,
 ): R {
-  if (preset?.effort === undefined || request.reasoning?.effort != null) return request;
+  const { effort, enabled, max_tokens: budget } = request.reasoning ?? {};
+  if (preset?.effort === undefined || (effort ?? enabled ?? budget) != null) return request;
   return { ...request, reasoning: { ...request.reasoning, effort: preset.effort } };
 }
 

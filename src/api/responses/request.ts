@@ -116,6 +116,9 @@ const controlFields = {
     z
       .object({
         effort: anyEffort().nullish(),
+        /** OpenRouter's fields, as on Chat Completions. */
+        enabled: z.boolean().nullish(),
+        max_tokens: z.int().min(0).nullish(),
         summary: summaryDetail().nullish(),
         generate_summary: summaryDetail().nullish(),
         /** The reply has the one that is used. */

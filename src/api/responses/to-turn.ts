@@ -202,10 +202,11 @@ export function asksForLogprobs({ include }: Pick<ResponsesRequest, "include">):
 
 /** The effort to use, and whether the model reasons at all. */
 export function requestedReasoning(
-  request: PromptRequest,
+  { reasoning }: PromptRequest,
   named: NamedEffort | undefined,
 ): ReasoningOptions {
-  return toReasoningOptions({ effort: request.reasoning?.effort }, { named });
+  const { effort, enabled, max_tokens } = reasoning ?? {};
+  return toReasoningOptions({ effort, enabled, max_tokens }, { named });
 }
 
 function* toTools(

@@ -81,6 +81,11 @@ export function isHostedType(type: string): boolean {
   return type === "mcp" || hostedKindOf(type) !== undefined;
 }
 
+/** Whether it is a tool that OpenRouter's servers run. */
+export function isOfOpenRouter(type: string): boolean {
+  return type.startsWith("openrouter:");
+}
+
 /** Whether a tool of this kind can be run here. */
 export function isHosted(type: string, { toolbox }: Pick<HostedDeps, "toolbox">): boolean {
   if (type === "mcp") return toolbox.mcp !== undefined;

@@ -17,12 +17,14 @@ export function skippedPlugins(
   if (suffixes.has("online")) ids.push(WEB);
   const hasSearch = builtins?.tools.some(({ name }) => name === "browser") ?? false;
   const names = ids.map((id) => (id === WEB ? "web_search" : id));
-  const served = new Set([FILE_PARSER, ...(hasSearch ? ["web_search"] : [])]);
+  const served = new Set([FILE_PARSER, ...(hasSearch ? ["web_search", WEB_FETCH] : [])]);
   return [...new Set(names).difference(served)];
 }
 
 const WEB = "web";
 const FILE_PARSER = "file-parser";
+/** The browser opens pages too. */
+const WEB_FETCH = "openrouter:web_fetch";
 
 function enabledId(plugin: unknown): string | undefined {
   if (typeof plugin !== "object" || plugin === null || !("id" in plugin)) return undefined;

@@ -214,6 +214,11 @@ const PROBES: Readonly<Record<string, Probe>> = {
     send: { tools: [{ type: "custom", custom: { name: "f" } }] },
     wrong: { tools: [{ type: "custom", custom: {} }] },
   },
+  max_tool_calls: {
+    beside: { ...user("Search twice."), tools: [{ type: "browser_search" }] },
+    send: { max_tool_calls: 1 },
+    wrong: { max_tool_calls: 0 },
+  },
   builtin_tools: {
     send: { builtin_tools: ["python"] },
     wrong: { builtin_tools: ["bash"] },
@@ -222,7 +227,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
   web_search_options: { send: { web_search_options: {} }, wrong: { web_search_options: 1 } },
   plugins: { send: { plugins: [{ id: "web" }] }, wrong: { plugins: {} } },
   "tools of other types": {
-    send: { tools: [{ type: "openrouter:web_search_of_others" }] },
+    send: { tools: [{ type: "web_search_of_others" }] },
     param: "tools[0].type",
   },
   tool_choice: {
@@ -280,6 +285,9 @@ function createApp() {
       if (prompt.endsWith("<|message|>")) return '{"a":1}<|return|>';
       if (prompt.endsWith("Call f.<|end|><|start|>assistant")) {
         return "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+      }
+      if (prompt.includes("Search twice.") && prompt.split("to=browser.search").length < 3) {
+        return '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>';
       }
       return (
         "<|channel|>analysis<|message|>They greet.<|end|><|start|>assistant" +

@@ -98,6 +98,11 @@ describe("an invalid request is refused with the field's name", () => {
     ["a temperature out of range", { temperature: 2.1 }, "temperature"],
     ["top_logprobs out of range", { top_logprobs: 21 }, "top_logprobs"],
     ["an effort that is no text", { reasoning: { effort: 1 } }, "reasoning.effort"],
+    [
+      "an effort beside a budget",
+      { reasoning: { effort: "low", max_tokens: 9 } },
+      "reasoning.max_tokens",
+    ],
     ["an unknown include", { include: ["everything"] }, "include[0]"],
     [
       "a format without schema",
@@ -366,6 +371,23 @@ describe("a request is echoed", () => {
       tool_choice,
     });
     expect(response).toMatchObject({ tool_choice, status: "completed" });
+  });
+
+  test("OpenRouter's fields of reasoning are those of Chat Completions", async () => {
+    const long = `<|channel|>analysis<|message|>${"word ".repeat(40)}`;
+    const engine = scriptedEngine([long, HI]);
+    const response = await responsesApp({ engine }).create({
+      input: "Hi.",
+      reasoning: { max_tokens: 16 },
+    });
+    expect(engine.prompts[0]).toContain("Reasoning: low");
+    expect(response).toMatchObject({
+      reasoning: { effort: "low" },
+      usage: { output_tokens_details: { reasoning_tokens: 16 } },
+    });
+    const off = scriptedEngine(["Hello.<|return|>"]);
+    await responsesApp({ engine: off }).create({ input: "Hi.", reasoning: { enabled: false } });
+    expect(off.prompts[0]).toMatch(/<\|channel\|>final<\|message\|>$/);
   });
 
   test("unknown fields and nulls are ignored", async () => {

@@ -57,6 +57,7 @@ const BODIES: Readonly<Record<string, Meanings>> = {
     function_call: "The older form of `tool_choice`.",
     response_format: "Text, a JSON object, or JSON by a schema, which is enforced on every engine.",
     web_search_options: "Offers web search, if the gateway runs it.",
+    max_tool_calls: "Most calls of tools that the gateway runs.",
     reasoning: "Effort or budget of the reasoning, and whether it is returned.",
     reasoning_effort:
       "How much the model reasons: `none` to `max`, mapped to low, medium or high. Default: medium.",
