@@ -9,6 +9,7 @@ import {
   type IdsMark,
   isSameMark,
   type RenderedBecause,
+  type Sampled,
   type SampledStep,
 } from "../../harmony/sampled-step.ts";
 
@@ -52,51 +53,32 @@ function toHeaderValue({ exact, departure }: Exactness): string {
 }
 
 /** Undefined: the prompt has no call of which something could be stored. */
-function exactnessOf({ segments }: RenderedPrompt): Exactness | undefined {
-  if (!segments.some((each) => each.type === "rendered" && each.message?.sampled)) return undefined;
-  const steps: WrittenStep[] = [];
-  let digest = NO_IDS;
-  let exact = 0;
-  let departure: Exactness["departure"];
-  let messages: WrittenMessage[] = [];
-  let beyond = 0;
-  for (const [index, segment] of segments.entries()) {
-    if (segment.type === "appended" || segment.message === undefined) break;
-    const before = digest;
-    for (const piece of segment.pieces) digest = joinDigests(digest, piece.digest());
-    const note = segment.message.sampled;
-    if (note === undefined) {
-      messages = [];
-      continue;
-    }
-    const { pieces, at, because, step, hasForm } = note;
-    messages.push({
-      index,
-      before,
-      after: digest.length,
-      isPutBack: pieces !== undefined,
-      at,
-      because,
-    });
-    if (segment.message.recipient === undefined || hasForm === undefined) continue;
-    const own = messages;
-    messages = [];
-    const rendered = own.find(({ isPutBack }) => !isPutBack);
-    steps.push(toWrittenStep(rendered?.because, step, hasForm));
-    if (step !== undefined && isSameMark(digest, step.end)) {
-      exact = digest.length;
-      departure = undefined;
-      beyond = index + 1;
-      continue;
-    }
-    if (departure !== undefined) continue;
-    const found = findDeparture(own, step);
-    exact = Math.max(exact, found.exact);
-    const message = found.because === "edited" ? beyond : found.message;
-    departure = { message, because: found.because };
-  }
+function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
+  const steps = stepsOf(prompt);
   if (steps.length === 0) return undefined;
-  return { exact, ...(departure && { departure }), steps };
+  const written = steps.map((each) => toWrittenStep(each));
+  const lastExact = steps.findLastIndex(({ end, step }) => step && isSameMark(end, step.end));
+  const exact = steps[lastExact]?.end.length ?? 0;
+  const next = steps[lastExact + 1];
+  if (next === undefined) return { exact, steps: written };
+  const found = findDeparture(next);
+  const behind = (steps[lastExact]?.index ?? -1) + 1;
+  const message = found.because === "edited" ? behind : found.message;
+  const departure = { message, because: found.because };
+  return { exact: Math.max(exact, found.exact), departure, steps: written };
+}
+
+/** A step of the running tool loop as the prompt has it. */
+interface PromptStep {
+  /** Since the call before, the last of which is the call. */
+  readonly messages: readonly WrittenMessage[];
+  /** Of the call. */
+  readonly index: number;
+  /** All ids up to its end. */
+  readonly end: IdsMark;
+  /** Undefined: nothing is stored of it. */
+  readonly step: SampledStep | undefined;
+  readonly hasForm: boolean;
 }
 
 interface WrittenMessage {
@@ -104,36 +86,55 @@ interface WrittenMessage {
   readonly before: IdsMark;
   /** Ids up to its end. */
   readonly after: number;
-  readonly isPutBack: boolean;
-  readonly at: number | undefined;
-  readonly because: RenderedBecause | undefined;
+  readonly sampled: Sampled;
 }
 
-function toWrittenStep(
-  because: RenderedBecause | undefined,
-  step: SampledStep | undefined,
-  hasForm: boolean,
-): WrittenStep {
+function stepsOf({ segments }: RenderedPrompt): PromptStep[] {
+  const steps: PromptStep[] = [];
+  // Most turns are in no tool loop, and need no digest.
+  if (!segments.some((each) => each.type === "rendered" && each.message?.sampled)) return steps;
+  let digest = NO_IDS;
+  let messages: WrittenMessage[] = [];
+  for (const [index, segment] of segments.entries()) {
+    if (segment.type === "appended" || segment.message === undefined) break;
+    const before = digest;
+    for (const piece of segment.pieces) digest = joinDigests(digest, piece.digest());
+    const { sampled, recipient } = segment.message;
+    if (sampled === undefined) {
+      messages = [];
+      continue;
+    }
+    messages.push({ index, before, after: digest.length, sampled });
+    const { step, hasForm } = sampled;
+    if (recipient === undefined || hasForm === undefined) continue;
+    steps.push({ messages, index, end: digest, step, hasForm });
+    messages = [];
+  }
+  return steps;
+}
+
+function toWrittenStep({ messages, step, hasForm }: PromptStep): WrittenStep {
+  const because = messages.find(({ sampled }) => !sampled.pieces)?.sampled.because;
   if (because === undefined) return { how: step?.isText ? "text" : "ids" };
   return { how: hasForm ? "form" : "layout", because };
 }
 
 /** Messages of a step that are put back where they were sampled are exact, if all before the step is. */
-function findDeparture(messages: readonly WrittenMessage[], step: SampledStep | undefined) {
+function findDeparture({ messages, step }: PromptStep) {
   const [first] = messages;
   const message = first?.index ?? 0;
   if (step === undefined || first === undefined) {
-    return { exact: 0, message, because: first?.because ?? "not-found" } as const;
+    return { exact: 0, message, because: first?.sampled.because ?? "not-found" } as const;
   }
   if (!isSameMark(first.before, step.start)) {
     return { exact: 0, message, because: "edited" } as const;
   }
   let exact = step.start.length;
-  for (const each of messages) {
-    const isInPlace = each.isPutBack && each.before.length === step.start.length + (each.at ?? -1);
-    if (!isInPlace)
-      return { exact, message: each.index, because: each.because ?? "steered" } as const;
-    exact = each.after;
+  for (const { index, before, after, sampled } of messages) {
+    const { pieces, at = -1, because = "steered" } = sampled;
+    const isInPlace = pieces && before.length === step.start.length + at;
+    if (!isInPlace) return { exact, message: index, because } as const;
+    exact = after;
   }
   return { exact, message, because: "steered" } as const;
 }
