@@ -23,6 +23,17 @@ export interface DroppedMessage {
 }
 
 /**
+ * The index at which the running tool loop begins: behind the last answer. Analysis before it is dropped, so nothing of it is
+ * looked up, restored or put back. The one place of this rule for every form of a history: an API says what an answer is in its own.
+ */
+export function runningLoopStart<T>(
+  history: readonly T[],
+  isAnswer: (item: T, index: number) => boolean,
+): number {
+  return history.findLastIndex(isAnswer) + 1;
+}
+
+/**
  * OpenAI's rule for implementers: drops every message on `analysis` before the last assistant message on
  * `final`, whatever its role or recipient, and keeps all others. Analysis since the last answer is therefore
  * kept while tool calls are running.

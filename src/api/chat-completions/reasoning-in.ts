@@ -1,4 +1,5 @@
 /** The reasoning a client sends back on an assistant message. */
+import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { LoopStep } from "../../store/call-reasoning.ts";
 import type { MediaInput } from "../request/media.ts";
 import { splitThought, type TaggedText } from "../request/thought-tag.ts";
@@ -6,21 +7,19 @@ import { contentText } from "../request/content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 
-/**
- * The assistant messages of the running tool loop, by index: those after the last answer. Reasoning before an answer is
- * dropped from the prompt, so it is not looked up.
- */
+/** The assistant messages of the running tool loop by their index, the last one first. */
 export function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
-  const steps = new Map<number, LoopStep>();
-  for (const [index, message] of [...messages.entries()].toReversed()) {
-    if (message.role !== "assistant") continue;
-    const step = toStep(message);
-    const said = assistantText(message, `messages[${index}]`, "placeholder").text;
+  const last = messages.length - 1;
+  const running = runningLoopStart(messages, (message, index) => {
     // An answer at the end of the history is a prefill that the model continues.
-    if (step.callIds.length === 0 && said && index < messages.length - 1) break;
-    steps.set(index, step);
-  }
-  return steps;
+    if (message.role !== "assistant" || index === last || callIdsOf(message).length > 0)
+      return false;
+    return assistantText(message, `messages[${index}]`, "placeholder").text !== "";
+  });
+  const steps = messages.flatMap((message, index) =>
+    index >= running && message.role === "assistant" ? [[index, toStep(message)] as const] : [],
+  );
+  return new Map(steps.toReversed());
 }
 
 function toStep(message: AssistantMessage): LoopStep {
@@ -28,11 +27,12 @@ function toStep(message: AssistantMessage): LoopStep {
   return {
     sent: sent === undefined ? [] : [sent],
     sealed: sealedReasoning(message),
-    callIds: [
-      ...(message.tool_calls ?? []).map((call) => call.id),
-      ...(message.function_call ? [undefined] : []),
-    ],
+    callIds: callIdsOf(message),
   };
+}
+
+function callIdsOf({ tool_calls: calls, function_call: call }: AssistantMessage) {
+  return [...(calls ?? []).map(({ id }) => id), ...(call ? [undefined] : [])];
 }
 
 /**

@@ -7,6 +7,7 @@
  * call; otherwise the thinking is lost. The same holds for calls that the gateway ran: what cannot be restored is left out,
  * because a result must not be invented.
  */
+import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { CallReasoning, LoopStep, PlacedCall } from "../../store/call-reasoning.ts";
 import {
   type ReasoningOutcome,
@@ -95,17 +96,15 @@ export async function restoreThinking(
   };
 }
 
-/** The running loop begins after the last answer. An answer at the very end is a prefill. */
+/** An answer at the very end is a prefill. */
 function runningFrom(entries: readonly HistoryEntry[]): number {
   const last = entries.length - 1;
-  return (
-    entries.findLastIndex((entry, index) => {
-      if (entry.type !== "assistant" || index === last) return false;
-      const { parts } = entry;
-      if (parts.some(({ type }) => type === "call")) return false;
-      return parts.slice(answerFrom(parts)).some(({ type }) => type === "text");
-    }) + 1
-  );
+  return runningLoopStart(entries, (entry, index) => {
+    if (entry.type !== "assistant" || index === last) return false;
+    const { parts } = entry;
+    if (parts.some(({ type }) => type === "call")) return false;
+    return parts.slice(answerFrom(parts)).some(({ type }) => type === "text");
+  });
 }
 
 /** Part of an assistant message: up to and including a call, or what follows the last call. */

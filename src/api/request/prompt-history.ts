@@ -2,6 +2,7 @@
  * Collects the messages of a history. Harmony matches results to calls by tool and order alone, so the results of parallel
  * calls of a tool are put into the order of the calls, and an unanswered call beside answered ones gets a notice.
  */
+import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { resultMessage } from "../../harmony/messages.ts";
@@ -196,10 +197,10 @@ export class PromptHistory {
 
   /** Calls are written in the form in which they were sampled, and messages of the running loop with their ids. */
   #putBackSteps(): void {
-    const answered = this.#slots.findLastIndex(({ messages }) => messages.some(isAnswer));
+    const running = runningLoopStart(this.#slots, ({ messages }) => messages.some(isAnswer));
     let step: Slot[] = [];
     for (const [index, slot] of this.#slots.entries()) {
-      const isRunning = index > answered;
+      const isRunning = index >= running;
       const { call, id } = slot;
       if (call === undefined) {
         if (slot.place || !isRunning) step = [];

@@ -2,6 +2,7 @@
  * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
+import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { CallReasoning } from "../../store/call-reasoning.ts";
 import {
   type ReasoningStore,
@@ -52,8 +53,7 @@ export async function resolveHistory(
   deps: HistoryDeps,
 ): Promise<ResolvedHistory> {
   const items = withThoughts(sent);
-  // Reasoning before the last answer is dropped from the prompt, so it is not looked up.
-  const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
+  const running = runningLoopStart(items, (_, index) => isAnswer(items, index));
   const steps = [
     ...toSteps(items.slice(0, running), "finished"),
     ...toSteps(items.slice(running), running > 0 ? "after-answer" : "running"),

@@ -4,6 +4,7 @@
  * A call is dropped together with its output. System and developer messages, summaries, the last user message, the request
  * for a summary behind it and the reasoning of the running tool loop, which the model needs, are never dropped.
  */
+import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { Pause } from "../../streams/slices.ts";
 import { dropOldest, type TokenCounts } from "../reply/shorten-history.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -22,7 +23,7 @@ export function truncateHistory(
 /** The items that may be dropped, oldest first. Each entry has the indexes of items that are dropped together. */
 function dropOrder(history: readonly HistoryItem[]): number[][] {
   const lastQuestion = history.findLastIndex((item) => isQuestion(item));
-  const lastAnswer = history.findLastIndex((item) => item.type === "assistant" && item.isAnswer);
+  const running = runningLoopStart(history, (item) => item.type === "assistant" && item.isAnswer);
   const order: number[][] = [];
   /** By call id, the call that an output belongs to. */
   const calls = new Map<string, number[]>();
@@ -39,7 +40,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
       case "kept-call":
       case "mcp-call":
       case "mcp-response":
-        if (index < lastAnswer) order.push([index]);
+        if (index < running) order.push([index]);
         break;
       case "call": {
         const unit = [index];
