@@ -157,7 +157,11 @@ describe("an invalid request is refused with the field's name", () => {
       { messages: [user], reasoning: { effort: "low" }, reasoning_effort: "high" },
       "reasoning_effort",
     ],
-    ["an unknown effort", { messages: [user], reasoning: { effort: "huge" } }, "reasoning.effort"],
+    [
+      "an effort that is no text",
+      { messages: [user], reasoning: { effort: 3 } },
+      "reasoning.effort",
+    ],
     [
       "reasoning switched off with an effort",
       { messages: [user], reasoning: { enabled: false, effort: "low" } },
