@@ -83,13 +83,12 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
     ...values
   } = rest;
   // A field of presets that is no value needs a place of its own in records. The compiler names it here.
-  const known = values satisfies Readonly<
-    Record<Exclude<keyof typeof values, keyof PresetValues>, never>
-  >;
+  type Unplaced = Exclude<keyof typeof values, keyof PresetValues>;
+  const placed: [Unplaced] extends [never] ? typeof values : never = values;
   return {
     name,
     values: Object.fromEntries(
-      Object.entries(known).flatMap(([field, value]) =>
+      Object.entries(placed).flatMap(([field, value]) =>
         value === undefined ? [] : [[field, value]],
       ),
     ),
