@@ -19,9 +19,9 @@ import {
   type CheckResult,
   type Finding,
   notApplicable,
+  printable,
   worst,
 } from "./finding.ts";
-import { printable } from "./printable.ts";
 
 /** In the order in which they run: later checks rely on earlier ones. */
 export const CHECKS: readonly Check[] = [

@@ -1,6 +1,6 @@
 /** Work for a step counter: one place that reads what an engine sends reads a text. */
 import { body } from "../../src/doctor/completion.ts";
-import { printable } from "../../src/doctor/printable.ts";
+import { printable } from "../../src/doctor/finding.ts";
 import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { createLineSplitter } from "../../src/engines/ollama.ts";

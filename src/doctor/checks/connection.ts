@@ -2,8 +2,7 @@
 import { EngineError } from "../../engines/engine-error.ts";
 import { OtherModelError } from "../../engines/other-model.ts";
 import { adviceFor } from "../engine-advice.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { printable, quoted } from "../printable.ts";
+import { type Check, type Finding, notApplicable, ok, printable, quoted } from "../finding.ts";
 
 /** All other checks depend on this one. */
 export const REACHABLE: Check = {

@@ -6,8 +6,7 @@ import { createPause } from "../../streams/slices.ts";
 import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { counted, printable } from "../printable.ts";
+import { type Check, counted, type Finding, notApplicable, ok, printable } from "../finding.ts";
 import { CORPUS, turnOf } from "../turns.ts";
 
 /** Concurrent turns. */

@@ -2,8 +2,7 @@
 import { commonLength } from "../../common-length.ts";
 import type { Completion } from "../completion.ts";
 import type { CallOptions, Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { quoted } from "../printable.ts";
+import { type Check, type Finding, notApplicable, ok, quoted } from "../finding.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
 /** A prompt whose answers differ from the first token on, unless sampling is made deterministic. */

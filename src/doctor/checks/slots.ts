@@ -4,8 +4,7 @@ import { sleep } from "../../streams/timers.ts";
 import { firstTokenMs } from "../completion.ts";
 import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { duration } from "../printable.ts";
+import { type Check, duration, type Finding, notApplicable, ok } from "../finding.ts";
 import { conversation, FINAL, toIds } from "../prompts.ts";
 
 /** Streams that are opened and abandoned. */

@@ -2,8 +2,15 @@
 import { EngineError } from "../../engines/engine-error.ts";
 import { type Completion, firstTokenMs } from "../completion.ts";
 import type { Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { counted, duration, printable } from "../printable.ts";
+import {
+  type Check,
+  counted,
+  duration,
+  type Finding,
+  notApplicable,
+  ok,
+  printable,
+} from "../finding.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
 const STREAMED_TOKENS = 96;

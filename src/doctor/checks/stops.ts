@@ -4,8 +4,7 @@ import { CALL, END, RETURN } from "../../harmony/tokens.ts";
 import { specialTokenName, type TokenId } from "../../tokenizer/index.ts";
 import type { Completion } from "../completion.ts";
 import type { Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { quoted } from "../printable.ts";
+import { type Check, type Finding, notApplicable, ok, quoted } from "../finding.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
 /** Enough tokens to see that the completion continues. */

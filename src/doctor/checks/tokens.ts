@@ -8,8 +8,7 @@ import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tok
 import { body } from "../completion.ts";
 import { adviceFor } from "../engine-advice.ts";
 import type { Examination } from "../examination.ts";
-import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
-import { printable, quoted } from "../printable.ts";
+import { type Check, type Finding, notApplicable, ok, printable, quoted } from "../finding.ts";
 import { conversation, countTokens, FINAL, toIds, toPrompt } from "../prompts.ts";
 
 const SPECIALS = Object.entries(SPECIAL_TOKENS).filter(([name]) => name !== "<|startoftext|>");

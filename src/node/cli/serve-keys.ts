@@ -77,7 +77,7 @@ async function printClient(
     return terminal.print([...rows, ""].join("\n"));
   }
   const { targetOfModels } = await import("./connect/target.ts");
-  const { toText } = await import("./connect/to-text.ts");
+  const { toText } = await import("./connect/client-settings.ts");
   const { start: _, files, ...rest } = client.settings(targetOfModels(models, origin, settings));
   // A second file is long: a catalogue.
   const text = toText({ ...rest, ...(files && { files: files.slice(0, 1) }) });

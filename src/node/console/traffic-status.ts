@@ -1,5 +1,6 @@
 /** The line that says what is running, while something is. */
-import type { Models } from "../../models/models.ts";
+import { type Models, withTurnHook } from "../../models/models.ts";
+import type { OnFact } from "../../turn/facts.ts";
 
 export interface Traffic {
   /** Turns that have not ended, those that wait for a slot included. */
@@ -59,4 +60,14 @@ export function showTraffic(read: () => Traffic, show: (text: string) => void): 
 
 function indent(text: string): string {
   return text === "" ? "" : `  ${text}`;
+}
+
+/** The same models, whose turns report the tokens of each network read. */
+export function countTokens(models: Models, onTokens: (tokens: number) => void): Models {
+  const onFact: OnFact = (fact) => {
+    if (fact.type === "ids") onTokens(fact.ids.length);
+    else if (fact.type === "pieces") onTokens(fact.counts.reduce((sum, count) => sum + count, 0));
+    else if (fact.type === "text") onTokens(fact.tokens ?? 1);
+  };
+  return withTurnHook(models, (_, turn, signal, run) => run(turn, signal, onFact));
 }

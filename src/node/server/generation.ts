@@ -11,7 +11,7 @@ import type { ReadPdf } from "../../api/media/read-pdf.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { Transport } from "../../engines/transport.ts";
-import type { ModelOptions, Models } from "../../models/models.ts";
+import type { Model, ModelOptions, Models } from "../../models/models.ts";
 import { monitorModels } from "../../models/monitor.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Store } from "../../store/store.ts";
@@ -30,10 +30,13 @@ import type { Inspector } from "../inspect/open-inspector.ts";
 import { randomId } from "../random-id.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { registerStoreMetrics } from "../sqlite/store-metrics.ts";
-import { countTokens } from "../console/count-tokens.ts";
-import { reportHealth, reportLeftOut, reportMissingCheck } from "../cli/report.ts";
+import { countTokens } from "../console/traffic-status.ts";
 import type { WebSockets } from "./web-sockets.ts";
 import { reportStatus } from "../../telemetry/report-status.ts";
+import { toBackends } from "../../config/backends.ts";
+import { toPresets } from "../../config/presets.ts";
+import type { BackendState } from "../../engines/pool/backend.ts";
+import { describeKind } from "../../engines/pool/error-class.ts";
 
 /** What all generations share. */
 export interface Shared {
@@ -166,4 +169,41 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
       return mcp.retire();
     },
   };
+}
+
+/** Presets whose model no server offers. Where the operator has named all models, such a preset is an error at start. */
+function reportLeftOut({ presets }: Models, settings: Settings, log: Log): void {
+  if (toBackends(settings).some(({ findsModel }) => findsModel)) return;
+  const served = new Set(presets.map(({ preset }) => preset.name));
+  for (const { name, model } of toPresets(settings)) {
+    if (served.has(name)) continue;
+    const message = `presets.${name} is left out: no server offers its model ${model}.`;
+    log.warn("warning", { message });
+  }
+}
+
+function reportHealth(model: Model, { id, health, reason }: BackendState, log: Log): void {
+  const fields = { model: model.id, backend: id };
+  switch (health) {
+    case "up":
+      log.info("backend up", fields);
+      return;
+    case "down":
+    case "degraded":
+      log.warn(`backend ${health}`, {
+        ...fields,
+        reason: reason === undefined ? "a health check failed" : describeKind(reason),
+      });
+      return;
+    case "unknown":
+      return;
+    default:
+      health satisfies never;
+  }
+}
+
+/** Once there is a check after all, there is nothing to say. */
+function reportMissingCheck(model: Model, { id, missingCheck }: BackendState, log: Log): void {
+  if (missingCheck === undefined) return;
+  log.warn("no health check", { model: model.id, backend: id, reason: missingCheck });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSequencePool, type Sequence } from "../../../src/node/llama/sequence-pool.ts";
+import { createSequencePool, type Sequence } from "../../../src/node/llama/model.ts";
 import type { TokenId } from "../../../src/tokenizer/index.ts";
 
 interface Held extends Sequence {

@@ -1,5 +1,6 @@
 /** What `connect` knows of a client: its settings for a gateway, as data. */
 import type { Target } from "./target.ts";
+import { quoteShell } from "../../../snippets/literals.ts";
 
 export interface SettingsFile {
   /** Below the home folder. */
@@ -48,4 +49,28 @@ export const NO_KEY = "none";
 
 export function toJson(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
+}
+
+/** The settings of a client as text that can be pasted. */
+export function toText({ variables, files, keyVariable, text, start }: ClientSettings): string {
+  return [
+    ...(variables === undefined ? [] : [toExports(variables)]),
+    ...(variables === undefined ? (files ?? []) : []).map(
+      (file) => `# ~/${file.path}\n${file.text}`,
+    ),
+    ...(keyVariable === undefined ? [] : [toExports(keyVariable)]),
+    ...(text === undefined ? [] : [text]),
+    ...(start === undefined ? [] : ["# To start it with these settings: add -- to this command"]),
+  ].join("\n\n");
+}
+
+/** Lines for a shell. */
+export function toExports(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `export ${name}=${quote(value)}`)
+    .join("\n");
+}
+
+function quote(value: string): string {
+  return /^[\w.:/@-]+$/.test(value) ? value : quoteShell(value);
 }

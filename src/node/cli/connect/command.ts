@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { suggest } from "../../../config/suggest.ts";
 import type { Command, CommandIo } from "../command-io.ts";
-import type { ClientSettings, ConnectedClient } from "./client-settings.ts";
+import { type ClientSettings, type ConnectedClient, toExports, toText } from "./client-settings.ts";
 import { CLIENTS } from "./clients.ts";
 import { askTarget } from "./target.ts";
-import { toExports, toText } from "./to-text.ts";
 import { type Client, undoFiles, writeFiles } from "./write-files.ts";
 
 export const CONNECT: Command = {

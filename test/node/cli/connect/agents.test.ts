@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { claudeCode, codex } from "../../../../src/node/cli/connect/clients.ts";
 import type { ConnectedModel, Target } from "../../../../src/node/cli/connect/target.ts";
-import { toText } from "../../../../src/node/cli/connect/to-text.ts";
+import { toText } from "../../../../src/node/cli/connect/client-settings.ts";
 
 const BIG: ConnectedModel = {
   id: "big",
