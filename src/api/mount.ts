@@ -1,12 +1,11 @@
 /** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
-import type { Context, Hono, HonoRequest } from "hono";
+import { type Context, Hono, type HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { type Api, type Services, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
 import { type ErrorReader, noSuchPath, RequestError, toError } from "./errors.ts";
-import { unsupportedPaths } from "./unsupported-paths.ts";
 import { obeyRecordHeader, RECORD_HEADER } from "./request/private-client.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
@@ -104,3 +103,34 @@ function toKnownPaths(apis: readonly Api[]): readonly string[] {
   const byUse = [...apis.slice(-1), ...apis.slice(0, -1)];
   return [...byUse.map(({ turnPath }) => turnPath), "/models"];
 }
+
+/** @param alternatives a sentence that names the paths that exist. */
+function unsupportedPaths(alternatives: string): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  for (const [path, sentence] of Object.entries(UNSUPPORTED)) {
+    routes.all(path, () => {
+      throw noSuchPath(`${sentence} ${alternatives}`);
+    });
+  }
+  return routes;
+}
+
+const ONLY_TEXT = "gpt-oss reads and writes text only.";
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  "/completions":
+    "There are no text completions here: the gateway writes gpt-oss's prompt format itself, from messages.",
+  "/embeddings": "There are no embeddings here: gpt-oss does not make any.",
+  "/moderations": "There are no moderations here.",
+  "/images/*": `There are no images here: ${ONLY_TEXT}`,
+  "/audio/*": `There is no audio here: ${ONLY_TEXT}`,
+  "/realtime": `There is no realtime API here: ${ONLY_TEXT}`,
+  "/files": "No files are kept here.",
+  "/files/*": "No files are kept here.",
+  "/batches": "There are no batches here.",
+  "/batches/*": "There are no batches here.",
+  "/assistants": "There is no Assistants API here; the Responses API has replaced it.",
+  "/assistants/*": "There is no Assistants API here; the Responses API has replaced it.",
+  "/threads": "There is no Assistants API here; the Responses API has replaced it.",
+  "/threads/*": "There is no Assistants API here; the Responses API has replaced it.",
+};

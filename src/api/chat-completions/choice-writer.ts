@@ -1,8 +1,15 @@
 /** Writes a choice from the events of its turn: to the chunks of a stream, or to a plain completion. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import type { BuiltinCallPart, Part, ToolCallPart, TurnEvent } from "../../turn/turn.ts";
-import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
+import type {
+  BuiltinCallPart,
+  Part,
+  ToolCallPart,
+  TurnEvent,
+  BuiltinCallResult,
+} from "../../turn/turn.ts";
 import { PART_SEPARATOR, type ReplyOptions, toSealedDetail, toSummaryDetail } from "./reply.ts";
+import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
+import type { Citation } from "../../turn/output/citations.ts";
 
 export type Annotation = ReturnType<typeof toAnnotation>;
 export type ExecutedTool = ReturnType<typeof toExecutedTool>;
@@ -168,3 +175,61 @@ export class ChoiceWriter {
     return separator;
   }
 }
+
+/**
+ * A call that the gateway has run, in Groq's format. It is never in `tool_calls`, because a client would try to run it.
+ *
+ * @param index the call's index in the message. `args`: the part's text.
+ */
+function toExecutedTool(
+  part: BuiltinCallPart,
+  args: string,
+  { shown, messages }: BuiltinCallResult,
+  index: number,
+) {
+  const output = messages.at(-1)?.content;
+  return {
+    index,
+    ...toCall(part, args),
+    output: typeof output === "string" ? output : "",
+    ...(shown.type === "search" && {
+      search_results: {
+        results: shown.results.map(({ title, url, snippet }, rank) => ({
+          title,
+          url,
+          content: snippet,
+          // Search services return a ranking without scores.
+          score: 1 / (rank + 1),
+        })),
+      },
+    }),
+    ...(shown.type === "code" && {
+      code_results: shown.outputs.map((each) =>
+        each.type === "logs" ? { text: each.logs } : { png: each.url },
+      ),
+    }),
+  };
+}
+
+/** A citation in OpenAI's format. `offset`: position of the part's text in the message's. */
+function toAnnotation({ start, end, url, title }: Citation, offset: number) {
+  return {
+    type: "url_citation" as const,
+    url_citation: { start_index: start + offset, end_index: end + offset, title, url },
+  };
+}
+
+function toCall({ name, origin }: BuiltinCallPart, args: string) {
+  if (origin === undefined) return CALLS[trainedToolOf(name) ?? "python"](name, args);
+  return { type: "mcp", name: origin.tool, server_label: origin.server, arguments: args };
+}
+
+type ToCall = (name: string, args: string) => { readonly type: string; readonly arguments: string };
+
+const CALLS: Readonly<Record<TrainedTool, ToCall>> = {
+  browser: (name, args) => ({ type: name.replace(".", "_"), arguments: args }),
+  python: (_name, code) => ({
+    type: "code_interpreter",
+    arguments: JSON.stringify({ code }),
+  }),
+};

@@ -5,7 +5,7 @@ import { sha256Hex } from "../sha256.ts";
 import { refusal } from "../errors.ts";
 import { byteCount, decodeBase64, firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
-import { type FilePart, readFilePart } from "./file-part.ts";
+import { type FilePart, readFilePart } from "./media-part.ts";
 import { fileText, pdfText, unreadFileText } from "./media-texts.ts";
 import type { PdfTexts } from "./pdf-texts.ts";
 import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";

@@ -5,10 +5,9 @@ import type { ReadMedia } from "../../tools/mcp/connection.ts";
 import type { ByteBudget } from "../request/byte-budget.ts";
 import { firstBytes } from "./base64.ts";
 import type { MediaSlot, MediaTexts } from "./content-media.ts";
-import { toFileName } from "./file-part.ts";
+import { toFileName, fromBase64, type MediaSource } from "./media-part.ts";
 import { MediaCounts } from "./media-counts.ts";
 import { readImageKind } from "./image-kind.ts";
-import { fromBase64, type MediaSource } from "./media-part.ts";
 import { type FileDeps, RequestFiles } from "./request-files.ts";
 import { type ImageDeps, RequestImages } from "./request-images.ts";
 

@@ -5,9 +5,8 @@ import type { ApiEnv } from "../request/client.ts";
 import { readTurn, serveTurn } from "../turn/serve-turn.ts";
 import { type MessagesCodec, messagesCodec } from "./codec.ts";
 import { toMessagesErrorReply } from "./errors.ts";
-import { createFindModel } from "./find-model.ts";
-import { modelRoutes, namesVersion } from "./models.ts";
-import { unsupportedRoutes } from "./unsupported-routes.ts";
+import { noSuchPath } from "../errors.ts";
+import { createFindModel, modelRoutes, namesVersion } from "./models.ts";
 
 export const messagesApi: Api = {
   name: "messages",
@@ -58,3 +57,27 @@ async function countTokens(
 const PATHS_OF_OTHERS =
   /^(?:\/api)?\/v1(?:\/v1)?\/(?:chat|completions|responses|conversations)(?:\/|$)/;
 const PATHS = /^(?:\/api)?\/v1(?:\/v1)?\/(?:messages|complete)(?:\/|$)/;
+
+/**
+ * Paths of Anthropic's API that are not supported, and one that clients request if their base URL is wrong.
+ */
+function unsupportedRoutes(): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  for (const [path, name] of Object.entries(UNSUPPORTED)) {
+    routes.all(path, () => {
+      throw noSuchPath(`This gateway does not support ${name}.`);
+    });
+  }
+  routes.all("/v1/*", () => {
+    throw noSuchPath(
+      "The path contains /v1 twice. Anthropic's clients append /v1 themselves: configure the base URL without it.",
+    );
+  });
+  return routes;
+}
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  "/messages/batches": "message batches",
+  "/messages/batches/*": "message batches",
+  "/complete": "text completions",
+};

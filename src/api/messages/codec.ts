@@ -27,7 +27,7 @@ import {
 import { toCompaction, toCompactionPlan, toFittingEntries } from "./compaction.ts";
 import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-management.ts";
 import { toMessagesErrorReply } from "./errors.ts";
-import { type FindModel, unknownModel } from "./find-model.ts";
+import { type FindModel, unknownModel } from "./models.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { toHistory } from "./history.ts";
 import { withMediaTexts } from "./media.ts";

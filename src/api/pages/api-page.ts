@@ -2,12 +2,12 @@
 import { lazy } from "../../lazy.ts";
 import { codeSamples, exampleBody } from "./code-samples.ts";
 import { escapeHtml, toPage } from "./html.ts";
-import { placesOf, type PlacesOptions } from "./places.ts";
-import type { Theme } from "./theme.ts";
 import { meaningOf } from "./meanings/requests.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type Operation, OPERATIONS } from "./operations.ts";
-import { toDefault, toTypeName } from "./type-names.ts";
+import { placesOf, type PlacesOptions } from "./places.ts";
+import type { Theme } from "./theme.ts";
+import { isObject } from "../../engines/untyped-json.ts";
 
 export interface ApiPageOptions extends PlacesOptions {
   /** Where clients reach the gateway. */
@@ -118,4 +118,38 @@ function toCode(text: string): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
+}
+
+/** @param find finds the schema that a reference names */
+function toTypeName(schema: unknown, find: (reference: string) => unknown): string {
+  if (!isObject(schema)) return "any";
+  const { $ref: reference } = schema;
+  if (typeof reference === "string") return toTypeName(find(reference), find);
+  const { anyOf, oneOf, enum: values, type, items } = schema;
+  if ("const" in schema) return JSON.stringify(schema["const"]);
+  if (Array.isArray(values)) return values.map((value) => String(value)).join(" · ");
+  const members = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
+  if (members !== undefined) {
+    const names = members
+      .map((member) => toTypeName(member, find))
+      .filter((name) => name !== "null");
+    return [...new Set(names)].slice(0, MAX_NAMES).join(" or ") || "any";
+  }
+  if (type === "array") return `list of ${toPlural(toTypeName(items, find))}`;
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type];
+  const names = types.filter((each) => typeof each === "string" && each !== "null");
+  return names.join(" or ") || "any";
+}
+
+/** More are in the schema itself. */
+const MAX_NAMES = 4;
+
+function toPlural(name: string): string {
+  return /^\w+$/.test(name) && name !== "any" ? `${name}s` : name === "any" ? "values" : "objects";
+}
+
+/** `default 1`, or nothing. */
+function toDefault(schema: unknown): string {
+  if (!isObject(schema) || schema["default"] === undefined) return "";
+  return `default ${JSON.stringify(schema["default"])}`;
 }

@@ -1,10 +1,10 @@
 /** The OpenAPI document: every route, with the schemas that check its requests and those of its answers. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { codeSamples } from "./code-samples.ts";
 import { partMeaning } from "./meanings/parts.ts";
 import { meaningOf } from "./meanings/requests.ts";
-import { ERRORS, type Operation, OPERATIONS } from "./operations.ts";
-import { replyParts, toReplySchema } from "./reply-schemas.ts";
+import { ERRORS, type Operation, OPERATIONS, type LazySchema } from "./operations.ts";
 
 export interface OpenApiDocument {
   readonly openapi: "3.1.0";
@@ -39,6 +39,20 @@ export const openApiDocument: () => OpenApiDocument = lazy(() => ({
     },
   },
 }));
+
+/** Code of a document has to name an address. */
+const LOCAL = "http://127.0.0.1:8787";
+
+/** Without a public address, servers are relative to the document: right behind any proxy. */
+export function withAddress(document: OpenApiDocument, address: string | undefined): object {
+  const paths = Object.entries(document.paths).map(([path, methods]) => {
+    const samples = codeSamples(path, address ?? LOCAL);
+    const { post } = methods;
+    if (samples.length === 0 || post === undefined) return [path, methods] as const;
+    return [path, { ...methods, post: { ...post, "x-codeSamples": samples } }] as const;
+  });
+  return { ...document, servers: [{ url: address ?? "." }], paths: Object.fromEntries(paths) };
+}
 
 function toPaths(): OpenApiDocument["paths"] {
   const paths: Record<string, Record<string, object>> = {};
@@ -165,4 +179,54 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodLazy && schema.unwrap() instanceof z.ZodType
     ? unwrap(z.custom<z.ZodType>().parse(schema.unwrap()))
     : schema;
+}
+
+/** The schema of a response. A named schema is only a reference to {@link replyParts}. */
+function toReplySchema(schema: LazySchema): object {
+  return replies().schemas.get(schema) ?? {};
+}
+
+/** The named parts, by name. */
+function replyParts(): Readonly<Record<string, object>> {
+  return replies().parts;
+}
+
+const replies = lazy(() => {
+  const parts: Record<string, object> = {};
+  const all = [
+    ...OPERATIONS.flatMap(({ json, events }) => [json, events]),
+    ...Object.values(ERRORS),
+  ];
+  const schemas = new Map<LazySchema, object>();
+  for (const schema of new Set(all)) {
+    if (schema === undefined) continue;
+    const made = toJson(schema());
+    schemas.set(schema, made.reply);
+    Object.assign(parts, made.parts);
+  }
+  return { schemas, parts };
+});
+
+const members = z.record(z.string(), z.unknown());
+const madeSchema = z.object({
+  properties: z.object({ reply: members }),
+  $defs: z.record(z.string(), members).default({}),
+});
+
+/** Further members of objects are left open: clients are expected to ignore them. */
+function toJson(schema: z.ZodType) {
+  // A named schema that is a member of an object becomes a shared part too.
+  const made = z.toJSONSchema(z.object({ reply: schema }), {
+    io: "input",
+    override: ({ jsonSchema }) => removeRange(jsonSchema),
+  });
+  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { properties, $defs } = madeSchema.parse(JSON.parse(text));
+  return { reply: properties.reply, parts: $defs };
+}
+
+/** JavaScript's limits of integers are left out. */
+function removeRange(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }

@@ -11,7 +11,7 @@ import {
   newConversation,
   newItems,
 } from "../responses/conversation-routes.ts";
-import { responseEvent } from "../responses/event-schema.ts";
+import { responseEvent } from "../responses/reply-schema.ts";
 import * as responses from "../responses/reply-schema.ts";
 import { compactRequest, inputTokensRequest, responsesRequest } from "../responses/request.ts";
 

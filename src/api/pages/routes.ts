@@ -4,7 +4,6 @@ import { getCookie } from "hono/cookie";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { isForBrowser, PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
-import type { OpenApiDocument } from "./openapi.ts";
 import { THEME_COOKIE, toTheme } from "./theme.ts";
 
 export interface PageOptions {
@@ -45,32 +44,11 @@ export function pageRoutes({
     return c.html(toApiPage({ origin, hasChat, hasInspector, theme }), 200, headers);
   });
   routes.get("/openapi.json", async (c) => {
-    const [{ openApiDocument }, { codeSamples }] = await Promise.all([
-      import("./openapi.ts"),
-      import("./code-samples.ts"),
-    ]);
-    return c.json(withAddress(openApiDocument(), address, codeSamples));
+    const { openApiDocument, withAddress } = await import("./openapi.ts");
+    return c.json(withAddress(openApiDocument(), address));
   });
   routes.get(STYLE_PATH, (c) => {
     return c.body(STYLE, 200, { ...PAGE_HEADERS, "content-type": "text/css; charset=utf-8" });
   });
   return routes;
-}
-
-/** Code of a document has to name an address. */
-const LOCAL = "http://127.0.0.1:8787";
-
-/** Without a public address, servers are relative to the document: right behind any proxy. */
-function withAddress(
-  document: OpenApiDocument,
-  address: string | undefined,
-  codeSamples: typeof import("./code-samples.ts").codeSamples,
-): object {
-  const paths = Object.entries(document.paths).map(([path, methods]) => {
-    const samples = codeSamples(path, address ?? LOCAL);
-    const { post } = methods;
-    if (samples.length === 0 || post === undefined) return [path, methods] as const;
-    return [path, { ...methods, post: { ...post, "x-codeSamples": samples } }] as const;
-  });
-  return { ...document, servers: [{ url: address ?? "." }], paths: Object.fromEntries(paths) };
 }

@@ -22,7 +22,12 @@ import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { RequestError, refusal } from "../errors.ts";
 import { type ByteBudget, type ByteLease, UNCOUNTED_BYTES } from "../request/byte-budget.ts";
-import { tokenText } from "./token-text.ts";
+import {
+  o200kHarmony,
+  tokenBytes,
+  type TokenId,
+  tokenText as wholeText,
+} from "../../tokenizer/index.ts";
 
 /** The usual JSON of a token with its probability, in bytes. */
 const LOGPROB_BYTES = 80;
@@ -242,4 +247,21 @@ function usualBytes(logprobs: readonly TokenLogprob[] = []): number {
   let values = 0;
   for (const { top } of logprobs) values += 1 + top.length;
   return values * LOGPROB_BYTES;
+}
+
+/** Tokens as `logprobs` shows them. */
+interface TokenText {
+  /** U+FFFD for a token that is part of a character. */
+  readonly token: string;
+  /**
+   * The token's bytes. Concatenated over an answer they are its UTF-8, even where characters are split between tokens.
+   */
+  readonly bytes: readonly number[];
+}
+
+const encoder = new TextEncoder();
+
+export function tokenText(id: TokenId): TokenText {
+  const token = wholeText(id) ?? o200kHarmony().decode([id]);
+  return { token, bytes: [...(tokenBytes(id) ?? encoder.encode(token))] };
 }

@@ -6,17 +6,20 @@
  * any gateway with the same store, and a gateway that sees its heartbeat stop reports it as failed.
  */
 import * as z from "zod";
-import { partOf } from "../../lazy.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
 import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
 import type { Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import { createEventLog, type EventLog } from "./event-log.ts";
-import { type BackgroundWriter, createBackgroundWriter } from "./background-writer.ts";
+import {
+  createEventLog,
+  type EventLog,
+  type BackgroundWriter,
+  createBackgroundWriter,
+} from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
-import { createHeartbeatWatch, type HeartbeatWatch } from "./heartbeat-watch.ts";
 import type { PreparedResponse } from "./prepare.ts";
 import { ignoreStoreFailure, isInFlight, type StoredResponse } from "./response-store.ts";
 import { runInBackground } from "./run-in-background.ts";
@@ -212,3 +215,52 @@ const TOO_LARGE = {
   code: "server_error",
   message: "The response became too large to be stored.",
 };
+
+/**
+ * Recognises that the process which runs a background response has died: its heartbeat has not changed for a while by the
+ * reader's own monotonic clock. What the heartbeat says is not compared with any clock, because the clocks of two machines
+ * differ, and any of them may jump.
+ */
+interface HeartbeatWatch {
+  /** Takes note of a response's heartbeat, and returns whether it has been the same for too long. */
+  isDead(id: string, beat: number): boolean;
+  /** The response has ended. */
+  forget(id: string): void;
+}
+
+/** Without a change for so long, the process that runs the response is considered dead. */
+const DEAD_AFTER_MS = 30_000;
+/** Responses that are watched at once. Without the oldest one, its death is noticed later. */
+const MAX_WATCHED = 10_000;
+
+/**
+ * @param clock monotonic, in milliseconds.
+ * @param staleMs how long the store may return an earlier heartbeat.
+ */
+function createHeartbeatWatch(
+  clock: () => number,
+  staleMs: number,
+  state?: ProcessState,
+): HeartbeatWatch {
+  const deadAfterMs = DEAD_AFTER_MS + staleMs;
+  const seen = seenIn(state);
+  return {
+    isDead(id, beat) {
+      const last = seen.get(id);
+      if (last?.beat === beat) return clock() - last.since >= deadAfterMs;
+      seen.delete(id);
+      seen.set(id, { beat, since: clock() });
+      for (const oldest of seen.keys()) {
+        if (seen.size <= MAX_WATCHED) break;
+        seen.delete(oldest);
+      }
+      return false;
+    },
+    forget(id) {
+      seen.delete(id);
+    },
+  };
+}
+
+/** By the response's id. */
+const seenIn = partOf(() => new Map<string, { readonly beat: number; readonly since: number }>());

@@ -7,13 +7,18 @@ import { type BegunTurn, effortHeader, type TurnCodec, turnHeaders } from "../tu
 import type { Background } from "./background.ts";
 import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
-import { toFailureFrames, toFrames } from "./frames.ts";
-import { keepAliveFrames } from "./keep-alive.ts";
 import { omissionHeaders } from "./omissions.ts";
 import { type PreparedResponse, prepareResponse, responsesReader } from "./prepare.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { collectResponse, runResponse } from "./run.ts";
-import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
+import {
+  keepAliveFrames,
+  streamResponse,
+  toFailureFrames,
+  toFrames,
+  withEvents,
+  withFailure,
+} from "./stream-response.ts";
 import { getWaitUntil } from "./wait-until.ts";
 
 interface BegunResponse extends BegunTurn<ResponsesRequest> {

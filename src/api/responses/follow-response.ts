@@ -9,7 +9,7 @@ import { sleep } from "../../streams/timers.ts";
 import type { Client } from "../request/client.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
-import type { EventLog } from "./event-log.ts";
+import type { EventLog } from "./background-writer.ts";
 import { isInFlight, type StoredResponse } from "./response-store.ts";
 import { showResponse } from "./to-client.ts";
 import type { ResponseEvent } from "./to-events.ts";

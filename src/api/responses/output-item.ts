@@ -1,9 +1,8 @@
 /** An output item while the model writes it, and its wire formats. */
-import { isObject, parseJson } from "../../engines/untyped-json.ts";
+import { isObject, parseJson, hasMembers } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { JsonText } from "../../json-text.ts";
-import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";
@@ -163,4 +162,52 @@ export function toUrlCitation({ start, end, url, title }: Citation): UrlCitation
 export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputText {
   const written: OutputText["logprobs"] = logprobs === "" ? [] : new JsonText(`[${logprobs}]`);
   return { type: "output_text", text, annotations: [...annotations], logprobs: written };
+}
+
+/**
+ * Reads the body of a call of a tool that takes one text. Models write the text as it is, or as JSON: a string, or an
+ * object with the text as its only member.
+ */
+interface CustomInput {
+  /** The part of the input that is certain. */
+  push(body: string): string;
+  /** The rest of the input. */
+  end(): string;
+}
+
+function createCustomInput(): CustomInput {
+  let held = "";
+  let form: "unknown" | "plain" | "json" = "unknown";
+  return {
+    push(body) {
+      if (form === "plain") return body;
+      held += body;
+      if (form === "unknown") form = formOf(body);
+      return form === "plain" ? drain() : "";
+    },
+    end: () => readBody(drain()),
+  };
+
+  function drain(): string {
+    const text = held;
+    held = "";
+    return text;
+  }
+}
+
+/** The first character tells. */
+function formOf(body: string): "unknown" | "plain" | "json" {
+  const [first] = body.trimStart();
+  if (first === undefined) return "unknown";
+  return first === "{" || first === '"' ? "json" : "plain";
+}
+
+/** The text in a whole body. */
+function readBody(body: string): string {
+  if (formOf(body) !== "json") return body;
+  const value = parseJson(body);
+  if (typeof value === "string") return value;
+  const members: unknown[] = hasMembers(value) ? Object.values(value) : [];
+  const [only] = members;
+  return members.length === 1 && typeof only === "string" ? only : body;
 }

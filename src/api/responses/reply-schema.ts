@@ -4,9 +4,8 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { nullableText, outputItem } from "./item-schema.ts";
 
-export const errorShape = lazy(() => ({
+const errorShape = lazy(() => ({
   message: z.string(),
   type: z.string(),
   param: nullableText(),
@@ -136,4 +135,274 @@ export const deletedConversation = lazy(() =>
   z
     .object({ id: z.string(), object: z.literal("conversation.deleted"), deleted: z.literal(true) })
     .meta({ id: "DeletedConversation" }),
+);
+
+const nullableText = lazy(() => z.string().nullable());
+
+const status = lazy(() => z.enum(["in_progress", "completed", "incomplete"]));
+const builtinStatus = lazy(() => z.enum(["in_progress", "completed", "failed", "incomplete"]));
+const place = lazy(() => ({ id: z.string(), status: status() }));
+
+const tokenShape = lazy(() => ({
+  token: z.string(),
+  bytes: z.array(z.int()),
+  logprob: z.number(),
+}));
+
+const logprobs = lazy(() =>
+  z.array(z.object({ ...tokenShape(), top_logprobs: z.array(z.object(tokenShape())) })),
+);
+
+const urlCitation = lazy(() =>
+  z
+    .object({
+      type: z.literal("url_citation"),
+      start_index: z.int(),
+      end_index: z.int(),
+      url: z.string(),
+      title: z.string(),
+    })
+    .meta({ id: "UrlCitation" }),
+);
+
+const outputText = lazy(() =>
+  z
+    .object({
+      type: z.literal("output_text"),
+      text: z.string(),
+      annotations: z.array(urlCitation()),
+      logprobs: logprobs(),
+    })
+    .meta({ id: "OutputText" }),
+);
+
+const reasoningText = lazy(() => z.object({ type: z.literal("reasoning_text"), text: z.string() }));
+const summaryText = lazy(() => z.object({ type: z.literal("summary_text"), text: z.string() }));
+
+const modelItems = lazy(
+  () =>
+    [
+      z.object({
+        ...place(),
+        type: z.literal("message"),
+        role: z.literal("assistant"),
+        phase: z.enum(["commentary", "final_answer"]),
+        content: z.array(outputText()),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("reasoning"),
+        summary: z.array(summaryText()),
+        content: z.array(reasoningText()),
+        encrypted_content: z.string().optional(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("function_call"),
+        call_id: z.string(),
+        namespace: z.string().optional(),
+        name: z.string(),
+        arguments: z.string(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("custom_tool_call"),
+        call_id: z.string(),
+        namespace: z.string().optional(),
+        name: z.string(),
+        input: z.string(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("tool_search_call"),
+        call_id: z.string(),
+        execution: z.literal("client"),
+        arguments: z.looseObject({}),
+      }),
+      z.object({ id: z.string(), type: z.literal("compaction"), encrypted_content: z.string() }),
+    ] as const,
+);
+
+/** Calls that the gateway runs, with encrypted content if reasoning is encrypted. */
+const builtinItems = lazy(() => {
+  const shape = { id: z.string(), encrypted_content: z.string().optional() };
+  return [
+    z.object({
+      ...shape,
+      type: z.literal("web_search_call"),
+      status: builtinStatus(),
+      action: z.object({
+        type: z.enum(["search", "open_page", "find_in_page"]),
+        query: z.string().optional(),
+        queries: z.array(z.string()).optional(),
+        sources: z.array(z.object({ type: z.literal("url"), url: z.string() })).optional(),
+        url: nullableText().optional(),
+        pattern: z.string().optional(),
+      }),
+      results: z.array(z.looseObject({ url: z.string() })).optional(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("code_interpreter_call"),
+      status: builtinStatus(),
+      code: z.string(),
+      container_id: z.string(),
+      outputs: z.array(z.looseObject({ type: z.enum(["logs", "image"]) })).nullable(),
+    }),
+    z.object({
+      id: z.string(),
+      type: z.literal("mcp_list_tools"),
+      server_label: z.string(),
+      tools: z.array(
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          input_schema: z.looseObject({}),
+          annotations: z.object({ readOnlyHint: z.boolean() }),
+        }),
+      ),
+      error: z.string().optional(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("mcp_call"),
+      status: builtinStatus(),
+      server_label: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+      output: nullableText(),
+      error: z.union([z.string(), z.looseObject({ type: z.string() })]).nullable(),
+      approval_request_id: nullableText(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("mcp_approval_request"),
+      server_label: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+    }),
+  ] as const;
+});
+
+export const outputItem = lazy(() =>
+  z.discriminatedUnion("type", [...modelItems(), ...builtinItems()]).meta({ id: "OutputItem" }),
+);
+
+const lifecycleEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.created",
+      "response.queued",
+      "response.in_progress",
+      "response.completed",
+      "response.incomplete",
+      "response.failed",
+    ]),
+    sequence_number: z.int(),
+    response: response(),
+  }),
+);
+
+const itemEvent = lazy(() =>
+  z.object({
+    type: z.enum(["response.output_item.added", "response.output_item.done"]),
+    sequence_number: z.int(),
+    output_index: z.int(),
+    item: outputItem(),
+  }),
+);
+
+/** Events of a part of an item: its text, as deltas and complete. */
+const textEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.output_text.delta",
+      "response.output_text.done",
+      "response.output_text.annotation.added",
+      "response.content_part.added",
+      "response.content_part.done",
+      "response.reasoning_text.delta",
+      "response.reasoning_text.done",
+      "response.reasoning.delta",
+      "response.reasoning.done",
+      "response.reasoning_summary_part.added",
+      "response.reasoning_summary_part.done",
+      "response.reasoning_summary_text.delta",
+      "response.reasoning_summary_text.done",
+    ]),
+    sequence_number: z.int(),
+    item_id: z.string(),
+    output_index: z.int(),
+    content_index: z.int().optional(),
+    summary_index: z.int().optional(),
+    part: z.discriminatedUnion("type", [outputText(), reasoningText(), summaryText()]).optional(),
+    delta: z.string().optional(),
+    text: z.string().optional(),
+    logprobs: logprobs().optional(),
+    annotation_index: z.int().optional(),
+    annotation: urlCitation().optional(),
+  }),
+);
+
+/** Events of a call: its arguments, and its progress if the gateway runs it. */
+const callEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.function_call_arguments.delta",
+      "response.function_call_arguments.done",
+      "response.custom_tool_call_input.delta",
+      "response.custom_tool_call_input.done",
+      "response.web_search_call.in_progress",
+      "response.web_search_call.searching",
+      "response.web_search_call.completed",
+      "response.code_interpreter_call.in_progress",
+      "response.code_interpreter_call.interpreting",
+      "response.code_interpreter_call.completed",
+      "response.code_interpreter_call_code.delta",
+      "response.code_interpreter_call_code.done",
+      "response.compaction.compacting",
+      "response.mcp_list_tools.in_progress",
+      "response.mcp_list_tools.completed",
+      "response.mcp_list_tools.failed",
+      "response.mcp_call.in_progress",
+      "response.mcp_call.completed",
+      "response.mcp_call.failed",
+      "response.mcp_call_arguments.delta",
+      "response.mcp_call_arguments.done",
+    ]),
+    sequence_number: z.int(),
+    item_id: z.string(),
+    output_index: z.int(),
+    delta: z.string().optional(),
+    /** With the complete arguments of a function. */
+    name: z.string().optional(),
+    arguments: z.string().optional(),
+    input: z.string().optional(),
+    code: z.string().optional(),
+  }),
+);
+
+const errorEvent = lazy(() =>
+  z.object({
+    type: z.literal("error"),
+    /** Absent for an error before the response has begun. */
+    sequence_number: z.int().optional(),
+    code: nullableText(),
+    message: z.string(),
+    param: nullableText(),
+    error: z.object(errorShape()),
+  }),
+);
+
+/** The data of an event. */
+export const responseEvent = lazy(() =>
+  z
+    .discriminatedUnion("type", [
+      lifecycleEvent(),
+      itemEvent(),
+      textEvent(),
+      callEvent(),
+      errorEvent(),
+    ])
+    .meta({ id: "ResponseEvent" }),
 );

@@ -1,12 +1,12 @@
 /** Runs a prepared response, and stores it. */
-import { consume } from "../../streams/push-stream.ts";
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { summarySettings, wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
 import { type CompactionEvent, runCompaction, withCompactionItem } from "./compaction.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
-import { prewarm } from "./prewarm.ts";
 import type { ResponseResource } from "./to-response.ts";
+import type { Model } from "../../models/models.ts";
 
 export type ResponseTurnEvent = TurnEvent | CompactionEvent;
 
@@ -102,4 +102,20 @@ export async function keepResponse(
       hasLogprobs: turn.topLogprobs !== undefined,
     },
   );
+}
+
+/** The events of a turn without parts. Rendering the prompt leaves its tokens in the caches of the gateway. */
+function prewarm(model: Model, turn: Turn, signal: AbortSignal): PushStream<TurnEvent> {
+  return createPushStream(async (consumer) => {
+    const promptTokens = await model.countTurnTokens(turn, signal);
+    const usage = { promptTokens, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 };
+    await consumer({ type: "start", promptTokens });
+    await consumer({
+      type: "end",
+      finish: "stop",
+      nativeReason: null,
+      usage: { ...usage, engineCalls: 0 },
+      recoveries: new Map(),
+    });
+  });
 }

@@ -16,7 +16,7 @@ import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
-import { eventIntervalMs } from "./keep-alive.ts";
+import { eventIntervalMs, streamResponse, withEvents, withFailure } from "./stream-response.ts";
 import type { MessageEnding } from "./log-messages.ts";
 import { prepareResponse, responsesReader } from "./prepare.ts";
 import { runResponse } from "./run.ts";
@@ -24,7 +24,6 @@ import { CREATE, readLane, readMessage, type SocketMessage, STEER } from "./sock
 import type { SocketPort } from "./socket-port.ts";
 import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
-import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
 const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
 

@@ -10,7 +10,7 @@ import { untilBegun } from "../reply/wait-for-first-event.ts";
 import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { unknownResponse } from "./follow-response.ts";
-import { toFrames } from "./frames.ts";
+import { toFrames } from "./stream-response.ts";
 import type { StoredResponse } from "./response-store.ts";
 import { showResponse, toPage } from "./to-client.ts";
 

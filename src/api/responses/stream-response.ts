@@ -5,13 +5,18 @@ import {
   deliverAll,
   type PushStream,
 } from "../../streams/push-stream.ts";
-import { holdingStream } from "../reply/held-reply.ts";
+import { holdingStream, afterBoth, createPace } from "../reply/held-reply.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import type { ResponsesContext } from "./context.ts";
 import { type PreparedResponse, toHeldTurn } from "./prepare.ts";
 import { keepResponse, type ResponseTurnEvent } from "./run.ts";
 import { ignoreStoreFailure } from "./response-store.ts";
 import { EventWriter, type ResponseEvent } from "./to-events.ts";
+import type { Pause } from "../../streams/slices.ts";
+import { describeError, type ErrorDescription } from "../errors.ts";
+import { type FrameHints, sseFrame } from "../reply/event-stream.ts";
+import { toErrorMembers, toResponsesError } from "./errors.ts";
+import type { PrefillNote } from "../reply/prefill-note.ts";
 
 /** A prepared response that is streamed. */
 export interface StreamedResponse extends PreparedResponse {
@@ -78,4 +83,86 @@ export function withFailure(
       await deliverAll(failure, consumer);
     }
   });
+}
+
+/**
+ * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
+ * that is not an event yet becomes one. The last frames may have megabytes of log probabilities each: after such a one is a pause.
+ *
+ * @param toComment what stands before the last event
+ */
+export function toFrames(
+  events: AsyncIterable<ResponseEvent>,
+  { hints, pause }: { readonly hints: FrameHints; readonly pause: Pause },
+  toComment: () => string = () => "",
+): PushStream<string> {
+  return createPushStream(async (consumer) => {
+    const pace = createPace(pause);
+    try {
+      await consume(events, ({ type, json }) => {
+        const frame = sseFrame(json, type);
+        hints.isLast = LAST_TYPES.has(type);
+        if (hints.isLast) return consumer(toComment() + frame + DONE);
+        const demand = consumer(frame);
+        return frame.length < LARGE ? demand : afterBoth(pace(frame.length), demand);
+      });
+    } catch (error) {
+      if (hints.isLast) return;
+      await consumer(errorFrame(describeError(error)));
+    }
+    if (!hints.isLast) await consumer(DONE);
+  });
+}
+
+/** The only frames of a response that cannot be run. */
+export function toFailureFrames(error: ErrorDescription): string {
+  return errorFrame(error) + DONE;
+}
+
+function errorFrame(error: ErrorDescription): string {
+  const members = toErrorMembers(toResponsesError(error));
+  return sseFrame(JSON.stringify({ type: "error", ...members }), "error");
+}
+
+const DONE = sseFrame("[DONE]");
+
+/** In characters. */
+const LARGE = 65_536;
+
+/** Types of a response's last event. */
+const LAST_TYPES: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+/**
+ * Keep-alives of a stream, in order. Most are comments; every few are events, because some clients (Codex) count only events, and
+ * repeat a turn whose model thinks or waits for longer than they wait.
+ */
+export function keepAliveFrames(
+  writer: EventWriter,
+  { keepAlive: comment }: PrefillNote,
+  keepAliveMs: number,
+): () => string {
+  const every = keepAlivesPerEvent(keepAliveMs);
+  let count = 0;
+  return () => {
+    if (++count % every > 0) return comment();
+    const frames = writer.keepAlive().map(({ type, json }) => sseFrame(json, type));
+    return frames.length === 0 ? comment() : frames.join("");
+  };
+}
+
+/** Interval of keep-alive events on a WebSocket, which has no comments. */
+export function eventIntervalMs(keepAliveMs: number): number {
+  return keepAliveMs * keepAlivesPerEvent(keepAliveMs);
+}
+
+/** Codex waits for 300 seconds. */
+const LONGEST_SILENCE_MS = 120_000;
+const MOST_COMMENTS = 4;
+
+function keepAlivesPerEvent(keepAliveMs: number): number {
+  return Math.min(MOST_COMMENTS, Math.max(1, Math.floor(LONGEST_SILENCE_MS / keepAliveMs)));
 }

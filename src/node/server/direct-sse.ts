@@ -12,10 +12,10 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import {
   type FrameHints,
   KEEP_ALIVE,
-  type SseSource,
   toFrame,
+  type SseSource,
+  Silence,
 } from "../../api/reply/event-stream.ts";
-import { Silence } from "../../api/reply/silence.ts";
 import type { Demand } from "../../streams/push-stream.ts";
 import type { SentResponse } from "../../api/request/client.ts";
 

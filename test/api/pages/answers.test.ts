@@ -6,8 +6,10 @@ import type { JsonText } from "../../../src/json-text.ts";
 import { createApp } from "../../../src/app.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
-import type { outputItem } from "../../../src/api/responses/item-schema.ts";
-import type { response as responseSchema } from "../../../src/api/responses/reply-schema.ts";
+import type {
+  outputItem,
+  response as responseSchema,
+} from "../../../src/api/responses/reply-schema.ts";
 import type {
   OutputItem,
   ResponseResource,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tokenText } from "../../../src/api/reply/token-text.ts";
+import { tokenText } from "../../../src/api/reply/held-reply.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 
 test("a token with complete characters has its UTF-8 as bytes", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PrefillNote } from "../../../src/api/reply/prefill-note.ts";
-import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/keep-alive.ts";
+import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/stream-response.ts";
 import { KEEP_ALIVE } from "../../../src/api/reply/event-stream.ts";
 import { end, eventWriter } from "./turn-events.ts";
 
