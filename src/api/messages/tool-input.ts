@@ -4,7 +4,7 @@
  * Clients parse the partial input and throw if it is not a prefix of JSON. Text is therefore emitted only up to
  * where closing the open strings and brackets completes it: keys together with their value, numbers and words
  * once complete, strings character by character. At the first character that is not JSON, the input ends.
- * Mistakes inside strings are repaired (`json-string-repair.ts`).
+ * Mistakes inside strings are repaired (`JsonStringRepair`).
  */
 /**
  * The next thing to read.
