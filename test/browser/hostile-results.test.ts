@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { listenAnywhere } from "../helpers/listen.ts";
 import { startMcpServer } from "../helpers/mcp-server.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { answered, openChat, send, toFinal } from "./chat-page.ts";
+import { answered, chooseApi, openChat, send, toFinal } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
 import { TOKEN } from "./turns.ts";
 
@@ -146,8 +146,7 @@ describe.skipIf(MISSING !== undefined)(
         settings,
       });
       page.setDefaultTimeout(25_000);
-      await page.getByLabel("API", { exact: true }).selectOption(api);
-      await page.getByRole("button", { name: "Tools" }).click();
+      await chooseApi(page, api);
       await page.getByLabel(source.label).click();
       await send(page, "Look.");
       await answered(page, "The end.");
