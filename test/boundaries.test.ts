@@ -59,6 +59,24 @@ const ALLOWED: Record<string, readonly string[]> = {
   inspect: ["api", "common-length", "config", "models", "pages", "telemetry", "tokenizer"],
 };
 
+/** The folders of `src/api/`, and those of them that each may import. Files beside them stand below, or serve all. */
+const API_ALLOWED: Record<string, readonly string[]> = {
+  request: [],
+  middleware: ["request"],
+  media: ["request"],
+  tools: ["media", "request"],
+  trained: ["request", "tools"],
+  reply: ["request"],
+  turn: ["media", "reply", "request", "tools", "trained"],
+  "chat-completions": ["media", "reply", "request", "tools", "turn"],
+  messages: ["media", "reply", "request", "tools", "turn"],
+  responses: ["media", "middleware", "reply", "request", "tools", "turn"],
+  pages: ["chat-completions", "messages", "reply", "request", "responses"],
+};
+
+/** It names the types of all that a request's context holds. */
+const CONTEXT = "api/request/client.ts";
+
 /** The folders of `web/`, and those that each may import. */
 const WEB_ALLOWED: Record<string, readonly string[]> = {
   shared: ["../src/api"],
@@ -96,6 +114,21 @@ test("the sources are found", () => {
     expect.arrayContaining(Object.keys(ALLOWED)),
   );
 });
+
+test.each(Object.entries(API_ALLOWED))(
+  "api/%s imports only folders below it",
+  (folder, allowed) => {
+    const folderIn = (path: string) => /^api\/([\w-]+)\//.exec(path)?.[1] ?? folder;
+    const wrong = [...IMPORTS]
+      .filter(([path]) => path.startsWith(`api/${folder}/`) && path !== CONTEXT)
+      .flatMap(([path, imports]) =>
+        imports
+          .filter((each) => folderIn(each) !== folder && !allowed.includes(folderIn(each)))
+          .map((each) => `${path} imports ${each}`),
+      );
+    expect(wrong).toEqual([]);
+  },
+);
 
 test.each(Object.entries(ALLOWED))("%s imports only folders below it", (folder, allowed) => {
   const wrong = [...IMPORTS]

@@ -16,7 +16,7 @@ import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { isTrainedCall } from "../tools/client-builtins.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
-import { PromptHistory } from "../request/prompt-history.ts";
+import { PromptHistory } from "../turn/prompt-history.ts";
 import type { HistoryRules, TurnHistory } from "../turn/assemble-turn.ts";
 import { contentText } from "../request/content-text.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";

@@ -8,7 +8,7 @@ import { refusal, RequestError } from "../errors.ts";
 import type { MediaRules } from "../request/media.ts";
 import { refuseDuplicates, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
-import type { CollectedHistory } from "../request/prompt-history.ts";
+import type { CollectedHistory } from "../turn/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
 import { toClientBuiltins } from "../tools/client-builtins.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";

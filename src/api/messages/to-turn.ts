@@ -16,7 +16,7 @@ import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
 import { NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
 import { type RequestedChoice, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
-import { PromptHistory } from "../request/prompt-history.ts";
+import { PromptHistory } from "../turn/prompt-history.ts";
 import {
   assembleTurn,
   type RequestedTurn,

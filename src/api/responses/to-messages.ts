@@ -21,7 +21,7 @@ import { isTrainedCall } from "../tools/client-builtins.ts";
 import type { RequestError } from "../errors.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
-import { PromptHistory } from "../request/prompt-history.ts";
+import { PromptHistory } from "../turn/prompt-history.ts";
 import type { HistoryRules, TurnHistory } from "../turn/assemble-turn.ts";
 import { contentText } from "../request/content-text.ts";
 import type { HistoryItem } from "./history-item.ts";

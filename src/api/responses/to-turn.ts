@@ -6,7 +6,7 @@ import { runAtOnce } from "../../streams/slices.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refuseDuplicates, toToolChoice, turnName } from "../request/offered-functions.ts";
 import { readOrdered, type RequestText } from "../request/ordered-json.ts";
-import type { CollectedHistory } from "../request/prompt-history.ts";
+import type { CollectedHistory } from "../turn/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
 import { toClientBuiltins } from "../tools/client-builtins.ts";
 import { allowedMcp, forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";

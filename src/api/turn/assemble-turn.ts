@@ -16,7 +16,7 @@ import type { Preset, PromptRules } from "../../turn/preset.ts";
 import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import { type OfferedFunction, toOfferedTools } from "../request/offered-functions.ts";
-import { type CollectedHistory, withHead } from "../request/prompt-history.ts";
+import { type CollectedHistory, withHead } from "./prompt-history.ts";
 import type { ReasoningOptions } from "../request/reasoning-options.ts";
 import { type RequestedSampling, toSampling } from "../request/sampling.ts";
 import type { ClientBuiltins } from "../tools/client-builtins.ts";

@@ -7,7 +7,7 @@ import { parseBody, parseWith } from "../../api/request/parse-request.ts";
 import { plainHistory } from "../../api/responses/plain-history.ts";
 import { responsesRequest } from "../../api/responses/request.ts";
 import { toConversation } from "../../api/responses/to-turn.ts";
-import type { CollectedHistory } from "../../api/request/prompt-history.ts";
+import type { CollectedHistory } from "../../api/turn/prompt-history.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
 
 /** Throws a `RequestError` for a request that the API would reject. */

@@ -5,7 +5,7 @@ import { toConversation } from "../../../api/chat-completions/to-turn.ts";
 import { RequestError } from "../../../api/errors.ts";
 import { mediaRules } from "../../../api/request/media.ts";
 import { parseWith } from "../../../api/request/parse-request.ts";
-import type { CollectedHistory } from "../../../api/request/prompt-history.ts";
+import type { CollectedHistory } from "../../../api/turn/prompt-history.ts";
 import type { SystemOptions } from "../../../harmony/messages.ts";
 import { readParts } from "../../../harmony/read-parts.ts";
 import { parseConversation, type ParsedConversation } from "../../../harmony/transcript.ts";

@@ -10,7 +10,7 @@ import { trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { formInId } from "../../turn/call-id.ts";
 import { putBackStep } from "../../turn/sampled/put-back.ts";
-import { inForm, inOwnForm } from "./written-form.ts";
+import { inForm, inOwnForm } from "../request/written-form.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
 
 /** A difference between what the client sent and the messages. */
