@@ -33,23 +33,16 @@ export class SocketQueue {
 
   add(message: string): void {
     this.#unread.push(message);
-    this.keep(message);
-  }
-
-  /** Removes the oldest unread message. Undefined: all are read. */
-  next(): string | undefined {
-    const message = this.#unread.shift();
-    if (message !== undefined) this.release(message);
-    return message;
-  }
-
-  /** A message that was read waits for its lane. */
-  keep(message: string): void {
     this.#waiting += 1;
     this.#size += message.length;
   }
 
-  /** It waits no longer. */
+  /** The oldest unread message. It counts as waiting until it is released. Undefined: all are read. */
+  next(): string | undefined {
+    return this.#unread.shift();
+  }
+
+  /** The message waits no longer. */
   release(message: string): void {
     this.#waiting -= 1;
     this.#size -= message.length;

@@ -200,11 +200,8 @@ export class SocketSession {
     this.#isBusy = true;
     for (;;) {
       const next = this.#queue.next();
-      if (next !== undefined) {
-        this.#hold();
-        this.#queue.pauseWhenFull();
-        await this.#assign(next);
-      } else if (this.#lanes.size > 0) await this.#change();
+      if (next !== undefined) await this.#assign(next);
+      else if (this.#lanes.size > 0) await this.#change();
       else break;
     }
     this.#isBusy = false;
@@ -223,18 +220,24 @@ export class SocketSession {
 
   /** Gives a message to its lane. Resolves when the next one may be read. Never rejects. */
   async #assign(message: string): Promise<void> {
+    // While there are lanes, it counts as waiting until one takes it: else more would be read meanwhile than may wait.
+    const mayWait = this.#lanes.size > 0;
+    if (!mayWait) this.#release(message);
     const read = await this.#read(message);
-    if (read === undefined) return;
-    const busy = this.#lanes.get(read.lane);
-    if (busy !== undefined) {
+    const busy = read && this.#lanes.get(read.lane);
+    if (busy !== undefined && !this.#abort.signal.aborted) {
       busy.waiting.push(message);
-      this.#queue.keep(message);
-      this.#queue.pauseWhenFull();
-      this.#hold();
       return;
     }
-    while (this.#lanes.size >= MAX_LANES) await this.#change();
-    if (!this.#abort.signal.aborted) void this.#run(message, read);
+    if (read !== undefined) while (this.#lanes.size >= MAX_LANES) await this.#change();
+    if (mayWait) this.#release(message);
+    if (read !== undefined && !this.#abort.signal.aborted) void this.#run(message, read);
+  }
+
+  #release(message: string): void {
+    this.#queue.release(message);
+    this.#queue.pauseWhenFull();
+    this.#hold();
   }
 
   /** Undefined: it has been answered, or there is nothing to answer. Never rejects. */
@@ -262,9 +265,7 @@ export class SocketSession {
     this.#lanes.set(name, lane);
     await this.#answer(message, first, lane);
     for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
-      this.#queue.release(next);
-      this.#queue.pauseWhenFull();
-      this.#hold();
+      this.#release(next);
       // Only its text has waited: the value takes several times as much.
       const read = await this.#read(next);
       if (read !== undefined) await this.#answer(next, read, lane);
