@@ -96,7 +96,7 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ],
   [
     "--store mysql://db",
-    "--store: expected memory, sqlite:PATH, a redis:// or rediss:// URL, d1:BINDING or kv:BINDING.",
+    "--store: expected memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING.",
   ],
   [
     "--store kv:STORE",

@@ -85,7 +85,7 @@ describe("with the committed wrangler.toml", () => {
         onTestFinished(() => browser.close());
         const { page, problems, requested } = await openPage(browser, `${worker.origin}/`);
         for (const api of ["chat", "responses", "messages"]) {
-          await page.getByLabel("API", { exact: true }).selectOption(api);
+          await chat.chooseApi(page, api);
           await chat.send(page, `Hello by ${api}!`);
           await chat.answered(page, `Hello by ${api}!`);
         }
