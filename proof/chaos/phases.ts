@@ -21,7 +21,7 @@ import { redisLiesPhase } from "./redis-lies-phase.ts";
 import { programsPhase } from "./programs-phase.ts";
 import { redisPhase } from "./redis-phase.ts";
 import { leavingPhase } from "./leaving-phase.ts";
-import { sqliteKillPhase } from "./sqlite-kill-phase.ts";
+import { storeKillPhase } from "./store-kill-phase.ts";
 import { uploadsPhase } from "./uploads-phase.ts";
 
 export const PHASES: readonly Phase[] = [
@@ -102,7 +102,7 @@ export const PHASES: readonly Phase[] = [
   redisPhase,
   redisLiesPhase,
   clocksPhase,
-  sqliteKillPhase,
+  storeKillPhase,
 ];
 
 type Kind = Parameters<Stage["ask"]>[0];

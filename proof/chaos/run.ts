@@ -3,7 +3,8 @@
  * of every kind. Prints a table; exits with 1 when something did not hold.
  *
  * `--phase kills` runs one phase, `--minutes 10` all of them again and again with new seeds, `--soak 30` mixed traffic
- * for so long, with a look at what the process holds, `--kills 60` kills gateways over a file so often.
+ * for so long, with a look at what the process holds, `--kills 60` kills gateways over a file so often, or over the database that
+ * `--store postgres://…` names.
  */
 import { parseArgs } from "node:util";
 import { createRandom, seedOf } from "../fuzz/random.ts";
@@ -11,7 +12,7 @@ import type { Outcome } from "./clients.ts";
 import type { Phase } from "./phase.ts";
 import { PHASES } from "./phases.ts";
 import { soak } from "./soak.ts";
-import { runSqliteKill } from "./sqlite-kill-phase.ts";
+import { runStoreKill } from "./store-kill-phase.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     phase: { type: "string", multiple: true },
     soak: { type: "string" },
     kills: { type: "string" },
+    store: { type: "string" },
   },
 });
 
@@ -35,7 +37,10 @@ async function run(): Promise<boolean> {
   if (values.soak !== undefined) return soak(Number(values.soak), seed);
   if (values.kills === undefined) return runPhases();
   const kills = Number(values.kills);
-  const { violations, note } = await runSqliteKill(createRandom(seed), { kills });
+  const { violations, note } = await runStoreKill(createRandom(seed), {
+    kills,
+    store: values.store,
+  });
   console.log([note, ...violations, `seed ${seed}, ${violations.length} violation(s)`].join("\n"));
   return violations.length === 0;
 }

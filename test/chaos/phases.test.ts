@@ -3,7 +3,7 @@ import { floodSockets } from "../../proof/chaos/frames-phase.ts";
 import { runClocks } from "../../proof/chaos/clocks-phase.ts";
 import { FAULTS, runRedisLies } from "../../proof/chaos/redis-lies-phase.ts";
 import { onStage } from "../../proof/chaos/phase.ts";
-import { runSqliteKill } from "../../proof/chaos/sqlite-kill-phase.ts";
+import { runStoreKill } from "../../proof/chaos/store-kill-phase.ts";
 import { runPrograms } from "../../proof/chaos/programs-phase.ts";
 import { PHASES, UNHURRIED } from "../../proof/chaos/phases.ts";
 import { createRandom } from "../../proof/fuzz/random.ts";
@@ -41,9 +41,9 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
   });
 
-  test("sqlite-kill, with a single kill, and nothing in the background", async () => {
+  test("store-kill, with a single kill, and nothing in the background", async () => {
     const kinds = ["plain", "stream", "conversation"] as const;
-    const { violations, note } = await runSqliteKill(createRandom(1), { kills: 1, kinds });
+    const { violations, note } = await runStoreKill(createRandom(1), { kills: 1, kinds });
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([]);
     expect(note).toMatch(/^1 kills, [01] of both, \d+ acknowledged and read: /);
   });

@@ -1,5 +1,5 @@
 /**
- * `kill -9` of one of two gateways over one file, or of both, in the middle of their load: what was acknowledged can be read
+ * `kill -9` of one of two gateways over one file or database, or of both, in the middle of their load: what was acknowledged can be read
  * through each of them afterwards, by its tenant alone; nothing is half there, and the gateway that survives goes on.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -28,27 +28,33 @@ const MOST_CREATED = 24;
 const LAST_MS = 100;
 const DEAD_AFTER_MS = 30_000;
 
-export const sqliteKillPhase: Phase = {
-  name: "sqlite-kill",
+export const storeKillPhase: Phase = {
+  name: "store-kill",
   says: "gateways over one file are killed under load, again and again; nothing acknowledged is lost",
-  run: (random) => runSqliteKill(random, { kills: 5 }),
+  run: (random) => runStoreKill(random, { kills: 5 }),
 };
 
-export interface SqliteKillOptions {
+export interface StoreKillOptions {
   readonly kills: number;
   /** Of what is created. Background responses take half a minute longer. */
   readonly kinds?: readonly CreatedKind[];
+  /** `postgres://…`, whose tables have no entries of others. Absent: a file of its own. */
+  readonly store?: string | undefined;
 }
 
-export async function runSqliteKill(random: Random, { kills, kinds = KINDS }: SqliteKillOptions) {
-  const folder = mkdtempSync(join(tmpdir(), "sqlite-kill-"));
+export async function runStoreKill(
+  random: Random,
+  { kills, kinds = KINDS, store: given }: StoreKillOptions,
+) {
+  const folder = mkdtempSync(join(tmpdir(), "store-kill-"));
   const file = join(folder, "state.db");
+  const store = given ?? `sqlite:${file}`;
   try {
     return await onStage({ engines: 1 }, async (stage) => {
       const all: Created[] = [];
       let gateways: readonly ChaosGateway[] = [];
       try {
-        gateways = await fill([], stage, file);
+        gateways = await fill([], stage, store);
         let together = 0;
         for (let kill = 0; kill < kills; kill++) {
           // A survivor shares the killed one's log; after both were killed, the next one finds it.
@@ -58,7 +64,7 @@ export async function runSqliteKill(random: Random, { kills, kinds = KINDS }: Sq
           gateways = await fill(
             gateways.filter((each) => !victims.includes(each)),
             stage,
-            file,
+            store,
           );
           for (const { origin } of gateways) {
             await inTurn(created, (each) => checkCreated(stage, origin, each));
@@ -70,7 +76,7 @@ export async function runSqliteKill(random: Random, { kills, kinds = KINDS }: Sq
         return `${kills} kills, ${together} of both, ${all.length} acknowledged and read: ${ends}`;
       } finally {
         await Promise.all(gateways.map((gateway) => gateway.kill()));
-        checkFile(stage, file);
+        if (given === undefined) checkFile(stage, file);
       }
     });
   } finally {
@@ -142,19 +148,19 @@ async function inTurn<T>(all: readonly T[], run: (each: T) => Promise<unknown>):
 async function fill(
   running: readonly ChaosGateway[],
   stage: Stage,
-  file: string,
+  store: string,
 ): Promise<readonly ChaosGateway[]> {
   const gateways = [...running];
-  while (gateways.length < GATEWAYS) gateways.push(await startOver(file, stage));
+  while (gateways.length < GATEWAYS) gateways.push(await startOver(store, stage));
   return gateways;
 }
 
-function startOver(file: string, stage: Stage): Promise<ChaosGateway> {
+function startOver(store: string, stage: Stage): Promise<ChaosGateway> {
   return startChaosGateway(
     {
       backends: stage.engines.map(({ url }) => ({ engine: "vllm", url, model: MODEL })),
       keys: stage.keys,
-      store: `sqlite:${file}`,
+      store,
       // No entry has to go for another.
       storeMaxEntries: 1_000_000,
       storeMaxBytes: 1_000_000_000,
