@@ -189,7 +189,8 @@ describe.skipIf(MISSING !== undefined)(
         expect(await page.evaluate(bar)).toEqual([true, true, true, true, true, true]);
         await openPane(page, "Settings");
         if (width < 1100) await page.getByRole("button", { name: "Close" }).click();
-        expect(await page.evaluate(bar)).toEqual([true, true, true, true, true, true]);
+        // The sheet covers it until it has slid away.
+        await expect.poll(() => page.evaluate(bar)).toEqual([true, true, true, true, true, true]);
       },
     );
 
