@@ -46,7 +46,7 @@ const SLOW = [
   "test/turn/sampling/sample.property.test.ts",
   // Several processes of the gateway, and what is built.
   "test/fresh-clone.test.ts",
-  "test/node/{port-sharing,replicas,rolling-restart}.test.ts",
+  "test/node/{port-sharing,postgres-store,replicas,rolling-restart}.test.ts",
   "test/package.test.ts",
   "test/public-types.test.ts",
   // The tools' own.

@@ -48,6 +48,7 @@ export async function openStore(settings: Settings, log?: Log): Promise<OpenStor
     const { openPostgresStore } = await import("./postgres-store.ts");
     const store = await openPostgresStore(settings.store, {
       timeoutMs,
+      maxValueBytes: maxEntryBytes(settings),
       ...toStoreBounds(settings),
     });
     return { store, close: () => store.close() };

@@ -8,7 +8,13 @@ import type { DatabaseError, Pool, QueryResult } from "pg";
 import { SettingsError } from "../config/resolve.ts";
 import { describeConnectionFailure } from "../engines/transport.ts";
 import { openExpiryClock } from "../store/expiry-clock.ts";
-import { limitsOf, type Share, type StoreLimits, type StoreQuota } from "../store/fair-share.ts";
+import {
+  fairLevel,
+  limitsOf,
+  type Share,
+  type StoreLimits,
+  type StoreQuota,
+} from "../store/fair-share.ts";
 import { StoreRefusal } from "../store/store-error.ts";
 import { type Store, UNREADABLE } from "../store/store.ts";
 import { waitAtMost } from "../streams/timers.ts";
@@ -17,6 +23,8 @@ import { isMissing, toInstallCommand } from "./cli/install-hint.ts";
 export interface PostgresStoreOptions {
   /** After which a statement is given up, here and by the server. */
   readonly timeoutMs: number;
+  /** Longest value. */
+  readonly maxValueBytes: number;
   readonly limits: StoreLimits;
   readonly quotaOf: (tenant: string) => StoreQuota;
 }
@@ -57,7 +65,7 @@ export async function openPostgresStore(
     keepAlive: true,
     allowExitOnIdle: true,
   });
-  // Of a connection that is not in use. The next operation opens another.
+  // An idle connection has failed. The next operation opens another.
   pool.on("error", () => {});
   return new OpenPostgres(pool, `${address.protocol}//${address.host}${address.pathname}`, options);
 }
@@ -128,23 +136,23 @@ class OpenPostgres implements PostgresStore {
     return (await this.getMany([key])).get(key);
   }
 
-  /** Those that do not fit into one statement's bytes are read by further ones. */
+  /** Values that do not fit into one statement's bytes are read by further statements. */
   async getMany(keys: readonly string[]): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (let left = [...keys]; left.length > 0;) {
       const { rows } = await this.#ask(
-        `SELECT key, value FROM (
+        `SELECT key, CASE WHEN octet_length(value) <= $3 THEN value END AS value FROM (
            SELECT key, value, sum(octet_length(value)) OVER (ORDER BY key) - octet_length(value) AS before
            FROM ${ENTRIES} WHERE key = ANY ($1) AND (until >= $2 OR until >= ${SERVER_NOW})) sized
          WHERE before < ${MAX_READ_BYTES}`,
-        [left, Math.floor(this.#clock.earliest())],
+        [left, Math.floor(this.#clock.earliest()), this.#options.maxValueBytes],
       );
       const asked = new Set(left);
       let bytes = 0;
       for (const { key, value } of rows) {
         if (typeof key !== "string" || !asked.has(key)) throw this.#explain(new Error(SHIFTED));
         asked.delete(key);
-        // Anything but bytes was not written by a gateway.
+        // A larger value was not written by a gateway.
         found.set(key, Buffer.isBuffer(value) ? value.toString() : UNREADABLE);
         bytes += Buffer.isBuffer(value) ? value.length : 0;
         this.#note(key);
@@ -193,11 +201,11 @@ class OpenPostgres implements PostgresStore {
     const shares = rows.map(toShare);
     const { limits, quotaOf } = this.#options;
     const most = {
-      maxEntries: toLevel(
+      maxEntries: fairLevel(
         shares.map(({ entries }) => entries),
         limits.maxEntries,
       ),
-      maxBytes: toLevel(
+      maxBytes: fairLevel(
         shares.map(({ bytes }) => bytes),
         limits.maxBytes,
       ),
@@ -326,16 +334,4 @@ function isLost(error: unknown): boolean {
 
 function toShare({ tenant, entries, bytes }: Record<string, unknown>): Share {
   return { tenant: String(tenant), entries: Number(entries), bytes: Number(bytes) };
-}
-
-/** The most that each may hold so that all together hold at most `limit`: only the largest give way. */
-function toLevel(amounts: readonly number[], limit: number): number {
-  let left = limit;
-  const sorted = amounts.toSorted((a, b) => a - b);
-  for (const [at, amount] of sorted.entries()) {
-    const share = left / (sorted.length - at);
-    if (amount > share) return share;
-    left -= amount;
-  }
-  return limit;
 }

@@ -30,6 +30,18 @@ export function limitsOf({ maxEntries, maxBytes }: StoreLimits, quota?: StoreQuo
   };
 }
 
+/** The most that each tenant may hold so that all together hold at most `limit`: only the largest give way. */
+export function fairLevel(amounts: readonly number[], limit: number): number {
+  let left = limit;
+  const sorted = amounts.toSorted((a, b) => a - b);
+  for (const [at, amount] of sorted.entries()) {
+    const share = left / (sorted.length - at);
+    if (amount > share) return share;
+    left -= amount;
+  }
+  return limit;
+}
+
 /** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
 export function hasRoom(
   shares: Iterable<Share>,

@@ -15,6 +15,7 @@ test.each(["postgres://", "postgres://host", "postgres://host/"])("%s is refused
 
 const OPTIONS: PostgresStoreOptions = {
   timeoutMs: 10_000,
+  maxValueBytes: 1000,
   limits: { maxEntries: 1000, maxBytes: 1_000_000 },
   quotaOf: () => ({}),
 };
@@ -129,6 +130,20 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
     expect(await store.get("a")).toBe("x");
   });
 
+  test("a value longer than any of the gateway's is not read, and counts as not readable", async () => {
+    const store = await open();
+    await store.set("b", "1", 60, "alice");
+    await server.query(
+      "INSERT INTO harmony_gateway_entries (key, tenant, bytes, until, value) VALUES ('a', 'alice', 1, 9e15, decode(repeat('61', 1001), 'hex'))",
+    );
+    expect(await store.getMany(["a", "b"])).toEqual(
+      new Map([
+        ["a", ""],
+        ["b", "1"],
+      ]),
+    );
+  });
+
   test("operations go on after the server was killed and started again", async () => {
     const store = await open();
     await store.set("a", "1", 3600, "alice");
@@ -153,6 +168,12 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
     await expect.poll(() => store.get("a").catch(() => "late")).toBe("late");
     await locked;
     expect(await store.get("a")).toBe("1");
+  });
+
+  test("sslmode=verify-full demands TLS, which this server lacks", async () => {
+    const store = await openPostgresStore(`${server.url}?sslmode=verify-full`, OPTIONS);
+    onTestFinished(() => store.close());
+    await expect(store.get("a")).rejects.toThrow("The server does not support SSL connections");
   });
 
   test("no error names the password", async () => {

@@ -82,6 +82,7 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
     async open() {
       const store = await openPostgresStore(postgres.url, {
         timeoutMs: 30_000,
+        maxValueBytes: 10_000_000,
         limits: LIMITS,
         quotaOf: () => ({}),
       });
