@@ -7,6 +7,7 @@ import { type Command, parseJsonInput } from "./command-io.ts";
 import { setJsonValues } from "./connect/edit/json-text.ts";
 import { replaceFile } from "./connect/replace-file.ts";
 import { readOwnFlags } from "./own-flags.ts";
+import { MAX_FILE_BYTES } from "./settings.ts";
 
 const NAME = /^[\w.@][\w.@-]{0,63}$/;
 
@@ -59,7 +60,7 @@ const configFile = z.looseObject({
 
 function addKey(file: string, name: string, sha256: string): void {
   try {
-    const text = readOrdinaryFile(file, MAX_CONFIG_BYTES).toString("utf8");
+    const text = readOrdinaryFile(file, MAX_FILE_BYTES).toString("utf8");
     const { keys = [] } = configFile.parse(parseJsonInput(text, file));
     const names = keys.map((key) => (typeof key === "string" ? key.split(":", 1)[0] : key.name));
     if (names.includes(name)) {
@@ -77,5 +78,3 @@ function addKey(file: string, name: string, sha256: string): void {
     throw sentence === undefined ? error : new SettingsError([sentence]);
   }
 }
-
-const MAX_CONFIG_BYTES = 16_777_216;

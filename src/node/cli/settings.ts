@@ -205,7 +205,7 @@ function readFile(path: string, named: string): Source {
 }
 
 /** Far more than a thousand keys with all their settings. */
-const MAX_FILE_BYTES = 16_000_000;
+export const MAX_FILE_BYTES = 16_000_000;
 
 function parseFile(path: string, named: string): object {
   let text: string;
