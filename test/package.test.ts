@@ -87,7 +87,7 @@ test("exports and types are right for every module resolver", async () => {
   expect(await problemsOf(tarball)).toEqual([]);
 });
 
-/** What publint and attw print if they fail. */
+/** The output of publint and attw if they fail. */
 async function problemsOf(file: string): Promise<string[]> {
   const tools = [["publint", "--strict"] as const, ["attw", "--profile", "esm-only"] as const];
   const failed = tools.map(([name, ...options]) =>

@@ -36,7 +36,7 @@ export const storeKillPhase: Phase = {
 
 export interface StoreKillOptions {
   readonly kills: number;
-  /** Of what is created. Background responses take half a minute longer. */
+  /** The kinds of entries that clients create. Background responses take half a minute longer. */
   readonly kinds?: readonly CreatedKind[];
   /** `postgres://…`, whose tables have no entries of others. Absent: a file of its own. */
   readonly store?: string | undefined;

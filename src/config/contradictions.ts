@@ -179,7 +179,7 @@ function portProblems(settings: Settings): string[] {
   return problems;
 }
 
-/** What an operator has to know although the gateway starts. */
+/** Warnings for the operator of a gateway that starts nevertheless. */
 export function portWarnings(settings: Settings): string[] {
   if (!settings.reusePort || settings.store !== "memory") return [];
   return [

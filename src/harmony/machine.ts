@@ -42,10 +42,10 @@ export interface MachineOptions {
 }
 
 type Terminator = "end" | "call" | "return" | "endoftext";
-/** What closed a message: a terminator, the beginning of something else, or the engine stopping early. */
+/** The end of a message: a terminator, the beginning of another part, or an engine that stopped early. */
 type Closer = Terminator | "next" | "cut";
 
-/** What passes from a header to its body: tokens already read, and whether a complete call came before. */
+/** A body's beginning, found in its header: tokens already read, and whether a complete call came before. */
 type Carried = Pick<OpenHeader, "tokens" | "isAfterCall">;
 
 /** Shared: most completions need no repair. */

@@ -248,7 +248,7 @@ export function worstOutcome(
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
 }
 
-/** The same store. `note` is called with each text that was decrypted or found in the store. */
+/** The store, which calls `note` with each text that was decrypted or found. */
 export function watchReasoning(
   store: ReasoningStore,
   note: (tenant: string, text: string, source: "sealed" | "stored") => void,

@@ -1,4 +1,4 @@
-/** What the docs have from code and from measurements is what `node scripts/write-docs.ts` writes. */
+/** `node scripts/write-docs.ts` would change no part of the docs that is generated from code or measurements. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -83,7 +83,7 @@ function toDataUrl(file: File): Promise<string | undefined> {
   });
 }
 
-/** Those of the message that is written. */
+/** The files of the message in the composer. */
 export function attached(): TemplateResult {
   return attachments(state.files, detach);
 }

@@ -2,7 +2,7 @@
 import type { ComposedMessage } from "../../src/snippets/composed.ts";
 import type { Message, MessageFile, Question } from "./conversation.ts";
 
-/** What was said on the path. Answers without anything are left out: they failed at once. */
+/** The messages on the path. Empty answers are left out: they failed at once. */
 export function toMessages(path: readonly Message[]): readonly ComposedMessage[] {
   return path.flatMap((message): readonly ComposedMessage[] => {
     if (message.role === "user") {

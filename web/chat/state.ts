@@ -31,7 +31,7 @@ export interface Run {
 /** The message that the reader writes. */
 export interface Writing {
   draft: string;
-  /** Of the next message. */
+  /** The files of the next message. */
   files: readonly MessageFile[];
   /** The question that is being edited. */
   editing: string | undefined;
@@ -67,7 +67,7 @@ export interface State extends Writing {
   isHelpOpen: boolean;
   client: string;
   withKey: boolean;
-  /** Of the last answer of each chat that was opened, by the chat's id. */
+  /** The exchanges of the last answer of each opened chat, by the id of the chat. */
   exchanges: ReadonlyMap<string, readonly Exchange[]>;
   /** By the id of the chat. */
   runs: ReadonlyMap<string, Run>;

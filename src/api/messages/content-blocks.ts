@@ -48,7 +48,7 @@ const DELTAS: Readonly<Record<TextMember, string>> = {
   input: '"input_json_delta","partial_json"',
 };
 
-/** What follows the text of a delta. */
+/** The end of a frame, behind the text of a delta. */
 const DELTA_TAIL = `}}${END_OF_FRAME}`;
 
 /** The blocks of a stream. */
@@ -140,7 +140,7 @@ export class WholeBlocks extends ContentBlocks {
     const member = this.#member;
     if (member === undefined) return JSON.stringify(this.#block);
     if (member === "input") {
-      // As the model wrote it.
+      // The query is the model's own.
       const head = JSON.stringify({ ...this.#block, input: undefined });
       return `${head.slice(0, -1)},"input":${this.#text || "{}"}}`;
     }

@@ -86,7 +86,7 @@ function readTurn(
     forced === undefined ? requestedChoice(choice) : { type: "auto" },
     callable,
   );
-  // What the messages have removed stays in the prompt, whose prefix does not change.
+  // A removed tool stays in the prompt, whose prefix does not change.
   const isOpen = callable.length === functions.length + added.length;
   const toolChoice: ToolChoice =
     isOpen || requested.type !== "auto" ? requested : { type: "allowed", names: callable };

@@ -44,7 +44,7 @@ export interface ToolsOptions {
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
-  /** What each of the added tools adds: nothing where its name is known, whose first definition applies, or it cannot run here. */
+  /** The functions that each added tool adds: none where its name is known, whose first definition applies, or it cannot run here. */
   readonly later: readonly (OfferedFunction | undefined)[];
   /** Names of those that may be called. */
   readonly callable: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * What stays of a history, for all APIs. A summary replaces what the model and its tools said before it; instructions and the
+ * Leaves out parts of a history, for all APIs. A summary replaces what the model and its tools said before it; instructions and the
  * user's own words stay before it, word for word and in place, because clients such as Codex keep them on purpose. Where the prompt
  * does not fit into the context, the oldest go first.
  */

@@ -1,4 +1,4 @@
-/** What the requests of the Responses API share, and the caller of one. */
+/** The services that all requests of the Responses API share, and the caller of one request. */
 import { createKeySetting } from "../../config/key-setting.ts";
 import { partOf } from "../../lazy.ts";
 import type { Services } from "../api.ts";

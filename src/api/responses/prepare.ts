@@ -208,7 +208,7 @@ function withPreset(request: ResponsesRequest, preset: Preset): ResponsesRequest
   };
 }
 
-/** What a preset changes of the prompt. */
+/** The values by which a preset changes the prompt. */
 export function withPresetEffort<R extends Pick<PromptRequest, "reasoning">>(
   request: R,
   preset: Preset | undefined,

@@ -60,7 +60,7 @@ export interface ResponseBuilderOptions {
 /** Text that is added to an item. */
 export interface ItemDelta {
   readonly text: string;
-  /** Of this text: JSON text of the list, without brackets. */
+  /** The log probabilities of this text: JSON of the list, without brackets. */
   readonly logprobs: string;
 }
 

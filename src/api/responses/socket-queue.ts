@@ -9,7 +9,7 @@ const MAX_WAITING = 128;
 export class SocketQueue {
   readonly #port: Pick<SocketPort, "pause" | "resume">;
   readonly #maxBytes: number;
-  /** Those that no lane has yet. */
+  /** Messages that no lane has taken yet. */
   #unread: string[] = [];
   #waiting = 0;
   #size = 0;

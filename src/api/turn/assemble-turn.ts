@@ -30,7 +30,7 @@ import type { TrainedHistory } from "../trained/trained-history.ts";
 import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import { type RequestedFormat, toAnswerFormat, toShownFormat } from "./requested-format.ts";
 
-/** What decides about a turn beside its request. */
+/** The values outside a request that shape its turn. */
 export interface TurnContext {
   readonly turnId: string;
   readonly tenant: string;
@@ -45,7 +45,7 @@ export interface TurnContext {
   readonly style?: NamespaceStyle;
 }
 
-/** What a request demands of the prompt, except its history. */
+/** A request's demands on the prompt, except its history. */
 export interface RequestedPrompt {
   readonly reasoning: ReasoningOptions;
   /** The client's functions, before `tool_choice` has excluded any. */
@@ -60,7 +60,7 @@ export interface RequestedPrompt {
   readonly instructions?: readonly (string | null | undefined)[];
 }
 
-/** The same for the whole turn. */
+/** A request's demands on the turn, except its history. */
 export interface RequestedTurn
   extends Pick<Turn, "stop" | "textSeparator">, Pick<BuiltinRequest, "maxCalls" | "forced"> {
   readonly prompt: RequestedPrompt;
@@ -71,7 +71,7 @@ export interface RequestedTurn
   readonly affinity: string | null | undefined;
 }
 
-/** What decides how a history is written. */
+/** The rules by which an API writes its history as messages. */
 export interface HistoryRules {
   /** Tools of training that the client runs: calls and results are written in the form of training. */
   readonly trained: readonly ToolNamespace[];

@@ -1,6 +1,6 @@
 /**
- * Serves the requests for a turn, the same way for all APIs: reads one, prepares its turn, runs it and replies. An API's codec has what
- * differs: fields, refusals, replies.
+ * Serves the requests for a turn of all APIs: reads one, prepares its turn, runs it and replies. The codec of an API has its fields,
+ * refusals and replies.
  */
 import type { Context } from "hono";
 import type { NamedEffort } from "../../models/model-name.ts";
@@ -49,15 +49,15 @@ export interface RequestCodec<R> {
   readonly reasoning: (request: R, named: NamedEffort | undefined) => ReasoningOptions;
 }
 
-/** What is known of a request before anything is awaited for it. */
+/** A request that was read, before its preparation waits for anything. */
 export interface ReadTurn<R> {
   readonly body: ReadBody;
   readonly stages: Stages;
-  /** As its client sent it. */
+  /** The request that the client sent. */
   readonly sent: R;
   /** With the values of its preset. */
   readonly request: R;
-  /** The same, or the request for a summary. */
+  /** `request`, or the request for a summary that stands for it. */
   readonly asked: R;
   readonly isSummary: boolean;
   readonly client: Client;
@@ -88,9 +88,9 @@ export type WholeReply =
   | { readonly body: object | string; readonly isEmpty: boolean }
   | { readonly failure: object };
 
-/** A request that is read, and with what its API answers it. */
+/** A request that was read, and the first headers of its reply. */
 export interface BegunTurn<R> extends ReadTurn<R> {
-  /** Those of the reply that are known before the turn is prepared. */
+  /** The headers of the reply that are known before the turn is prepared. */
   readonly headers: ResponseHeaders;
 }
 
@@ -208,7 +208,7 @@ export function findModel<R>(
   return found;
 }
 
-/** What decides about the turn of a request beside its fields: the settings of its key and preset. */
+/** The settings of a request's key and preset that shape its turn. */
 export function toTurnContext(
   read: Pick<ReadTurn<unknown>, "requestId" | "requested" | "namedEffort" | "now"> & RequestText,
   { system, hosted, promptRules, settings }: Services,

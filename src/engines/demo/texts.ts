@@ -108,7 +108,7 @@ function shorten(text: string, most: number): string {
   return letters.length <= most ? line : `${letters.slice(0, most - 1).join("")}…`;
 }
 
-/** What the demo engine does next. */
+/** The next step of the demo engine. */
 export type Move =
   | {
       readonly type: "call";

@@ -1,4 +1,4 @@
-/** What outlives a backend, for its successor under other settings: counters, slots in use and health. */
+/** Counters, slots in use and health: they outlive a backend, for its successor under other settings. */
 import type { EngineProbe } from "../engine.ts";
 import { Breaker, type BreakerOptions } from "./breaker.ts";
 import type { FailureKind } from "./error-class.ts";
@@ -23,7 +23,7 @@ export interface Slots {
   max?: number;
 }
 
-/** What requests, checks and probes have found. The same backend under other settings continues it. */
+/** The findings of requests, checks and probes. The same backend under other settings continues them. */
 export interface BackendHealth {
   readonly breaker: Breaker;
   /** In-flight completions without a token so far. */

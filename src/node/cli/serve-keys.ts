@@ -122,7 +122,7 @@ async function examine({ terminal, settings, args, environment }: ServeKeysDeps)
   });
 }
 
-/** What opens an address, on systems that have a name of their own for it. */
+/** The program that opens an address, on systems that have a name of their own for it. */
 const OPENERS = new Map<NodeJS.Platform, readonly [string, ...string[]]>([
   ["darwin", ["open"]],
   ["win32", ["explorer.exe"]],

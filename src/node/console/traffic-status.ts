@@ -62,7 +62,7 @@ function indent(text: string): string {
   return text === "" ? "" : `  ${text}`;
 }
 
-/** The same models, whose turns report the tokens of each network read. */
+/** Models whose turns report the tokens of each network read. */
 export function countTokens(models: Models, onTokens: (tokens: number) => void): Models {
   const onFact: OnFact = (fact) => {
     if (fact.type === "ids") onTokens(fact.ids.length);

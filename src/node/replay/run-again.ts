@@ -144,7 +144,7 @@ export function withRecordedSettings(current: Settings, { settings }: TurnRecord
   const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools, mappedTools } =
     settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
-  // What a key can override shapes its turns, its limits apart: the compiler demands each.
+  // Each setting that a key can override shapes its turns, its limits apart: the type requires each of them here.
   const ofKey = {
     nameShield: shownTools === undefined ? "off" : "on",
     trainedTools: mappedTools === undefined ? "off" : "direct",

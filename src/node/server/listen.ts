@@ -236,7 +236,7 @@ export class ClientRequest extends IncomingMessage {
   }
 }
 
-/** What is known of a client. */
+/** A connected client's state. */
 export interface ReadProgress {
   /** Bytes that had left at the last look. */
   sent: number;

@@ -32,7 +32,7 @@ export const NOTHING_SEEN: SeenRecord = {
 
 /** The changes of a running turn's record since it was last read. */
 export interface RecordChanges {
-  /** What is new. The first call's reads and the first part's text continue those that are already known. */
+  /** The new parts. The first call's reads and the first part's text continue those that are already known. */
   readonly record: TurnRecord;
   /** Pass it the next time. Undefined if the turn has ended: the record is then complete. */
   readonly seen: SeenRecord | undefined;

@@ -15,7 +15,7 @@ export class UsageCounter {
   #current = 0;
   /** Absent: the current call has given no text without a count. */
   #meter: TextMeter | undefined;
-  /** Of the current call. Text that ends within a token is encoded as several: it counts as no more than was requested. */
+  /** Tokens of the current call. Text that ends within a token is encoded as several: it counts as no more than was requested. */
   #maxTokens = Infinity;
 
   constructor(tokenizer: Tokenizer) {

@@ -72,7 +72,7 @@ function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
 interface PromptStep {
   /** Since the call before, the last of which is the call. */
   readonly messages: readonly WrittenMessage[];
-  /** Of the call. */
+  /** The position of the call in the prompt. */
   readonly index: number;
   /** All ids up to its end. */
   readonly end: IdsMark;

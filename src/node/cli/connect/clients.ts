@@ -241,7 +241,7 @@ function topOf({ models: [model] }: Target): readonly TomlPair[] {
   ];
 }
 
-/** The same as arguments, but for the catalogue. */
+/** The settings as arguments, except the catalogue. */
 function toOverrides(target: Target): string[] {
   const [model, provider] = toCodexModel(target);
   return toArguments([
