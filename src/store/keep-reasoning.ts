@@ -1,5 +1,5 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
-import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
+import type { GatewayCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import type { Consumer } from "../streams/push-stream.ts";
 import type { PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
@@ -136,7 +136,7 @@ export class TurnReasoning {
     return { id, before, ...(tools.length > 0 && { tools }) };
   }
 
-  #passResult(event: BuiltinCallResult): TurnEvent | Promise<TurnEvent> {
+  #passResult(event: GatewayCallResult): TurnEvent | Promise<TurnEvent> {
     this.#hasRun = true;
     this.#tools = withCall(this.#tools, {
       list: this.#beforeTexts.length,
@@ -161,7 +161,7 @@ export class TurnReasoning {
     return { ...event, sealed: await this.#seal(reasoning, REASONING_PURPOSE) };
   }
 
-  async #sealCall(event: BuiltinCallResult): Promise<BuiltinCallResult> {
+  async #sealCall(event: GatewayCallResult): Promise<GatewayCallResult> {
     return { ...event, sealed: await this.#seal(JSON.stringify(toKeptCall(event)), CALL_PURPOSE) };
   }
 

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import type { Message } from "../harmony/conversation.ts";
-import type { BuiltinCallResult } from "../turn/turn.ts";
+import type { GatewayCallResult } from "../turn/turn.ts";
 
 export interface KeptCall {
   readonly messages: readonly Message[];
@@ -16,11 +16,11 @@ export interface KeptCall {
 export const KEPT = "harmony";
 
 /** Kinds of items that such calls have. */
-export function isBuiltinItem(type: string): boolean {
+export function isGatewayItem(type: string): boolean {
   return /^(?:web_search|code_interpreter|mcp)_call$/.test(type);
 }
 
-export function toKeptCall({ messages, state }: BuiltinCallResult): KeptCall {
+export function toKeptCall({ messages, state }: GatewayCallResult): KeptCall {
   return { messages, ...(state && { state }) };
 }
 

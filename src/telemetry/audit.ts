@@ -203,7 +203,7 @@ class TurnSum {
     this.cachedTokens += usage.cachedTokens;
     this.completionTokens += usage.completionTokens;
     this.reasoningTokens += usage.reasoningTokens;
-    this.toolCalls += usage.builtins?.executed ?? 0;
+    this.toolCalls += usage.gatewayTools?.executed ?? 0;
   }
 
   noteFailure(error: unknown, errorType: string, hasEnded: boolean): void {

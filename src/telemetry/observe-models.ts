@@ -1,7 +1,7 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
-import type { ShownCall } from "../tools/builtin-tool.ts";
+import type { ShownCall } from "../tools/gateway-tool.ts";
 import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
 import { describeForLog, toFailure } from "./describe-for-log.ts";
 import { observeGenAi, observeTool } from "./gen-ai-metrics.ts";

@@ -3,7 +3,12 @@
  * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
 import { partOf, type ProcessState } from "../lazy.ts";
-import type { BuiltinCall, BuiltinResult, BuiltinRun, BuiltinTool } from "./builtin-tool.ts";
+import type {
+  GatewayCall,
+  GatewayToolResult,
+  GatewayToolRun,
+  GatewayTool,
+} from "./gateway-tool.ts";
 import type { Toolbox, TrainedToolbox } from "./toolbox.ts";
 
 export interface CallQuotaOptions {
@@ -47,7 +52,7 @@ function createQuota({ perHour, now, state }: CallQuotaOptions): (tenant: string
 /** By tenant. */
 const callsLeftIn = partOf(() => new Map<string, { calls: number; at: number }>());
 
-function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): BuiltinTool {
+function limitTool(tool: GatewayTool, countCall: (tenant: string) => boolean): GatewayTool {
   return {
     ...tool,
     async open(session) {
@@ -58,7 +63,7 @@ function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): B
         ...(run.cite && { cite: (cursor, lines) => run.cite?.(cursor, lines) }),
         save: () => run.save(),
         close: () => run.close(),
-      } satisfies BuiltinRun;
+      } satisfies GatewayToolRun;
     },
   };
 }
@@ -66,6 +71,6 @@ function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): B
 const REFUSED =
   "Error: too many tool calls were made in the last hour. Do not repeat the call. Answer with what you have.";
 
-function refuse(tool: BuiltinTool, call: BuiltinCall): BuiltinResult {
+function refuse(tool: GatewayTool, call: GatewayCall): GatewayToolResult {
   return { text: REFUSED, failed: true, reason: "limit", shown: tool.describe(call, REFUSED) };
 }

@@ -4,13 +4,13 @@
  * cannot be run here, and requests for it are handled like requests for any other unsupported tool.
  */
 import type { TrainedTool } from "../harmony/trained-tools.ts";
-import type { BuiltinTool } from "./builtin-tool.ts";
+import type { GatewayTool } from "./gateway-tool.ts";
 import type { McpServer } from "./mcp/connection.ts";
 import type { McpPolicy } from "./mcp/policy.ts";
 
 export interface Toolbox {
-  readonly browser?: ((options: BrowserOptions) => BuiltinTool) | undefined;
-  readonly python?: ((options: PythonOptions) => BuiltinTool) | undefined;
+  readonly browser?: ((options: BrowserOptions) => GatewayTool) | undefined;
+  readonly python?: ((options: PythonOptions) => GatewayTool) | undefined;
   readonly mcp?: McpToolbox | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Collects a turn's events into its parts and its end, for replies that are not streamed. */
 import { consume, type Demand } from "../streams/push-stream.ts";
 import type { Citation } from "./output/citations.ts";
-import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
+import type { GatewayCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 
 export type FinishedPart = Part & {
   readonly text: string;
@@ -12,7 +12,7 @@ export type FinishedPart = Part & {
   /** The citations in an answer, in order. */
   readonly citations?: readonly Citation[];
   /** The result of a call that the gateway has run. */
-  readonly result?: BuiltinCallResult;
+  readonly result?: GatewayCallResult;
 };
 
 export interface FinishedTurn {

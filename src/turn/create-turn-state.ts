@@ -5,9 +5,9 @@ import type { Layout } from "../harmony/message-layout.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Pause } from "../streams/slices.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
-import { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import { GatewayToolRuns } from "./gateway-calls/gateway-runs.ts";
 import type { OnFact } from "./facts.ts";
-import type { EmittedBuiltins } from "./output/open-call.ts";
+import type { EmittedGatewayTools } from "./output/open-call.ts";
 import { PartEmitter } from "./output/part-emitter.ts";
 import type { TurnOutput } from "./output/turn-output.ts";
 import { toAffinity } from "./prompt/affinity.ts";
@@ -25,7 +25,7 @@ import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
 import { TurnError } from "./turn-error.ts";
 import { countRepair, type TurnState } from "./turn-state.ts";
 import { TurnTools } from "./turn-tools.ts";
-import type { Part, Turn, TurnBuiltins } from "./turn.ts";
+import type { Part, Turn, TurnGatewayTools } from "./turn.ts";
 
 export interface RunDeps {
   readonly engine: Engine;
@@ -68,7 +68,7 @@ export function createTurnState(
   const tools = new TurnTools(turn);
   const parsing = tools.toParsingOptions();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) throw withoutLogprobs();
-  const builtins = turn.builtins && new BuiltinRuns(turn, turn.builtins, signal);
+  const gatewayTools = turn.gatewayTools && new GatewayToolRuns(turn, turn.gatewayTools, signal);
   const parser = new TurnParser(tokenizer, { ...parsing, ...reading });
   const onWrappedCode = () => countRepair(state, "wrapped-code");
   const { onFact, layout } = deps;
@@ -108,12 +108,16 @@ export function createTurnState(
       cutStep: () => steps.cut(),
       checks: (name) => tools.findChecked(name) !== undefined,
       findMapped: (name) => tools.findMapped(name),
-      ...(turn.builtins && {
-        builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
+      ...(turn.gatewayTools && {
+        gatewayTools: toEmitted(turn, turn.gatewayTools, {
+          runs: gatewayTools,
+          onWrappedCode,
+          onFact,
+        }),
       }),
     }),
     usage: new UsageCounter(tokenizer),
-    builtins,
+    gatewayTools,
     pause: deps.pause,
     onFact,
     repetition: steering.repetitionGuard
@@ -139,7 +143,7 @@ function withoutLogprobs(): TurnError {
 }
 
 interface EmittedDeps {
-  readonly runs: BuiltinRuns | undefined;
+  readonly runs: GatewayToolRuns | undefined;
   /** Code came as a JSON argument. */
   readonly onWrappedCode: () => void;
   readonly onFact: OnFact | undefined;
@@ -148,9 +152,9 @@ interface EmittedDeps {
 /** How calls to these tools and citations of what they found are given out. */
 function toEmitted(
   { answer }: Turn,
-  { tools, citations }: TurnBuiltins,
+  { tools, citations }: TurnGatewayTools,
   { runs, onWrappedCode, onFact }: EmittedDeps,
-): EmittedBuiltins {
+): EmittedGatewayTools {
   const recipients = new Map(
     tools.flatMap(({ functions = [] }) => functions.map((each) => [each.name, each.recipient])),
   );

@@ -10,7 +10,7 @@ import type { SystemTool, InputEnd } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/message-layout.ts";
 import type { TokenId } from "../tokenizer/index.ts";
-import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
+import type { CitedLines, CitedSource } from "../tools/gateway-tool.ts";
 import type { Decision, Outcome, Stage } from "./steering/decision.ts";
 import type { Steering } from "./steering/settings.ts";
 import type { Turn, TurnEvent } from "./turn.ts";

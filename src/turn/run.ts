@@ -31,7 +31,7 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
       // If the consumer stopped early, the error is only that the engine was not read to its end.
       if (await output.demand) throw error;
     } finally {
-      await state.builtins?.close();
+      await state.gatewayTools?.close();
     }
   });
 }
@@ -74,17 +74,17 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
     ...(state.invalidCalls.length > 0 && { invalidCalls: state.invalidCalls }),
     ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
     ...(conclusion.type === "fail" && { failure: conclusion.failure }),
-    ...(state.builtins && { toolStates: state.builtins.save() }),
+    ...(state.gatewayTools && { toolStates: state.gatewayTools.save() }),
   };
 }
 
-function toUsage({ usage, parser, emitter, builtins }: TurnState): TurnUsage {
+function toUsage({ usage, parser, emitter, gatewayTools }: TurnState): TurnUsage {
   const counted = usage.toUsage(parser.reasoningTokens);
-  if (builtins === undefined) return counted;
-  const { executed, searches, opens } = builtins;
+  if (gatewayTools === undefined) return counted;
+  const { executed, searches, opens } = gatewayTools;
   const outputTokens = usage.toolOutputTokens();
   const requested = emitter.count("builtin-call");
-  return { ...counted, builtins: { requested, executed, searches, opens, outputTokens } };
+  return { ...counted, gatewayTools: { requested, executed, searches, opens, outputTokens } };
 }
 
 function toFinishReason(conclusion: Conclusion, calls: number): FinishReason {

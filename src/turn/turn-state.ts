@@ -7,7 +7,7 @@ import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { OnFact } from "./facts.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
-import type { BuiltinRuns } from "./builtin-calls/builtin-runs.ts";
+import type { GatewayToolRuns } from "./gateway-calls/gateway-runs.ts";
 import type { Stage } from "./steering/decision.ts";
 import type { PartEmitter } from "./output/part-emitter.ts";
 import type { TurnRepair } from "./repairs.ts";
@@ -44,7 +44,7 @@ export interface TurnState {
   readonly emitter: PartEmitter;
   readonly usage: UsageCounter;
   /** Tools that the gateway runs. */
-  readonly builtins: BuiltinRuns | undefined;
+  readonly gatewayTools: GatewayToolRuns | undefined;
   readonly pause: Pause;
   /** Absent: nobody listens. */
   readonly onFact: OnFact | undefined;

@@ -91,7 +91,7 @@ export class TurnTools {
 
   /** All that can be called now, as the model knows them. */
   callableNames(): string[] {
-    const run = this.#turn.builtins?.tools ?? [];
+    const run = this.#turn.gatewayTools?.tools ?? [];
     const trained = run.flatMap(({ namespace }) => {
       if (namespace === undefined) return [];
       const { name, functions } = namespace;
@@ -104,20 +104,20 @@ export class TurnTools {
 
   /** Which calls are not passed on. */
   toRefused(refusesUnoffered: boolean): (name: string) => boolean {
-    const { toolChoice, builtins } = this.#turn;
+    const { toolChoice, gatewayTools } = this.#turn;
     const offered = new Set(namesOf(this.allowed));
     if (toolChoice.type !== "auto" || refusesUnoffered) return (name) => !offered.has(name);
-    if (builtins === undefined) return () => false;
+    if (gatewayTools === undefined) return () => false;
     // A client that has left its tools to the gateway cannot run one that the model was trained with.
     return (name) => !offered.has(name) && (offered.size === 0 || isTrainedTool(name));
   }
 
   toParsingOptions(): ParsingOptions {
-    const { tools, toolChoice, builtins } = this.#turn;
+    const { tools, toolChoice, gatewayTools } = this.#turn;
     const shown = tools.flatMap(({ name, shownAs }) =>
       shownAs === undefined ? [] : ([[shownAs, name]] as const),
     );
-    const run = builtins?.tools ?? [];
+    const run = gatewayTools?.tools ?? [];
     const functions = run.flatMap((tool) => tool.functions ?? []);
     return {
       ...(shown.length > 0 && { shownNames: new Map(shown) }),
@@ -142,7 +142,7 @@ export class TurnTools {
   }
 
   #isRun(name: string): boolean {
-    return this.#turn.builtins?.tools.some((tool) => tool.accepts(name)) ?? false;
+    return this.#turn.gatewayTools?.tools.some((tool) => tool.accepts(name)) ?? false;
   }
 
   /** The client's tool in whose place a trained one is shown, if the model calls it by the client's name. */

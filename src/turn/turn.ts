@@ -9,7 +9,7 @@ import type { Sampling } from "../engines/sampling.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
-import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
+import type { GatewayTool, FailureReason, ShownCall, ToolOrigin } from "../tools/gateway-tool.ts";
 import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
 import type { Preset } from "./preset.ts";
 import type { Exactness } from "./sampled/exactness.ts";
@@ -24,7 +24,7 @@ export interface Turn {
   /** The functions the model may call. The developer message already contains their signatures. */
   readonly tools: readonly OfferedTool[];
   /** Tools that the gateway runs. Absent: none. */
-  readonly builtins?: TurnBuiltins;
+  readonly gatewayTools?: TurnGatewayTools;
   readonly toolChoice: ToolChoice;
   /** Keep sampling after a call to find further calls. False: at most one call. */
   readonly parallelToolCalls: boolean;
@@ -90,8 +90,8 @@ export interface OfferedTool {
 }
 
 /** The tools that the gateway runs during a turn. Their namespaces and functions are in the messages already. */
-export interface TurnBuiltins {
-  readonly tools: readonly BuiltinTool[];
+export interface TurnGatewayTools {
+  readonly tools: readonly GatewayTool[];
   /** Most calls to all of them together. A further one is answered with an error, and the answer is opened. */
   readonly maxCalls: number;
   /** Time for all calls together, from the first one on. Absent: what each tool allows. */
@@ -174,7 +174,7 @@ export type TurnEvent =
       readonly sampled?: SampledStep;
     }
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
-  | BuiltinCallResult
+  | GatewayCallResult
   | TurnEnd;
 
 /** How far an engine has come with the prompt of a call. Comes between parts, and again from the start with the next call. */
@@ -182,7 +182,7 @@ export interface PrefillProgress extends Omit<EngineProgress, "type"> {
   readonly type: "prefill";
 }
 
-export interface BuiltinCallResult {
+export interface GatewayCallResult {
   readonly type: "builtin-result";
   /** The id of the `builtin-call` part. */
   readonly id: string;
@@ -232,7 +232,7 @@ export type Part =
     };
 
 export type ToolCallPart = Extract<Part, { kind: "tool-call" }>;
-export type BuiltinCallPart = Extract<Part, { kind: "builtin-call" }>;
+export type GatewayCallPart = Extract<Part, { kind: "builtin-call" }>;
 
 export interface TurnEnd {
   readonly type: "end";
@@ -271,10 +271,10 @@ export interface TurnUsage {
   readonly reasoningTokens: number;
   readonly engineCalls: number;
   /** With tools that the gateway runs. */
-  readonly builtins?: BuiltinUsage;
+  readonly gatewayTools?: GatewayToolUsage;
 }
 
-export interface BuiltinUsage {
+export interface GatewayToolUsage {
   readonly requested: number;
   readonly executed: number;
   readonly searches: number;

@@ -18,7 +18,7 @@ export interface Steps {
 
 const counted = z.object({
   blocks: z.number(),
-  builtins: z.number(),
+  gatewayTools: z.number(),
   patterns: z.array(z.string()),
 });
 
@@ -46,8 +46,8 @@ export async function startStepCounter(module: URL): Promise<StepCounter> {
   return {
     async count(input) {
       child.send(input);
-      const { blocks, builtins, patterns } = counted.parse(await receive());
-      return { steps: blocks + builtins, patterns };
+      const { blocks, gatewayTools, patterns } = counted.parse(await receive());
+      return { steps: blocks + gatewayTools, patterns };
     },
     async stop() {
       child.kill();

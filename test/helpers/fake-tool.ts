@@ -1,34 +1,34 @@
 /** A tool that answers from a list, and records its calls. */
 import type {
-  BuiltinCall,
-  BuiltinResult,
-  BuiltinRun,
-  BuiltinTool,
+  GatewayCall,
+  GatewayToolResult,
+  GatewayToolRun,
+  GatewayTool,
   ToolSession,
-} from "../../src/tools/builtin-tool.ts";
+} from "../../src/tools/gateway-tool.ts";
 import { countBrowserCall, describeBrowserCall } from "../../src/tools/browser/call.ts";
 import { describeCode } from "../../src/tools/python/tool.ts";
 import { systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { Turn, TurnBuiltins } from "../../src/turn/turn.ts";
+import type { Turn, TurnGatewayTools } from "../../src/turn/turn.ts";
 import { turnWith } from "./turns.ts";
 
-export interface FakeTool extends BuiltinTool {
-  readonly calls: readonly BuiltinCall[];
+export interface FakeTool extends GatewayTool {
+  readonly calls: readonly GatewayCall[];
   readonly sessions: readonly ToolSession[];
   /** Number of open runs. */
   readonly openRuns: () => number;
 }
 
-export interface FakeToolOptions extends Partial<Omit<BuiltinTool, "open">> {
-  readonly answer?: (call: BuiltinCall, signal: AbortSignal) => string | Promise<string>;
-  readonly cite?: BuiltinRun["cite"];
+export interface FakeToolOptions extends Partial<Omit<GatewayTool, "open">> {
+  readonly answer?: (call: GatewayCall, signal: AbortSignal) => string | Promise<string>;
+  readonly cite?: GatewayToolRun["cite"];
   readonly save?: () => string | undefined;
 }
 
 /** Without options: `python`, which answers `ok`. */
 export function fakeTool(options: FakeToolOptions = {}): FakeTool {
   const { answer = () => "ok", cite, save, ...fields } = options;
-  const calls: BuiltinCall[] = [];
+  const calls: GatewayCall[] = [];
   const sessions: ToolSession[] = [];
   let open = 0;
   return {
@@ -45,7 +45,7 @@ export function fakeTool(options: FakeToolOptions = {}): FakeTool {
       sessions.push(session);
       open++;
       return Promise.resolve({
-        async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
+        async run(call: GatewayCall, signal: AbortSignal): Promise<GatewayToolResult> {
           calls.push(call);
           const text = await answer(call, signal);
           return { text, failed: false, shown: toShown(call, text) };
@@ -77,8 +77,8 @@ export function fakeBrowser(options: FakeToolOptions = {}): FakeTool {
 
 /** A turn with these tools, in the system message and in the loop. */
 export function turnWithTools(
-  tools: readonly BuiltinTool[],
-  builtins: Partial<TurnBuiltins> = {},
+  tools: readonly GatewayTool[],
+  gatewayTools: Partial<TurnGatewayTools> = {},
   fields: Partial<Turn> = {},
 ): Turn {
   const namespaces = tools.flatMap(({ namespace }) => namespace ?? []);
@@ -87,12 +87,12 @@ export function turnWithTools(
       systemMessage({ identity: "You are a test.", effort: "medium", namespaces }),
       userMessage("hi"),
     ],
-    builtins: { tools, maxCalls: 10, citations: "link", ...builtins },
+    gatewayTools: { tools, maxCalls: 10, citations: "link", ...gatewayTools },
     ...fields,
   });
 }
 
-function toShown({ recipient, body }: BuiltinCall, text: string): BuiltinResult["shown"] {
+function toShown({ recipient, body }: GatewayCall, text: string): GatewayToolResult["shown"] {
   switch (recipient) {
     case "browser.search":
       return {

@@ -22,7 +22,7 @@ session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
 const { work } = await import(process.argv[2] ?? "");
-countBuiltins();
+countGatewayTools();
 
 process.on("message", (input) => void answer(input));
 process.send?.({ ready: true });
@@ -32,9 +32,9 @@ async function answer(input: unknown): Promise<void> {
   given = 0;
   patterns.clear();
   await work(input);
-  const builtins = given;
+  const gatewayTools = given;
   const blocks = await takeBlocks();
-  process.send?.({ blocks, builtins, patterns: [...patterns].toSorted() });
+  process.send?.({ blocks, gatewayTools, patterns: [...patterns].toSorted() });
 }
 
 /** Blocks executed since the last call. */
@@ -62,7 +62,7 @@ function count(
   });
 }
 
-function countBuiltins(): void {
+function countGatewayTools(): void {
   const whole = ({ length }: { length: number }) => length;
   const lengthOf = (value: unknown) =>
     typeof value === "string" || Array.isArray(value) || value instanceof Uint8Array

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { BuiltinResult } from "../../src/tools/builtin-tool.ts";
+import type { GatewayToolResult } from "../../src/tools/gateway-tool.ts";
 import { limitCalls } from "../../src/tools/call-quota.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { type FakeTool, fakeBrowser, fakeTool } from "../helpers/fake-tool.ts";
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 interface Limited {
   readonly python: FakeTool;
   readonly browser: FakeTool;
-  readonly call: (tenant: string, tool?: "browser" | "python") => Promise<BuiltinResult>;
+  readonly call: (tenant: string, tool?: "browser" | "python") => Promise<GatewayToolResult>;
   readonly clock: { now: number };
 }
 

@@ -321,7 +321,7 @@ describe("calls", () => {
         ? turnWithTools(tools, {}, offered)
         : {
             ...turnWithTools([], {}, offered),
-            builtins: { tools: [], maxCalls: 1, citations: "link" },
+            gatewayTools: { tools: [], maxCalls: 1, citations: "link" },
           },
     );
     const first = turn.parts.find(({ kind }) => kind !== "reasoning");

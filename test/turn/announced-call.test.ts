@@ -16,7 +16,7 @@ const REPAIR = "announced-call";
 
 const tools = [offeredTool("f")];
 const offered = turnWith({ tools });
-const builtins: NonNullable<Turn["builtins"]> = {
+const gatewayTools: NonNullable<Turn["gatewayTools"]> = {
   tools: [fakeTool({ answer: () => "1" })],
   maxCalls: 3,
   citations: "raw",
@@ -87,7 +87,7 @@ describe("the model chooses again", () => {
     const call = "<|channel|>analysis to=python code<|message|>1<|call|>";
     const { parts, repairs } = await run(
       [`${PREAMBLE}<|return|>`, call, FINAL],
-      turnWith({ builtins }),
+      turnWith({ gatewayTools }),
     );
     expect(parts.map(([kind]) => kind)).toEqual(["preamble", "builtin-call", "content"]);
     expect(repairs).toEqual({ [REPAIR]: 1 });

@@ -1,11 +1,11 @@
 /** Writes a choice from the events of its turn: to the chunks of a stream, or to a plain completion. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type {
-  BuiltinCallPart,
+  GatewayCallPart,
   Part,
   ToolCallPart,
   TurnEvent,
-  BuiltinCallResult,
+  GatewayCallResult,
 } from "../../turn/turn.ts";
 import { PART_SEPARATOR, type ReplyOptions, toSealedDetail, toSummaryDetail } from "./reply.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
@@ -52,8 +52,8 @@ export class ChoiceWriter {
   /** Length of the message's text. */
   #length = 0;
   #executed = 0;
-  #builtinText = "";
-  #lastCall: BuiltinCallPart | undefined;
+  #gatewayText = "";
+  #lastCall: GatewayCallPart | undefined;
   #sealed: Sealed[] = [];
   #sealedCount = 0;
   #summaries = 0;
@@ -100,7 +100,7 @@ export class ChoiceWriter {
         return this.#output.startText("content");
       case "builtin-call":
         this.#lastCall = part;
-        this.#builtinText = "";
+        this.#gatewayText = "";
         return "";
       case "tool-call":
         return this.#sealedDetails() + this.#output.startCall(part);
@@ -119,7 +119,7 @@ export class ChoiceWriter {
       case "content":
         return this.#content(event);
       case "builtin-call":
-        this.#builtinText += event.text;
+        this.#gatewayText += event.text;
         return "";
       case "tool-call":
         return this.#output.addCallText(event.text);
@@ -140,7 +140,7 @@ export class ChoiceWriter {
 
   #executedTool(result: Event<"builtin-result">): string {
     if (this.#lastCall === undefined) return "";
-    const entry = toExecutedTool(this.#lastCall, this.#builtinText, result, this.#executed++);
+    const entry = toExecutedTool(this.#lastCall, this.#gatewayText, result, this.#executed++);
     return this.#output.addExecutedTool(entry);
   }
 
@@ -182,9 +182,9 @@ export class ChoiceWriter {
  * @param index the call's index in the message. `args`: the part's text.
  */
 function toExecutedTool(
-  part: BuiltinCallPart,
+  part: GatewayCallPart,
   args: string,
-  { shown, messages }: BuiltinCallResult,
+  { shown, messages }: GatewayCallResult,
   index: number,
 ) {
   const output = messages.at(-1)?.content;
@@ -219,7 +219,7 @@ function toAnnotation({ start, end, url, title }: Citation, offset: number) {
   };
 }
 
-function toCall({ name, origin }: BuiltinCallPart, args: string) {
+function toCall({ name, origin }: GatewayCallPart, args: string) {
   if (origin === undefined) return CALLS[trainedToolOf(name) ?? "python"](name, args);
   return { type: "mcp", name: origin.tool, server_label: origin.server, arguments: args };
 }

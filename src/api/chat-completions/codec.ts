@@ -22,7 +22,7 @@ import type { Client, ReasoningPolicy } from "../request/client.ts";
 import { mediaRules } from "../request/media.ts";
 import type { RequestedModel } from "../request/requested-model.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
-import { CODE_TOOL } from "../tools/client-builtins.ts";
+import { CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
 import { noteSkippedTools, skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import {

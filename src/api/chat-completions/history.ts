@@ -13,7 +13,7 @@ import {
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
-import { isTrainedCall } from "../tools/client-builtins.ts";
+import { isTrainedCall } from "../tools/client-trained-tools.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { PromptHistory } from "../turn/prompt-history.ts";

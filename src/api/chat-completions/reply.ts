@@ -89,11 +89,11 @@ export function toUsage(usage: TurnUsage) {
     is_byok: false,
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-    ...(usage.builtins && {
+    ...(usage.gatewayTools && {
       server_tool_use_details: {
-        web_search_requests: usage.builtins.searches,
-        tool_calls_requested: usage.builtins.requested,
-        tool_calls_executed: usage.builtins.executed,
+        web_search_requests: usage.gatewayTools.searches,
+        tool_calls_requested: usage.gatewayTools.requested,
+        tool_calls_executed: usage.gatewayTools.executed,
       },
     }),
   };
@@ -109,13 +109,13 @@ export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
     completionTokens: sum((usage) => usage.completionTokens),
     reasoningTokens: sum((usage) => usage.reasoningTokens),
     engineCalls: sum((usage) => usage.engineCalls),
-    ...(usages.some(({ builtins }) => builtins) && {
-      builtins: {
-        requested: sum(({ builtins }) => builtins?.requested ?? 0),
-        executed: sum(({ builtins }) => builtins?.executed ?? 0),
-        searches: sum(({ builtins }) => builtins?.searches ?? 0),
-        opens: sum(({ builtins }) => builtins?.opens ?? 0),
-        outputTokens: sum(({ builtins }) => builtins?.outputTokens ?? 0),
+    ...(usages.some(({ gatewayTools }) => gatewayTools) && {
+      gatewayTools: {
+        requested: sum(({ gatewayTools }) => gatewayTools?.requested ?? 0),
+        executed: sum(({ gatewayTools }) => gatewayTools?.executed ?? 0),
+        searches: sum(({ gatewayTools }) => gatewayTools?.searches ?? 0),
+        opens: sum(({ gatewayTools }) => gatewayTools?.opens ?? 0),
+        outputTokens: sum(({ gatewayTools }) => gatewayTools?.outputTokens ?? 0),
       },
     }),
   };

@@ -2,7 +2,7 @@
 import type { NamedEffort } from "../../models/model-name.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { runAtOnce } from "../../streams/slices.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal, RequestError } from "../errors.ts";
 import type { MediaRules } from "../request/media.ts";
@@ -10,7 +10,7 @@ import { refuseDuplicates, toToolChoice } from "../request/offered-functions.ts"
 import type { RequestText } from "../request/ordered-json.ts";
 import type { CollectedHistory } from "../turn/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
-import { toClientBuiltins } from "../tools/client-builtins.ts";
+import { toClientTrainedTools } from "../tools/client-trained-tools.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
 import {
   type Declaration,
@@ -44,7 +44,7 @@ export interface ChatTurnContext extends TurnContext, RequestText {
   readonly sampled?: SampledSteps;
   readonly media: MediaRules;
   /** Tools of the request's MCP servers. Absent: none. */
-  readonly servers?: readonly BuiltinTool[] | undefined;
+  readonly servers?: readonly GatewayTool[] | undefined;
   /** The `x-session-id` header. */
   readonly sessionId?: string | undefined;
 }
@@ -101,14 +101,17 @@ function* readPrompt(
     names,
   );
   refuseDuplicates([...functions, ...hosted.functions]);
-  const clientBuiltins = toClientBuiltins({
+  const clientTrainedTools = toClientTrainedTools({
     names: request.builtin_tools,
     isNone: request.tool_choice === "none",
     functions: names,
     hosted,
   });
   const format = toFormat(request, context);
-  return { prompt: { reasoning, functions, toolChoice, hosted, clientBuiltins, format }, forced };
+  return {
+    prompt: { reasoning, functions, toolChoice, hosted, clientTrainedTools, format },
+    forced,
+  };
 }
 
 /** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */

@@ -10,7 +10,7 @@ import {
 } from "../request/offered-functions.ts";
 import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
 import { openServers } from "../tools/mcp-servers.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { TurnContext } from "../turn/assemble-turn.ts";
 import type { ChatRequest } from "./request.ts";
@@ -112,7 +112,7 @@ interface ServerContext extends Pick<TurnContext, "tenant" | "hosted" | "style">
 export async function openChatServers(
   { tools, tool_choice: choice }: ChatRequest,
   { tenant, hosted, style = "own", media }: ServerContext,
-): Promise<readonly BuiltinTool[]> {
+): Promise<readonly GatewayTool[]> {
   const toolbox = hosted?.toolbox.mcp;
   const declarations = (tools ?? []).flatMap((tool, index) =>
     tool.type === "hosted" && tool.kind === "mcp"

@@ -277,7 +277,7 @@ function run(
     return reasoning.keep(request.max_tokens === 0 ? withoutParts(events) : events, {
       tenant: client.tenant,
       // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
-      seal: options.thinking !== "none" || each.builtins !== undefined,
+      seal: options.thinking !== "none" || each.gatewayTools !== undefined,
     });
   };
   return compaction === undefined ? runTurn(turn) : compaction.run(model, runTurn, signal);

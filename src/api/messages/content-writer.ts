@@ -1,6 +1,6 @@
 /** Writes the content of a message from the events of its turn, as blocks: to frames, or to a plain message. */
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallPart, BuiltinCallResult, Part, TurnEvent } from "../../turn/turn.ts";
+import type { GatewayCallPart, GatewayCallResult, Part, TurnEvent } from "../../turn/turn.ts";
 import type { ContentBlocks } from "./content-blocks.ts";
 import { type ReplyOptions, toContainer } from "./reply.ts";
 import {
@@ -219,7 +219,7 @@ class ServerToolWriter {
   readonly #options: ReplyOptions;
   readonly #blocks: ContentBlocks;
   /** The latest call, with its input as the model wrote it. */
-  #call: { readonly part: BuiltinCallPart; text: string } | undefined;
+  #call: { readonly part: GatewayCallPart; text: string } | undefined;
   #container: ReturnType<typeof toContainer> = null;
 
   constructor(options: ReplyOptions, blocks: ContentBlocks) {
@@ -232,7 +232,7 @@ class ServerToolWriter {
     return this.#container;
   }
 
-  start(part: BuiltinCallPart): string {
+  start(part: GatewayCallPart): string {
     this.#call = { part, text: "" };
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
@@ -240,13 +240,13 @@ class ServerToolWriter {
     return name === "code_execution" ? started + this.#blocks.delta('{"code":"') : started;
   }
 
-  delta(part: BuiltinCallPart, text: string): string {
+  delta(part: GatewayCallPart, text: string): string {
     if (this.#call) this.#call.text += text;
     const isCode = serverToolName(part) === "code_execution";
     return isCode ? this.#blocks.delta(JSON.stringify(text).slice(1, -1)) : "";
   }
 
-  end(part: BuiltinCallPart): string {
+  end(part: GatewayCallPart): string {
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
     const input = toServerToolInput(name, this.#call?.text ?? "", undefined);
@@ -254,7 +254,7 @@ class ServerToolWriter {
     return this.#blocks.delta(rest) + this.#blocks.stop();
   }
 
-  result(result: BuiltinCallResult): string {
+  result(result: GatewayCallResult): string {
     const part = this.#call?.part;
     const name = part && serverToolName(part);
     if (part === undefined || name === undefined) return "";
@@ -265,14 +265,14 @@ class ServerToolWriter {
     return fetched + this.#blocks.whole(block) + (carries ? "" : this.#sealedCall(result));
   }
 
-  #wholeFetch(part: BuiltinCallPart, { shown }: BuiltinCallResult): string {
+  #wholeFetch(part: GatewayCallPart, { shown }: GatewayCallResult): string {
     const input = toServerToolInput("web_fetch", this.#call?.text ?? "", shown);
     const started = this.#blocks.startInput(toServerToolUse(part, "web_fetch", {}));
     return started + this.#blocks.delta(JSON.stringify(input)) + this.#blocks.stop();
   }
 
   /** The encrypted call, for clients that send thinking blocks back. */
-  #sealedCall({ sealed }: BuiltinCallResult): string {
+  #sealedCall({ sealed }: GatewayCallResult): string {
     return this.#options.thinking === "none" || !sealed ? "" : this.#blocks.signed(sealed);
   }
 }

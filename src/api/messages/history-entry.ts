@@ -26,10 +26,10 @@ export type AssistantPart =
   | ThinkingPart
   | { readonly type: "text"; readonly text: string }
   | ToolUse
-  | BuiltinCall;
+  | GatewayCall;
 
 /** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
-export interface BuiltinCall {
+export interface GatewayCall {
   readonly type: "builtin-call";
   /** The encrypted call. Empty: it is in a thinking block after it, or lost. */
   readonly sealed: string;

@@ -1,5 +1,5 @@
 /** Shared by plain and streamed messages: ids, how thinking is shown, and mapped values. */
-import type { ShownCall } from "../../tools/builtin-tool.ts";
+import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import type { AppliedEdits } from "./context-management.ts";
@@ -117,10 +117,10 @@ export function toUsage(usage: TurnUsage) {
     cache_creation_input_tokens: 0,
     output_tokens: usage.completionTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
-    server_tool_use: usage.builtins
+    server_tool_use: usage.gatewayTools
       ? {
-          web_search_requests: usage.builtins.searches,
-          web_fetch_requests: usage.builtins.opens,
+          web_search_requests: usage.gatewayTools.searches,
+          web_fetch_requests: usage.gatewayTools.opens,
         }
       : null,
   };

@@ -8,21 +8,21 @@
  */
 import { asObject, parseJson } from "../../engines/untyped-json.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
-import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
+import type { CodeShown, ShownCall } from "../../tools/gateway-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
+import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 
 /** Ids of blocks: the prefix that Anthropic requires, and the call's own id. */
 export const SERVER_TOOL_ID = /^srvtoolu_call_/;
 
-function toServerToolId({ id }: Pick<BuiltinCallPart, "id">): string {
+function toServerToolId({ id }: Pick<GatewayCallPart, "id">): string {
   return `srvtoolu_${id}`;
 }
 
 type ServerToolName = "web_search" | "web_fetch" | "code_execution";
 
 /** Undefined: calls of this tool are not returned. */
-export function serverToolName({ name, origin }: BuiltinCallPart): ServerToolName | undefined {
+export function serverToolName({ name, origin }: GatewayCallPart): ServerToolName | undefined {
   if (origin !== undefined) return undefined;
   if (name === "browser.search") return "web_search";
   const tool = trainedToolOf(name);
@@ -35,7 +35,7 @@ const TOOL_NAMES: Readonly<Record<TrainedTool, ServerToolName>> = {
 };
 
 export function toServerToolUse(
-  part: BuiltinCallPart,
+  part: GatewayCallPart,
   name: ServerToolName,
   input: Readonly<Record<string, string>>,
 ) {
@@ -68,7 +68,7 @@ export interface ResultBlock {
   readonly carries: boolean;
 }
 
-export function toResultBlock(part: BuiltinCallPart, result: BuiltinCallResult): ResultBlock {
+export function toResultBlock(part: GatewayCallPart, result: GatewayCallResult): ResultBlock {
   const { shown, sealed } = result;
   const base = { tool_use_id: toServerToolId(part), caller: { type: "direct" } };
   if (shown.type === "code") {
@@ -95,7 +95,7 @@ export function toResultBlock(part: BuiltinCallPart, result: BuiltinCallResult):
   };
 }
 
-function toFetchContent(shown: ShownCall, result: BuiltinCallResult) {
+function toFetchContent(shown: ShownCall, result: GatewayCallResult) {
   if (result.failed || (shown.type !== "open" && shown.type !== "find")) {
     return { type: "web_fetch_tool_result_error", error_code: toFetchError(result) };
   }
@@ -118,7 +118,7 @@ function toFetchContent(shown: ShownCall, result: BuiltinCallResult) {
 }
 
 /** Output and tracebacks are one text. There is no API for files, so a file's id is its data URL. */
-function toCodeContent({ outputs, raised }: CodeShown, { failed, reason }: BuiltinCallResult) {
+function toCodeContent({ outputs, raised }: CodeShown, { failed, reason }: GatewayCallResult) {
   if (failed) {
     return { type: "code_execution_tool_result_error", error_code: toCodeError(reason) };
   }
@@ -133,18 +133,18 @@ function toCodeContent({ outputs, raised }: CodeShown, { failed, reason }: Built
   };
 }
 
-function toSearchError({ reason }: BuiltinCallResult): string {
+function toSearchError({ reason }: GatewayCallResult): string {
   if (reason === "limit") return "max_uses_exceeded";
   return reason === "invalid-input" ? "invalid_tool_input" : "unavailable";
 }
 
-function toFetchError({ reason }: BuiltinCallResult): string {
+function toFetchError({ reason }: GatewayCallResult): string {
   if (reason === "limit") return "max_uses_exceeded";
   if (reason === "invalid-input") return "invalid_tool_input";
   return reason === "timeout" ? "unavailable" : "url_not_accessible";
 }
 
-function toCodeError(reason: BuiltinCallResult["reason"]): string {
+function toCodeError(reason: GatewayCallResult["reason"]): string {
   if (reason === "timeout") return "execution_time_exceeded";
   return reason === "limit" ? "too_many_requests" : "unavailable";
 }

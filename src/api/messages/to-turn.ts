@@ -11,7 +11,7 @@ import type { NamedEffort } from "../../models/model-name.ts";
 import { type NamespacedFunction, toShownTools } from "../../harmony/tool-names.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { NO_CLIENT_BUILTINS } from "../tools/client-builtins.ts";
+import { NO_CLIENT_TRAINED_TOOLS } from "../tools/client-trained-tools.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
 import { NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
 import { type RequestedChoice, toToolChoice } from "../request/offered-functions.ts";
@@ -102,7 +102,7 @@ function readTurn(
       later: added,
       toolChoice,
       hosted,
-      clientBuiltins: NO_CLIENT_BUILTINS,
+      clientTrainedTools: NO_CLIENT_TRAINED_TOOLS,
       format,
       instructions: [systemText(request.system ?? ""), offered.notice],
     },

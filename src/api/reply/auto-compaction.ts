@@ -66,7 +66,7 @@ export class AutoCompaction {
 /** The whole prompt, so that the engine's prefix cache is used, and a request behind it. A running loop's reasoning is part of it. */
 function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
   const {
-    builtins: _builtins,
+    gatewayTools: _gatewayTools,
     maxOutputTokens: _limit,
     topLogprobs: _logprobs,
     prefill: _prefill,

@@ -15,7 +15,7 @@ import { RequestError } from "../errors.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import { withThoughts } from "./thought-items.ts";
 import type { HistoryItem } from "./history-item.ts";
-import { isBuiltinItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
+import { isGatewayItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
 import { readMcpItem } from "./mcp-items.ts";
 import { isAnswer, reasoningText, toPlainItem } from "./plain-history.ts";
 
@@ -128,7 +128,7 @@ async function resolveStep(
   const outcomes: { outcome: ReasoningOutcome }[] = [];
   const items: HistoryItem[] = [];
   for (const each of step.items) {
-    if (each.item.type === "unsupported" && isBuiltinItem(each.item.item.type)) {
+    if (each.item.type === "unsupported" && isGatewayItem(each.item.item.type)) {
       const kept = await findKeptCall(each, deps);
       if (kept === undefined) {
         // A call without its result is left out, because results are not invented. MCP items contain it.

@@ -6,7 +6,7 @@ import { type NamespaceStyle, toolRecipient } from "../../harmony/tool-names.ts"
 import { lazy } from "../../lazy.ts";
 import { boundTools, type McpTool } from "../../tools/mcp/connection.ts";
 import { toToolName } from "../../tools/mcp/names.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
@@ -92,7 +92,7 @@ export function mcpMessages(
  */
 export function approvedCalls(
   history: readonly HistoryItem[],
-  tools: readonly BuiltinTool[],
+  tools: readonly GatewayTool[],
 ): readonly ApprovedCall[] {
   const last = history.findLastIndex(({ type }) => BY_MODEL.has(type));
   const requests = approvalRequests(history);
@@ -159,7 +159,7 @@ const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([
 ]);
 
 function findRecipient(
-  tools: readonly BuiltinTool[],
+  tools: readonly GatewayTool[],
   { server, tool: name }: McpRequestItem,
 ): string | undefined {
   for (const tool of tools) {

@@ -1,9 +1,9 @@
 /** An output item while the model writes it, and its wire formats. */
 import { isObject, parseJson, hasMembers } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
-import type { BuiltinCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
+import type { GatewayCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { JsonText } from "../../json-text.ts";
-import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
+import { type GatewayIncludes, type GatewayItemStatus, toGatewayItem } from "./gateway-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";
 import type { ItemStatus, OutputItem, OutputText, UrlCitation } from "./to-response.ts";
@@ -24,7 +24,7 @@ export interface OpenItem {
   /** Only for answers. */
   readonly annotations: UrlCitation[];
   /** Only for calls that the gateway runs: the result. */
-  result: BuiltinCallResult | undefined;
+  result: GatewayCallResult | undefined;
   /** Complete, unless the turn was truncated here. */
   isOver: boolean;
   /** Encrypted reasoning, known once the item is done. */
@@ -67,7 +67,7 @@ export function toItem(
   item: OpenItem,
   status: ItemStatus,
   form: ItemForm,
-  includes: BuiltinIncludes,
+  includes: GatewayIncludes,
 ): OutputItem {
   const { part, id, text } = item;
   switch (part.kind) {
@@ -94,7 +94,7 @@ export function toItem(
       return toCallItem(item, part, status);
     case "builtin-call":
       return {
-        ...toBuiltinItem({ part, id, text, result: item.result }, toStatus(item, status), includes),
+        ...toGatewayItem({ part, id, text, result: item.result }, toStatus(item, status), includes),
         ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
       };
     default:
@@ -137,19 +137,19 @@ function toSearchArguments(text: string): object {
 export function toStoredItem(
   item: OpenItem,
   status: ItemStatus,
-  includes: BuiltinIncludes,
+  includes: GatewayIncludes,
 ): OutputItem {
   const full = toItem(item, status, "full", includes);
   const { part, result } = item;
   if (part.kind !== "builtin-call" || result === undefined) return full;
   return {
-    ...toBuiltinItem({ ...item, part, result }, toStatus(item, status), includes),
+    ...toGatewayItem({ ...item, part, result }, toStatus(item, status), includes),
     [KEPT]: toKeptCall(result),
   };
 }
 
 /** A call that was written but not run is incomplete. */
-function toStatus({ result }: OpenItem, status: ItemStatus): BuiltinItemStatus {
+function toStatus({ result }: OpenItem, status: ItemStatus): GatewayItemStatus {
   if (status === "in_progress") return status;
   if (result === undefined) return "incomplete";
   return result.failed ? "failed" : "completed";

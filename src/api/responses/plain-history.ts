@@ -1,5 +1,5 @@
 /** Reads items by themselves, without a store: nothing is looked up or decrypted. */
-import { isBuiltinItem } from "../../store/kept-call.ts";
+import { isGatewayItem } from "../../store/kept-call.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import { readToolItem } from "./tool-items.ts";
@@ -55,7 +55,7 @@ export function isAnswer(items: readonly { readonly item: InputItem }[], index: 
 
 function isCall(item: InputItem | undefined): boolean {
   if (item?.type !== "unsupported") return CALL_TYPES.has(item?.type ?? "");
-  return isBuiltinItem(item.item.type) || item.item.type === "mcp_approval_request";
+  return isGatewayItem(item.item.type) || item.item.type === "mcp_approval_request";
 }
 
 export function reasoningText(item: Extract<InputItem, { type: "reasoning" }>): string {

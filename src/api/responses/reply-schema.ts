@@ -140,7 +140,7 @@ export const deletedConversation = lazy(() =>
 const nullableText = lazy(() => z.string().nullable());
 
 const status = lazy(() => z.enum(["in_progress", "completed", "incomplete"]));
-const builtinStatus = lazy(() => z.enum(["in_progress", "completed", "failed", "incomplete"]));
+const gatewayStatus = lazy(() => z.enum(["in_progress", "completed", "failed", "incomplete"]));
 const place = lazy(() => ({ id: z.string(), status: status() }));
 
 const tokenShape = lazy(() => ({
@@ -224,13 +224,13 @@ const modelItems = lazy(
 );
 
 /** Calls that the gateway runs, with encrypted content if reasoning is encrypted. */
-const builtinItems = lazy(() => {
+const gatewayItems = lazy(() => {
   const shape = { id: z.string(), encrypted_content: z.string().optional() };
   return [
     z.object({
       ...shape,
       type: z.literal("web_search_call"),
-      status: builtinStatus(),
+      status: gatewayStatus(),
       action: z.object({
         type: z.enum(["search", "open_page", "find_in_page"]),
         query: z.string().optional(),
@@ -244,7 +244,7 @@ const builtinItems = lazy(() => {
     z.object({
       ...shape,
       type: z.literal("code_interpreter_call"),
-      status: builtinStatus(),
+      status: gatewayStatus(),
       code: z.string(),
       container_id: z.string(),
       outputs: z.array(z.looseObject({ type: z.enum(["logs", "image"]) })).nullable(),
@@ -266,7 +266,7 @@ const builtinItems = lazy(() => {
     z.object({
       ...shape,
       type: z.literal("mcp_call"),
-      status: builtinStatus(),
+      status: gatewayStatus(),
       server_label: z.string(),
       name: z.string(),
       arguments: z.string(),
@@ -285,7 +285,7 @@ const builtinItems = lazy(() => {
 });
 
 export const outputItem = lazy(() =>
-  z.discriminatedUnion("type", [...modelItems(), ...builtinItems()]).meta({ id: "OutputItem" }),
+  z.discriminatedUnion("type", [...modelItems(), ...gatewayItems()]).meta({ id: "OutputItem" }),
 );
 
 const lifecycleEvent = lazy(() =>

@@ -22,7 +22,7 @@ import {
   toUrlCitation,
 } from "./output-item.ts";
 import type { Listing } from "../tools/mcp-servers.ts";
-import { type BuiltinIncludes, builtinItemPrefix } from "./builtin-item.ts";
+import { type GatewayIncludes, gatewayItemPrefix } from "./gateway-item.ts";
 import { type McpListItem, toListItem } from "./mcp-items.ts";
 import { type CallTarget, type CallTargets, toTarget } from "./tools.ts";
 import type {
@@ -48,7 +48,7 @@ export interface ResponseBuilderOptions {
   /** False: reasoning items in the response have no text. */
   readonly showReasoning: boolean;
   /** Optional parts of calls that the gateway runs. */
-  readonly includes: BuiltinIncludes;
+  readonly includes: GatewayIncludes;
   /** The response is queued before it runs. */
   readonly queued: boolean;
   /** The client is Codex, which needs other codes (`codex.ts`). */
@@ -314,6 +314,6 @@ export class ResponseBuilder {
 }
 
 function toPrefix(part: Part, target: CallTarget | undefined): string {
-  if (part.kind === "builtin-call") return builtinItemPrefix(part);
+  if (part.kind === "builtin-call") return gatewayItemPrefix(part);
   return target === undefined ? ID_PREFIXES[part.kind] : CALL_PREFIXES[target.kind];
 }

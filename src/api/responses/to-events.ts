@@ -8,12 +8,12 @@ import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
 import {
-  builtinDeltaType,
-  type BuiltinEvent,
+  gatewayDeltaType,
+  type GatewayEvent,
   eventsAtEnd,
   eventsAtRun,
   eventsAtStart,
-} from "./builtin-item.ts";
+} from "./gateway-item.ts";
 import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
 import type { CompactionEvent } from "./compaction.ts";
 import type { ItemDelta, ResponseBuilder, ResponseListener } from "./response-builder.ts";
@@ -133,7 +133,7 @@ class EventList implements ResponseListener {
     this.#deltaTail = `,${this.#place}"delta":`;
     const added = JSON.stringify(toItem(item, "in_progress", "empty", NOTHING));
     this.#write("response.output_item.added", `"output_index":${index},"item":${added}`);
-    if (part.kind === "builtin-call") this.#writeBuiltin(eventsAtStart({ ...item, part }));
+    if (part.kind === "builtin-call") this.#writeGatewayItem(eventsAtStart({ ...item, part }));
     if (this.#hasContentPart(item)) {
       this.#write("response.content_part.added", `${this.#place}"part":${toPart(item)}`);
     }
@@ -159,7 +159,7 @@ class EventList implements ResponseListener {
 
   onRun(item: OpenItem): void {
     const { part } = item;
-    if (part.kind === "builtin-call") this.#writeBuiltin(eventsAtRun({ ...item, part }));
+    if (part.kind === "builtin-call") this.#writeGatewayItem(eventsAtRun({ ...item, part }));
   }
 
   onItemEnd(item: OpenItem, done: OutputItem): void {
@@ -208,7 +208,7 @@ class EventList implements ResponseListener {
   /** The whole text of the item. */
   #writeDone(item: OpenItem): void {
     const { part } = item;
-    if (part.kind === "builtin-call") return this.#writeBuiltin(eventsAtEnd({ ...item, part }));
+    if (part.kind === "builtin-call") return this.#writeGatewayItem(eventsAtEnd({ ...item, part }));
     const text = JSON.stringify(item.text);
     if (part.kind === "tool-call") return this.#writeCallDone(item, text);
     if (part.kind !== "reasoning") {
@@ -241,7 +241,7 @@ class EventList implements ResponseListener {
     this.#write("response.reasoning_summary_part.done", partOf(text));
   }
 
-  #writeBuiltin(events: readonly BuiltinEvent[]): void {
+  #writeGatewayItem(events: readonly GatewayEvent[]): void {
     for (const { type, members } of events) {
       this.#write(type, members === "" ? this.#place.slice(0, -1) : this.#place + members);
     }
@@ -255,7 +255,7 @@ class EventList implements ResponseListener {
 
   #deltaTypeOf({ part, target }: OpenItem): string | undefined {
     if (part.kind === "tool-call") return CALL_DELTAS[target?.kind ?? "function"];
-    if (part.kind === "builtin-call") return builtinDeltaType(part);
+    if (part.kind === "builtin-call") return gatewayDeltaType(part);
     if (isMessage(part)) return "response.output_text.delta";
     return this.#showReasoning ? `${this.#reasoning}.delta` : undefined;
   }

@@ -17,7 +17,7 @@ import {
   toShownTools,
 } from "../../harmony/tool-names.ts";
 import { trainedCallMessage } from "../../harmony/trained-tools.ts";
-import { isTrainedCall } from "../tools/client-builtins.ts";
+import { isTrainedCall } from "../tools/client-trained-tools.ts";
 import type { RequestError } from "../errors.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";

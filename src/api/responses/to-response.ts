@@ -7,7 +7,7 @@ import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../tools/hosted-tools.ts";
 import { withoutCredentials } from "../tools/mcp-declaration.ts";
-import type { BuiltinItem } from "./builtin-item.ts";
+import type { GatewayItem } from "./gateway-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
@@ -22,7 +22,7 @@ export type OutputItem =
   | ToolSearchCallItem
   | CompactionItem
   | McpListItem
-  | BuiltinItem;
+  | GatewayItem;
 
 export interface ReasoningItem {
   readonly id: string;
@@ -216,7 +216,7 @@ export function toResponseUsage(usage: TurnUsage) {
     output_tokens: usage.completionTokens,
     output_tokens_details: {
       reasoning_tokens: usage.reasoningTokens,
-      ...(usage.builtins && { tool_output_tokens: usage.builtins.outputTokens }),
+      ...(usage.gatewayTools && { tool_output_tokens: usage.gatewayTools.outputTokens }),
     },
     total_tokens: usage.promptTokens + usage.completionTokens,
   };

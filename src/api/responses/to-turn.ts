@@ -8,7 +8,7 @@ import { refuseDuplicates, toToolChoice, turnName } from "../request/offered-fun
 import { readOrdered, type RequestText } from "../request/ordered-json.ts";
 import type { CollectedHistory } from "../turn/prompt-history.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../request/reasoning-options.ts";
-import { toClientBuiltins } from "../tools/client-builtins.ts";
+import { toClientTrainedTools } from "../tools/client-trained-tools.ts";
 import { allowedMcp, forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
 import {
   type HostedDeps,
@@ -139,7 +139,7 @@ function* readPrompt(
     names,
   );
   const isNone = toolChoice.type === "none";
-  const clientBuiltins = toClientBuiltins({
+  const clientTrainedTools = toClientTrainedTools({
     names: request.builtin_tools,
     isNone,
     functions: names,
@@ -156,13 +156,13 @@ function* readPrompt(
       later,
       toolChoice,
       hosted,
-      clientBuiltins,
+      clientTrainedTools,
       format,
       instructions,
     },
     forced,
     later: new Map(isNone ? [] : lists.map((list, index) => [list, tools.later[index] ?? []])),
-    targets: new Map([...tools.targets, ...toClientTargets(clientBuiltins)]),
+    targets: new Map([...tools.targets, ...toClientTargets(clientTrainedTools)]),
     skipped: tools.skipped,
   };
 }

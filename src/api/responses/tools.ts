@@ -21,7 +21,7 @@ import {
   readHostedTools,
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
-import { type ClientBuiltins, CODE_TOOL } from "../tools/client-builtins.ts";
+import { type ClientTrainedTools, CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { jsonAt } from "../request/ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
 
@@ -163,7 +163,7 @@ export function toTarget(targets: CallTargets, name: string): CallTarget {
 }
 
 /** `browser.search` is a function in a namespace, and `python` a custom tool. */
-export function toClientTargets({ tools }: ClientBuiltins): [string, CallTarget][] {
+export function toClientTargets({ tools }: ClientTrainedTools): [string, CallTarget][] {
   return tools.map(({ name }) => {
     if (name === CODE_TOOL) return [name, { kind: "custom", name, isCode: true }];
     const [namespace = "", inner = ""] = name.split(".");

@@ -1,7 +1,7 @@
 /** Reads what `tool_choice` says about the tools of the gateway. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import { mcpToolName } from "../../tools/mcp/tool.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
@@ -22,7 +22,7 @@ export interface HostedDemand {
  */
 export function forcedHosted(
   { named, isRequired }: HostedDemand,
-  tools: readonly BuiltinTool[],
+  tools: readonly GatewayTool[],
   listings: readonly Listing[] = [],
 ): readonly string[] | undefined {
   if (named === undefined) return isRequired ? requiredRecipients(tools) : undefined;
@@ -34,7 +34,7 @@ export function forcedHosted(
 
 function forcedMcp(
   choice: unknown,
-  tools: readonly BuiltinTool[],
+  tools: readonly GatewayTool[],
   listings: readonly Listing[],
 ): readonly string[] {
   const { server_label: label, name } = readChoice(choice, "tool_choice");
@@ -55,8 +55,8 @@ function forcedMcp(
 /** The servers in `allowed_tools`, each with its allowed tools. */
 export function allowedMcp(
   choices: readonly { readonly type: string }[],
-  tools: readonly BuiltinTool[],
-): BuiltinTool[] {
+  tools: readonly GatewayTool[],
+): GatewayTool[] {
   const allowed = new Map<string, Set<string> | undefined>();
   for (const [index, choice] of choices.entries()) {
     if (choice.type !== "mcp") continue;
@@ -73,12 +73,12 @@ export function allowedMcp(
   });
 }
 
-function chosen(tool: BuiltinTool, name: string | null | undefined): BuiltinTool {
+function chosen(tool: GatewayTool, name: string | null | undefined): GatewayTool {
   return name == null ? tool : withFunctions(tool, (each) => each === name);
 }
 
 /** `offers`: by the server's own names. */
-function withFunctions(tool: BuiltinTool, offers: (name: string) => boolean): BuiltinTool {
+function withFunctions(tool: GatewayTool, offers: (name: string) => boolean): GatewayTool {
   const functions = (tool.functions ?? []).filter(({ recipient }) =>
     offers(tool.origin?.(recipient).tool ?? ""),
   );

@@ -8,9 +8,9 @@ import { lazy } from "../../lazy.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { NamespacedFunction } from "../../harmony/tool-names.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
-import type { ApprovedCall, TurnBuiltins } from "../../turn/turn.ts";
+import type { ApprovedCall, TurnGatewayTools } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 
@@ -19,7 +19,7 @@ export interface HostedDeps {
   readonly toolbox: Toolbox;
   readonly maxCalls: number;
   readonly timeoutMs: number;
-  readonly citations: TurnBuiltins["citations"];
+  readonly citations: TurnGatewayTools["citations"];
 }
 
 /** A declaration as the client sent it. */
@@ -35,7 +35,7 @@ export interface Declaration {
 
 /** The tools of a request that the gateway runs. */
 export interface HostedTools {
-  readonly tools: readonly BuiltinTool[];
+  readonly tools: readonly GatewayTool[];
   /** Namespaces for the system message. */
   readonly namespaces: readonly ToolNamespace[];
   /** Functions for the developer message. */
@@ -52,7 +52,7 @@ export const NO_HOSTED_TOOLS: HostedTools = {
 };
 
 /** The same limits with other tools. */
-export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[]): HostedTools {
+export function withTools({ maxUses }: HostedTools, tools: readonly GatewayTool[]): HostedTools {
   return {
     tools,
     namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
@@ -62,7 +62,7 @@ export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[
 }
 
 /** Adds the tools of MCP servers. */
-export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]): HostedTools {
+export function withServers(hosted: HostedTools, servers: readonly GatewayTool[]): HostedTools {
   return servers.length === 0 ? hosted : withTools(hosted, [...hosted.tools, ...servers]);
 }
 
@@ -110,7 +110,7 @@ export function readHostedTools(
   declarations: readonly Declaration[],
   deps: HostedDeps,
 ): HostedTools {
-  const tools: BuiltinTool[] = [];
+  const tools: GatewayTool[] = [];
   const seen = new Set<TrainedTool>();
   const uses: number[] = [];
   const limits = declarations.reduce((all, { uses: own }) => ({ ...all, ...own }), {});
@@ -128,7 +128,7 @@ export function readHostedTools(
   return withTools({ ...NO_HOSTED_TOOLS, maxUses }, tools);
 }
 
-export interface BuiltinRequest {
+export interface GatewayToolsRequest {
   /** The request's limit of calls. */
   readonly maxCalls?: number | null | undefined;
   readonly forced?: readonly string[] | undefined;
@@ -138,11 +138,11 @@ export interface BuiltinRequest {
 }
 
 /** Undefined: the gateway runs no tools in this turn. */
-export function toTurnBuiltins(
+export function toTurnGatewayTools(
   { tools, maxUses }: HostedTools,
-  { maxCalls, forced, saved, approved = [] }: BuiltinRequest,
+  { maxCalls, forced, saved, approved = [] }: GatewayToolsRequest,
   deps: HostedDeps,
-): TurnBuiltins | undefined {
+): TurnGatewayTools | undefined {
   if (tools.length === 0) return undefined;
   return {
     tools,
@@ -156,7 +156,7 @@ export function toTurnBuiltins(
 }
 
 /** The recipients of which a first call must have one, if it must be to any of these tools. Undefined: there are none. */
-export function requiredRecipients(tools: readonly BuiltinTool[]): readonly string[] | undefined {
+export function requiredRecipients(tools: readonly GatewayTool[]): readonly string[] | undefined {
   const [first] = tools;
   if (first === undefined) return undefined;
   // The model does not choose among the tools of training: a request with both needs a search first.
@@ -168,7 +168,7 @@ export function requiredRecipients(tools: readonly BuiltinTool[]): readonly stri
 }
 
 /** The recipients of which a first call must have one, if it must be to this tool. */
-export function firstRecipients({ name, namespace, functions }: BuiltinTool): readonly string[] {
+export function firstRecipients({ name, namespace, functions }: GatewayTool): readonly string[] {
   if (functions !== undefined) return functions.map(({ recipient }) => recipient);
   const [first] = namespace?.functions ?? [];
   return [first === undefined ? name : `${name}.${first.name}`];
@@ -183,13 +183,13 @@ interface Wanted {
 
 /** Undefined: the tool cannot be run here. */
 const OPENERS: Readonly<
-  Record<TrainedTool, (wanted: Wanted, deps: HostedDeps) => BuiltinTool | undefined>
+  Record<TrainedTool, (wanted: Wanted, deps: HostedDeps) => GatewayTool | undefined>
 > = { browser: openBrowser, python: openPython };
 
 function openBrowser(
   { given, limits: { searches, opens } }: Wanted,
   { toolbox }: HostedDeps,
-): BuiltinTool | undefined {
+): GatewayTool | undefined {
   const allowed = given.filters?.allowed_domains ?? given.allowed_domains;
   const excluded =
     given.filters?.blocked_domains ?? given.excluded_domains ?? given.blocked_domains;
@@ -217,7 +217,7 @@ function openBrowser(
 /** Maximum search results. Pages are read in windows in any case. */
 const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
 
-function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): BuiltinTool | undefined {
+function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): GatewayTool | undefined {
   const { container } = given;
   if (typeof container === "object" && container?.file_ids?.length) {
     const field = `${param}.container.file_ids`;

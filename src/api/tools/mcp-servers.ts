@@ -3,7 +3,7 @@
  * allows it. Their tools are listed before the turn begins, because the model is shown them.
  */
 import { isLabel, type NamespaceStyle } from "../../harmony/tool-names.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
 import { createMcpTool } from "../../tools/mcp/tool.ts";
@@ -28,7 +28,7 @@ export interface McpRequest {
 
 /** The servers of a request, ready to be offered. */
 export interface OpenedServers {
-  readonly tools: readonly BuiltinTool[];
+  readonly tools: readonly GatewayTool[];
   /** Servers that were listed for this request, in order. */
   readonly listings: readonly Listing[];
 }
@@ -180,7 +180,7 @@ function refuseTwice(wanted: readonly Wanted[]): void {
 async function openServer(
   wanted: Wanted,
   request: McpRequest,
-): Promise<{ readonly tool?: BuiltinTool; readonly listing?: Listing }> {
+): Promise<{ readonly tool?: GatewayTool; readonly listing?: Listing }> {
   const { server, policies, description, isDeclared, param } = wanted;
   const { label } = server;
   const known = request.known.get(label);

@@ -10,12 +10,12 @@ import type { Turn } from "../../turn/turn.ts";
 export function skippedPlugins(
   plugins: unknown,
   suffixes: ReadonlySet<string>,
-  { toolChoice, builtins }: Pick<Turn, "toolChoice" | "builtins">,
+  { toolChoice, gatewayTools }: Pick<Turn, "toolChoice" | "gatewayTools">,
 ): string[] {
   if (toolChoice.type === "none") return [];
   const ids = Array.isArray(plugins) ? plugins.flatMap((plugin) => enabledId(plugin) ?? []) : [];
   if (suffixes.has("online")) ids.push(WEB);
-  const hasSearch = builtins?.tools.some(({ name }) => name === "browser") ?? false;
+  const hasSearch = gatewayTools?.tools.some(({ name }) => name === "browser") ?? false;
   const names = ids.map((id) => (id === WEB ? "web_search" : id));
   const served = new Set([FILE_PARSER, ...(hasSearch ? ["web_search", WEB_FETCH] : [])]);
   return [...new Set(names).difference(served)];

@@ -19,12 +19,12 @@ import { type OfferedFunction, toOfferedTools } from "../request/offered-functio
 import { type CollectedHistory, withHead } from "./prompt-history.ts";
 import type { ReasoningOptions } from "../request/reasoning-options.ts";
 import { type RequestedSampling, toSampling } from "../request/sampling.ts";
-import type { ClientBuiltins } from "../tools/client-builtins.ts";
+import type { ClientTrainedTools } from "../tools/client-trained-tools.ts";
 import {
-  type BuiltinRequest,
+  type GatewayToolsRequest,
   type HostedDeps,
   type HostedTools,
-  toTurnBuiltins,
+  toTurnGatewayTools,
 } from "../tools/hosted-tools.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
 import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
@@ -54,7 +54,7 @@ export interface RequestedPrompt {
   readonly later?: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
   readonly hosted: HostedTools;
-  readonly clientBuiltins: ClientBuiltins;
+  readonly clientTrainedTools: ClientTrainedTools;
   readonly format: RequestedFormat;
   /** They stand between those of the preset and of the history. */
   readonly instructions?: readonly (string | null | undefined)[];
@@ -62,7 +62,7 @@ export interface RequestedPrompt {
 
 /** A request's demands on the turn, except its history. */
 export interface RequestedTurn
-  extends Pick<Turn, "stop" | "textSeparator">, Pick<BuiltinRequest, "maxCalls" | "forced"> {
+  extends Pick<Turn, "stop" | "textSeparator">, Pick<GatewayToolsRequest, "maxCalls" | "forced"> {
   readonly prompt: RequestedPrompt;
   readonly parallelToolCalls: boolean;
   readonly sampling: RequestedSampling;
@@ -112,20 +112,20 @@ export function* assembleTurn(
   const { toolChoice } = trained;
   const offered = [...trained.functions, ...(toolChoice.type === "none" ? [] : later)];
   const functions = yield* toOfferedTools(offered, toolChoice, { style, shield });
-  const ofTraining = [...trained.tools, ...prompt.clientBuiltins.tools];
+  const ofTraining = [...trained.tools, ...prompt.clientTrainedTools.tools];
   if (format.type === "json-schema") yield;
   const answer = toAnswerFormat(format);
   return (write) => {
     const { messages, prefill, toolStates, approved } = toMessages(prompt, shown, context, write);
     const { hosted: deps } = context;
     const asked = { maxCalls, forced, saved: toolStates, approved };
-    const builtins = deps && toTurnBuiltins(hosted, asked, deps);
+    const gatewayTools = deps && toTurnGatewayTools(hosted, asked, deps);
     return settlePrefill({
       id: context.turnId,
       tenant: context.tenant,
       messages: messages.messages,
       tools: [...functions, ...ofTraining],
-      ...(builtins && { builtins }),
+      ...(gatewayTools && { gatewayTools }),
       toolChoice,
       // The model makes one call of a tool of training, and then waits for its result.
       parallelToolCalls: ofTraining.length === 0 && requested.parallelToolCalls,
@@ -181,12 +181,12 @@ function toShown(
 }
 
 function toMessages(
-  { reasoning, hosted, clientBuiltins, format, instructions = [] }: RequestedPrompt,
+  { reasoning, hosted, clientTrainedTools, format, instructions = [] }: RequestedPrompt,
   { trained, shield }: ShownTools,
   { system, preset, style = "own" }: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
-  const { namespaces } = clientBuiltins;
+  const { namespaces } = clientTrainedTools;
   const { history, ...others } = write({ trained: namespaces, mapped: trained.history, shield });
   const { leading = [], tools = [] } = others;
   const developer = developerMessage({

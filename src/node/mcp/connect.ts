@@ -20,7 +20,7 @@ import {
   type ReadMedia,
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
-import { executionError } from "../../tools/builtin-tool.ts";
+import { executionError } from "../../tools/gateway-tool.ts";
 import { limitedFetch, type McpFetch } from "./http-fetch.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";

@@ -4,7 +4,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { createHttpPython } from "../../tools/python/http-runtime.ts";
 import type { PythonRuntime } from "../../tools/python/runtime.ts";
 import { createPythonTool } from "../../tools/python/tool.ts";
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { PythonOptions } from "../../tools/toolbox.ts";
 import { createLocalPython, NoPythonError } from "./local-runtime.ts";
 import { createMcpPython } from "./mcp-runtime.ts";
@@ -27,7 +27,7 @@ export interface PythonSettings {
 
 export interface OpenPython {
   /** Absent: Python cannot be run safely here. The log says why. */
-  readonly python?: (options: PythonOptions) => BuiltinTool;
+  readonly python?: (options: PythonOptions) => GatewayTool;
   readonly close: () => Promise<void>;
 }
 

@@ -4,19 +4,19 @@
  */
 import * as z from "zod";
 import {
-  type BuiltinCall,
-  type BuiltinResult,
-  type BuiltinTool,
+  type GatewayCall,
+  type GatewayToolResult,
+  type GatewayTool,
   type CitedLines,
   type CitedSource,
   executionError,
   type FailureReason,
   type ShownCall,
   type ToolOrigin,
-} from "../../tools/builtin-tool.ts";
+} from "../../tools/gateway-tool.ts";
 import type { Toolbox, TrainedToolbox } from "../../tools/toolbox.ts";
 import type { RecordedPart, TurnRecord } from "../../telemetry/record/schema.ts";
-import type { TurnBuiltins } from "../../turn/turn.ts";
+import type { TurnGatewayTools } from "../../turn/turn.ts";
 import { countBrowserCall, describeBrowserCall } from "../../tools/browser/call.ts";
 import { describeCode } from "../../tools/python/tool.ts";
 import { contentText } from "./read-record.ts";
@@ -25,14 +25,14 @@ import { toRecordedServers } from "./recorded-servers.ts";
 /** Undefined: no such tools were offered. `current`: the tools that the request is converted to now. */
 export function toRecordedTools(
   record: TurnRecord,
-  current: TurnBuiltins | undefined,
-): TurnBuiltins | undefined {
+  current: TurnGatewayTools | undefined,
+): TurnGatewayTools | undefined {
   const { settings, parts } = record;
   if (settings === null) return undefined;
   const results = parts.filter(({ kind }) => kind === "tool-result");
   let next = 0;
   const openWith =
-    (describe: BuiltinTool["describe"]): BuiltinTool["open"] =>
+    (describe: GatewayTool["describe"]): GatewayTool["open"] =>
     () =>
       Promise.resolve({
         run(call) {
@@ -43,7 +43,7 @@ export function toRecordedTools(
         save: () => undefined,
         close: () => Promise.resolve(),
       });
-  const tools = settings.builtins.map(({ name, functions, rawBody }): BuiltinTool => ({
+  const tools = settings.builtins.map(({ name, functions, rawBody }): GatewayTool => ({
     name,
     namespace: {
       key: name,
@@ -62,7 +62,7 @@ export function toRecordedTools(
   }));
   const { gatewayTools } = settings;
   if (gatewayTools.length > 0) {
-    const describe: BuiltinTool["describe"] = ({ recipient, body }, text) => ({
+    const describe: GatewayTool["describe"] = ({ recipient, body }, text) => ({
       type: "mcp",
       ...toOrigin(recipient, results),
       arguments: body,
@@ -109,10 +109,10 @@ export function toRecordedToolbox(record: TurnRecord): Toolbox {
 }
 
 function toResult(
-  call: BuiltinCall,
+  call: GatewayCall,
   result: RecordedPart | undefined,
-  describe: BuiltinTool["describe"],
-): BuiltinResult {
+  describe: GatewayTool["describe"],
+): GatewayToolResult {
   if (result === undefined) {
     const text = "The record has no further result.";
     return { text, failed: true, shown: describe(call, text) };

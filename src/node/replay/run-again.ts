@@ -115,8 +115,11 @@ export async function sendAgain(
     models: withTurnHook(deps.models, (_, turn, until, run) => {
       if (converted !== undefined) return run(turn, until);
       converted = toConverted(turn.messages);
-      const builtins = toRecordedTools(record, turn.builtins);
-      return run({ ...turn, messages: toMessages(record), ...(builtins && { builtins }) }, until);
+      const gatewayTools = toRecordedTools(record, turn.gatewayTools);
+      return run(
+        { ...turn, messages: toMessages(record), ...(gatewayTools && { gatewayTools }) },
+        until,
+      );
     }),
     toolbox: toRecordedToolbox(record),
   });

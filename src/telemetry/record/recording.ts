@@ -9,7 +9,7 @@ import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { OnFact, TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/steering/decision.ts";
-import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
+import type { GatewayCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
 
@@ -56,7 +56,7 @@ interface EmittedNote {
 
 interface ResultNote {
   readonly ms: number;
-  readonly result: BuiltinCallResult;
+  readonly result: GatewayCallResult;
 }
 
 /** The outcome of a turn that did not end by itself. */

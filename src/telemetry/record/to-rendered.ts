@@ -41,8 +41,8 @@ export function toSettings(
     gatewayTools: parsing.toolNames.filter(
       (name) => !own.includes(name) && !turn.tools.some(({ mapped }) => mapped?.name === name),
     ),
-    ...(turn.builtins && {
-      toolRuns: { maxCalls: turn.builtins.maxCalls, citations: turn.builtins.citations },
+    ...(turn.gatewayTools && {
+      toolRuns: { maxCalls: turn.gatewayTools.maxCalls, citations: turn.gatewayTools.citations },
     }),
     answer: turn.answer.type,
     reasoning: { ...turn.reasoning },

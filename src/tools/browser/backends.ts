@@ -1,6 +1,6 @@
 /** Adapters for search services and their JSON formats. Responses are untrusted: each field is read as text only. */
 import * as z from "zod";
-import type { SearchResult } from "../builtin-tool.ts";
+import type { SearchResult } from "../gateway-tool.ts";
 import type { UserLocation } from "../toolbox.ts";
 import { MAX_URL } from "./url-policy.ts";
 import { lazy } from "../../lazy.ts";

@@ -8,15 +8,15 @@ import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type {
-  BuiltinCall,
-  BuiltinResult,
-  BuiltinRun,
-  BuiltinTool,
+  GatewayCall,
+  GatewayToolResult,
+  GatewayToolRun,
+  GatewayTool,
   CitedLines,
   CitedSource,
   FailureReason,
   ShownCall,
-} from "../builtin-tool.ts";
+} from "../gateway-tool.ts";
 import type { BrowserOptions } from "../toolbox.ts";
 import {
   type Arguments,
@@ -48,7 +48,7 @@ export interface BrowserDeps {
   readonly pause: Pause;
 }
 
-export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {}): BuiltinTool {
+export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {}): GatewayTool {
   return {
     name: "browser",
     namespace: BROWSER_NAMESPACE,
@@ -66,7 +66,7 @@ const MAX_RESULTS = 20;
 /** Maximum characters of a title. */
 const MAX_TITLE = 300;
 
-class BrowserRun implements BuiltinRun {
+class BrowserRun implements GatewayToolRun {
   readonly #deps: BrowserDeps;
   readonly #options: BrowserOptions;
   readonly #policy: UrlPolicy;
@@ -88,7 +88,7 @@ class BrowserRun implements BuiltinRun {
     });
   }
 
-  async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
+  async run(call: GatewayCall, signal: AbortSignal): Promise<GatewayToolResult> {
     const args = readArguments(call.body);
     const name = functionOf(call.recipient);
     if (args === undefined) return toError(INVALID_ARGUMENTS, shownAs(name, {}), "invalid-input");
@@ -133,7 +133,7 @@ class BrowserRun implements BuiltinRun {
     return name === "open" && ++this.#uses.open > maxOpens;
   }
 
-  async #search(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+  async #search(args: Arguments, signal: AbortSignal): Promise<GatewayToolResult> {
     const { query, topn } = args;
     if (query === undefined) {
       return toError(INVALID_ARGUMENTS, shownAs("search", args), "invalid-input");
@@ -165,7 +165,7 @@ class BrowserRun implements BuiltinRun {
     return { text, failed: false, shown: { type: "search", query, results } };
   }
 
-  async #open(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+  async #open(args: Arguments, signal: AbortSignal): Promise<GatewayToolResult> {
     const { id = -1, cursor = -1, loc = -1, num_lines: lines = -1 } = args;
     const target = typeof id === "string" ? toTarget(id) : id;
     if (typeof target === "string") return this.#openUrl(target, { loc, lines }, signal);
@@ -180,7 +180,7 @@ class BrowserRun implements BuiltinRun {
     return this.#openUrl(url, { loc: start, lines }, signal);
   }
 
-  async #find(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+  async #find(args: Arguments, signal: AbortSignal): Promise<GatewayToolResult> {
     const { pattern, cursor = -1 } = args;
     if (pattern === undefined) {
       return toError(INVALID_ARGUMENTS, shownAs("find", args), "invalid-input");
@@ -201,7 +201,7 @@ class BrowserRun implements BuiltinRun {
     return { text, failed: false, shown: { type: "find", pattern, ...(url !== "" && { url }) } };
   }
 
-  async #openUrl(url: string, view: View, signal: AbortSignal): Promise<BuiltinResult> {
+  async #openUrl(url: string, view: View, signal: AbortSignal): Promise<GatewayToolResult> {
     const page = await this.#load(url, signal);
     return this.#show(
       { page, url: page.url, title: page.title },
@@ -209,7 +209,7 @@ class BrowserRun implements BuiltinRun {
     );
   }
 
-  #show(entry: VisitedPage, view: View): BuiltinResult {
+  #show(entry: VisitedPage, view: View): GatewayToolResult {
     const text = this.#pages.display(entry, view);
     const { url, title } = entry;
     return {
@@ -248,6 +248,6 @@ function toReason(error: unknown): string {
   return error.message.slice(0, 200);
 }
 
-function toError(text: string, shown: ShownCall, reason?: FailureReason): BuiltinResult {
+function toError(text: string, shown: ShownCall, reason?: FailureReason): GatewayToolResult {
   return { text, shown, failed: true, ...(reason && { reason }) };
 }

@@ -1,7 +1,7 @@
 /** A call of the `browser` tool as the model writes it: its function, and its arguments. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import type { BuiltinTool, DescribedCall, ShownCall } from "../builtin-tool.ts";
+import type { GatewayTool, DescribedCall, ShownCall } from "../gateway-tool.ts";
 
 /** `open` of `browser.open`. */
 export function functionOf(recipient: string): string {
@@ -17,13 +17,13 @@ export function readArguments(body: string): Arguments | undefined {
   }
 }
 
-/** See {@link BuiltinTool.describe}. */
+/** See {@link GatewayTool.describe}. */
 export function describeBrowserCall({ recipient, body }: DescribedCall): ShownCall {
   return shownAs(functionOf(recipient), readArguments(body) ?? {});
 }
 
-/** See {@link BuiltinTool.countsAs}. */
-export const countBrowserCall: NonNullable<BuiltinTool["countsAs"]> = (recipient) => {
+/** See {@link GatewayTool.countsAs}. */
+export const countBrowserCall: NonNullable<GatewayTool["countsAs"]> = (recipient) => {
   const name = functionOf(recipient);
   return name === "search" || name === "open" ? name : undefined;
 };

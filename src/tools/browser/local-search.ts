@@ -4,7 +4,7 @@
  */
 import { lazy } from "../../lazy.ts";
 import { createPause, type SliceOptions } from "../../streams/slices.ts";
-import type { SearchResult } from "../builtin-tool.ts";
+import type { SearchResult } from "../gateway-tool.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
 import { htmlToText } from "./html-to-text.ts";

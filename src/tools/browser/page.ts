@@ -1,6 +1,6 @@
 /** A page as the model reads it: numbered lines in a window, links by number, and the results of `find`. */
 import type { Tokenizer } from "../../tokenizer/index.ts";
-import type { CitedLines } from "../builtin-tool.ts";
+import type { CitedLines } from "../gateway-tool.ts";
 import { wrapLines } from "./wrap-lines.ts";
 
 export interface Page {

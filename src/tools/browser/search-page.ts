@@ -1,5 +1,5 @@
 /** Formats search results as a page. */
-import type { SearchResult } from "../builtin-tool.ts";
+import type { SearchResult } from "../gateway-tool.ts";
 import { inert } from "./html-to-text.ts";
 import { type Page, toPageText } from "./page.ts";
 import { wrapLines } from "./wrap-lines.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
-import type { CitedLines, CitedSource } from "../builtin-tool.ts";
+import type { CitedLines, CitedSource } from "../gateway-tool.ts";
 import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
 import { toSearchPage } from "./search-page.ts";
 import { sizeOf } from "./to-page.ts";

@@ -1,7 +1,7 @@
 /** The interface to a server of the Model Context Protocol, limited to its tools. */
 import { fromPlainJson, toCompactJson } from "../../harmony/json.ts";
 import { MAX_DEPTH } from "../../json-text.ts";
-import type { McpError } from "../builtin-tool.ts";
+import type { McpError } from "../gateway-tool.ts";
 
 export interface McpServer {
   /** The server's label, by which the model and clients know it. */

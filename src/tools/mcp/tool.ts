@@ -2,14 +2,14 @@
 import { fromPlainJson } from "../../harmony/json.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
 import {
-  type BuiltinCall,
-  type BuiltinFunction,
-  type BuiltinResult,
-  type BuiltinTool,
+  type GatewayCall,
+  type GatewayToolFunction,
+  type GatewayToolResult,
+  type GatewayTool,
   executionError,
   type McpShown,
   type ToolOrigin,
-} from "../builtin-tool.ts";
+} from "../gateway-tool.ts";
 import type { McpServer, McpTool, ReadMedia } from "./connection.ts";
 import { toToolNames } from "./names.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "./policy.ts";
@@ -28,7 +28,7 @@ export interface McpToolOptions {
 }
 
 /** Offers those tools of the server that the policies allow. */
-export function createMcpTool(options: McpToolOptions): BuiltinTool {
+export function createMcpTool(options: McpToolOptions): GatewayTool {
   const { server, policies, readMedia } = options;
   const { functions, byRecipient } = toFunctions(options);
   return {
@@ -67,7 +67,7 @@ function toFunctions({ server: { label }, tools, policies, description, style }:
   const namespace = { name: label, ...(description && { description }) };
   // Named before the policies filter them, so that a name does not depend on what is allowed.
   const names = toToolNames(tools.map(({ name }) => name));
-  const functions: BuiltinFunction[] = [];
+  const functions: GatewayToolFunction[] = [];
   const byRecipient = new Map<string, McpTool>();
   for (const [index, tool] of tools.entries()) {
     if (!policies.every((policy) => isAllowed(tool, policy))) continue;
@@ -97,9 +97,9 @@ function describeCall(
 async function runCall(
   { server, readMedia }: Pick<McpToolOptions, "server" | "readMedia">,
   tool: McpTool | undefined,
-  { recipient, body }: BuiltinCall,
+  { recipient, body }: GatewayCall,
   signal: AbortSignal,
-): Promise<BuiltinResult> {
+): Promise<GatewayToolResult> {
   const shown = describeCall(server, recipient, tool, body);
   if (tool === undefined) {
     const message = `There is no tool ${recipient}.`;

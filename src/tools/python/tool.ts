@@ -1,15 +1,15 @@
 /** The `python` tool: runs the code that the model writes in its chain of thought. */
 import * as z from "zod";
 import type {
-  BuiltinCall,
-  BuiltinResult,
-  BuiltinRun,
-  BuiltinTool,
+  GatewayCall,
+  GatewayToolResult,
+  GatewayToolRun,
+  GatewayTool,
   CodeOutput,
   DescribedCall,
   ShownCall,
   ToolSession,
-} from "../builtin-tool.ts";
+} from "../gateway-tool.ts";
 import type { PythonOptions } from "../toolbox.ts";
 import { toPythonNamespace } from "./description.ts";
 import { toDataUrl } from "./media-type.ts";
@@ -26,7 +26,7 @@ const NO_OUTPUT =
 
 const CONTAINER_PREFIX = "cntr_";
 
-export function createPythonTool(runtime: PythonRuntime, options: PythonOptions = {}): BuiltinTool {
+export function createPythonTool(runtime: PythonRuntime, options: PythonOptions = {}): GatewayTool {
   return {
     name: "python",
     namespace: toPythonNamespace(runtime),
@@ -37,7 +37,7 @@ export function createPythonTool(runtime: PythonRuntime, options: PythonOptions 
   };
 }
 
-/** See {@link BuiltinTool.describe}. */
+/** See {@link GatewayTool.describe}. */
 export function describeCode({ body }: DescribedCall): ShownCall {
   return { type: "code", code: body, containerId: "", outputs: [] };
 }
@@ -46,7 +46,7 @@ function createRun(
   runtime: PythonRuntime,
   { tenant, signal: turnSignal }: ToolSession,
   wanted: string | undefined,
-): BuiltinRun {
+): GatewayToolRun {
   let session: PythonSession | undefined;
   /** The conversation had a session, and the model may still rely on its variables. */
   let lost = false;
@@ -89,11 +89,11 @@ function toSessionId({ containerId }: PythonOptions, { saved }: ToolSession): st
 const sessionId = () => z.string().regex(/^[\w-]{8,128}$/);
 
 function toResult(
-  call: BuiltinCall,
+  call: GatewayCall,
   id: string,
   outcome: PythonOutcome,
   runtime: PythonRuntime,
-): BuiltinResult {
+): GatewayToolResult {
   const notes = [
     outcome.restarted
       ? "[The interpreter was restarted: earlier variables and files are gone.]"
@@ -116,7 +116,7 @@ function toResult(
   };
 }
 
-function failed(call: BuiltinCall, id: string, text: string): BuiltinResult {
+function failed(call: GatewayCall, id: string, text: string): GatewayToolResult {
   const containerId = CONTAINER_PREFIX + id;
   const outputs = [{ type: "logs", logs: text }] as const;
   return { text, shown: { type: "code", code: call.body, containerId, outputs }, failed: true };

@@ -2,7 +2,7 @@
  * Converts citations in streamed text. The model was trained to write markers such as `【4†L10-L12】`; they become links
  * and annotations. A marker may be split anywhere: text from its bracket on is held back while it can still become one.
  */
-import type { CitedLines, CitedSource } from "../../tools/builtin-tool.ts";
+import type { CitedLines, CitedSource } from "../../tools/gateway-tool.ts";
 
 /** How a marker with a known source is replaced. */
 export type CitationMode =

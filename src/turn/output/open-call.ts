@@ -9,11 +9,11 @@ import {
   type TextReader,
 } from "./citations.ts";
 import { type CodeBody, createCodeBody } from "./code-body.ts";
-import type { ApprovedCall, BuiltinCallPart } from "../turn.ts";
+import type { ApprovedCall, GatewayCallPart } from "../turn.ts";
 
 /** A call that the gateway runs, as the model wrote it. */
 export interface WrittenCall {
-  readonly part: BuiltinCallPart;
+  readonly part: GatewayCallPart;
   /** Code or arguments. */
   readonly body: string;
   /** The same as it stands in the transcript. */
@@ -22,11 +22,11 @@ export interface WrittenCall {
 }
 
 /** How calls that the gateway runs, and citations of what they found, are given out. */
-export interface EmittedBuiltins {
+export interface EmittedGatewayTools {
   /** The recipient of a function that the gateway runs. Undefined for a function of the client. */
   readonly recipientOf: (name: string) => string | undefined;
   /** Properties of the tool that are reported with the call. */
-  readonly describe: (recipient: string) => Pick<BuiltinCallPart, "origin" | "awaitsApproval">;
+  readonly describe: (recipient: string) => Pick<GatewayCallPart, "origin" | "awaitsApproval">;
   /** Code came as a JSON argument. */
   readonly onWrappedCode: () => void;
   readonly citations: CitationMode;
@@ -34,12 +34,12 @@ export interface EmittedBuiltins {
 }
 
 /** The part of a call that begins. */
-export function toBuiltinPart(
-  { id, name }: Pick<BuiltinCallPart, "id" | "name">,
-  builtins: EmittedBuiltins | undefined,
+export function toGatewayPart(
+  { id, name }: Pick<GatewayCallPart, "id" | "name">,
+  gatewayTools: EmittedGatewayTools | undefined,
   approved: ApprovedCall | undefined,
-): BuiltinCallPart {
-  const { origin, awaitsApproval } = builtins?.describe(name) ?? {};
+): GatewayCallPart {
+  const { origin, awaitsApproval } = gatewayTools?.describe(name) ?? {};
   return {
     kind: "builtin-call",
     id,
@@ -76,7 +76,7 @@ export class OpenCall implements TextReader {
     return this.#code?.wasWrapped() ?? false;
   }
 
-  toWritten(part: BuiltinCallPart, body: string): WrittenCall {
+  toWritten(part: GatewayCallPart, body: string): WrittenCall {
     return { part, body, raw: this.#raw, header: this.#header };
   }
 }

@@ -12,7 +12,7 @@ import type { ApprovedCall, OfferedTool, Part, TurnEvent } from "../turn.ts";
 import { createCitationFilter, type TextReader } from "./citations.ts";
 import { toClientCalls } from "./client-calls.ts";
 import { EventHold, type HeldPart } from "./event-hold.ts";
-import { type EmittedBuiltins, OpenCall, type WrittenCall } from "./open-call.ts";
+import { type EmittedGatewayTools, OpenCall, type WrittenCall } from "./open-call.ts";
 import { OpenPart } from "./open-part.ts";
 import { PartStops, type PartStopsOptions } from "./part-stops.ts";
 import { type PartOptions, type PartOrigin, toPart } from "./to-part.ts";
@@ -148,12 +148,12 @@ export class PartEmitter implements PartOrigin {
   }
 
   /** A call is complete that the gateway runs. */
-  get hasBuiltinCall(): boolean {
+  get hasGatewayCall(): boolean {
     return this.#completeCall !== undefined;
   }
 
   /** The same call, once. */
-  takeBuiltinCall(): WrittenCall | undefined {
+  takeGatewayCall(): WrittenCall | undefined {
     const call = this.#completeCall;
     this.#completeCall = undefined;
     return call;
@@ -204,8 +204,9 @@ export class PartEmitter implements PartOrigin {
   }
 
   #start(event: PartStart): void {
-    const { builtins, omits, refuses } = this.#options;
-    const isClients = event.part === "tool-call" && builtins?.recipientOf(event.name) === undefined;
+    const { gatewayTools, omits, refuses } = this.#options;
+    const isClients =
+      event.part === "tool-call" && gatewayTools?.recipientOf(event.name) === undefined;
     if (isClients && refuses(event.name)) this.#refused = event.name;
     this.#lastWritten = event.part;
     const part = toPart(event, this.#options, this);
@@ -213,7 +214,7 @@ export class PartEmitter implements PartOrigin {
     this.#counts.set(part.kind, this.count(part.kind) + 1);
     this.#stops?.start(part.kind, this.count("content") > 0);
     this.#call = part.kind === "builtin-call" ? new OpenCall(event) : undefined;
-    const citations = builtins && toCitationFilter(part.kind, builtins);
+    const citations = gatewayTools && toCitationFilter(part.kind, gatewayTools);
     this.#open = new OpenPart(part, citations ?? this.#call);
     this.#last = this.#open;
     if (part.kind === "content") this.#lastAnswer = this.#open;
@@ -248,7 +249,7 @@ export class PartEmitter implements PartOrigin {
     const isRun = this.#call !== undefined && !this.#hold.holdsPart(part);
     const events = open.end(this.#logprobsOf(part), isRun);
     this.#hold.pass(part, this.#withStep(open, events), out);
-    if (this.#call?.wasWrapped) this.#options.builtins?.onWrappedCode();
+    if (this.#call?.wasWrapped) this.#options.gatewayTools?.onWrappedCode();
     if (part.kind === "builtin-call") this.#completeCall = this.#call?.toWritten(part, open.text);
     this.#call = undefined;
     // A call was cut before its arguments began: a complete one without any has `{}`.
@@ -272,7 +273,7 @@ export class PartEmitter implements PartOrigin {
 /** The answer has citations. A preamble has none, but the model may write markers there, too. */
 function toCitationFilter(
   kind: Part["kind"],
-  { citations, cite }: EmittedBuiltins,
+  { citations, cite }: EmittedGatewayTools,
 ): TextReader | undefined {
   if (kind === "content") return createCitationFilter(citations, cite);
   if (kind !== "preamble" || citations === "raw") return undefined;

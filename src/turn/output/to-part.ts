@@ -3,7 +3,7 @@ import { formOf } from "../../harmony/call-form.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import { withForm } from "../call-id.ts";
 import type { ApprovedCall, Part } from "../turn.ts";
-import { type EmittedBuiltins, toBuiltinPart } from "./open-call.ts";
+import { type EmittedGatewayTools, toGatewayPart } from "./open-call.ts";
 
 export interface PartOptions {
   readonly newCallId: () => string;
@@ -13,7 +13,7 @@ export interface PartOptions {
    */
   readonly foldPreambles: boolean;
   /** Absent: the gateway runs no tools. */
-  readonly builtins?: EmittedBuiltins;
+  readonly gatewayTools?: EmittedGatewayTools;
 }
 
 /** Circumstances in which a part begins. */
@@ -26,7 +26,7 @@ export interface PartOrigin {
 
 export function toPart(
   event: PartStart,
-  { newCallId, foldPreambles, builtins }: PartOptions,
+  { newCallId, foldPreambles, gatewayTools }: PartOptions,
   { approved, choosesHeaders }: PartOrigin,
 ): Part {
   if (event.part !== "tool-call" && event.part !== "builtin-call") {
@@ -36,9 +36,9 @@ export function toPart(
   const { name } = event;
   const id = newCallId();
   const form = choosesHeaders ? { form: formOf(event.header)?.name ?? "other" } : {};
-  const recipient = event.part === "builtin-call" ? name : builtins?.recipientOf(name);
+  const recipient = event.part === "builtin-call" ? name : gatewayTools?.recipientOf(name);
   if (recipient === undefined) {
     return { kind: "tool-call", id: withForm(id, event.header), name, ...form };
   }
-  return { ...toBuiltinPart({ id, name: recipient }, builtins, approved), ...form };
+  return { ...toGatewayPart({ id, name: recipient }, gatewayTools, approved), ...form };
 }

@@ -38,7 +38,7 @@ export function mayCutAnywhere({ stage, turn, steering, engine }: TurnState): bo
     turn.answer.type !== "text" ||
     !turn.reasoning.enabled ||
     turn.reasoning.maxTokens !== undefined ||
-    turn.builtins !== undefined ||
+    turn.gatewayTools !== undefined ||
     turn.toolChoice.type !== "auto" ||
     turn.tools.some(
       ({ strict, text }) => strict || (text && findTextFormat(engine.capabilities, text.formats)),
@@ -62,7 +62,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   // Output that is already constrained needs no second constraint.
   const constrained = state.stage === "constrained-turn";
   if (emitter.refused !== undefined) return "call-refused";
-  if (emitter.hasBuiltinCall) return "builtin-call";
+  if (emitter.hasGatewayCall) return "builtin-call";
   if (parser.openPart === "reasoning") {
     return mustEndReasoning(state) ? "reasoning-budget" : undefined;
   }

@@ -51,9 +51,9 @@ export interface Demands {
   /** Functions, or tools that the gateway runs, are offered. */
   readonly tools: boolean;
   /** Tools are offered that the gateway runs. */
-  readonly builtins: boolean;
+  readonly gatewayTools: boolean;
   /** The first call must be to one of these of them. */
-  readonly forcedBuiltins: readonly string[];
+  readonly forcedGatewayTools: readonly string[];
   /** The client gave the beginning of the answer. */
   readonly prefill: boolean;
   /** Sample further calls after the first one. */
@@ -83,7 +83,7 @@ export interface SteeringState {
   /** A call is complete and held until its arguments are checked. */
   readonly uncheckedCall: boolean;
   /** A call is complete that the gateway runs, and has not been run. */
-  readonly builtinCall: boolean;
+  readonly gatewayCall: boolean;
   /** Calls the client has approved that are still to be made. */
   readonly approvedCalls: number;
   /** Name of the call being refused. */

@@ -55,29 +55,29 @@ const NO_ANSWER: Decision = {
 };
 
 function firstStep(demands: Demands): Decision {
-  const { requiredCalls, singleCallConstraint, prefill, forcedBuiltins } = demands;
+  const { requiredCalls, singleCallConstraint, prefill, forcedGatewayTools } = demands;
   if (singleCallConstraint) return { type: "constrain-turn" };
   if (prefill && !requiredCalls) return { type: "open-answer" };
-  const [recipient, ...others] = forcedBuiltins;
+  const [recipient, ...others] = forcedGatewayTools;
   if (recipient === undefined) return goOn(demands);
   return others.length === 0
     ? { type: "open-builtin-call", recipient }
-    : { type: "choose-function", names: forcedBuiltins };
+    : { type: "choose-function", names: forcedGatewayTools };
 }
 
 /** At the beginning, and after a result. */
-function goOn({ requiredCalls, builtins, reasoning, tools }: Demands): Decision {
+function goOn({ requiredCalls, gatewayTools, reasoning, tools }: Demands): Decision {
   // With tools of its own at hand, the model may use them before the call: it is forced where it would answer.
-  if (requiredCalls && !(builtins && reasoning))
+  if (requiredCalls && !(gatewayTools && reasoning))
     return reasoning ? { type: "open-reasoning" } : forceCall(requiredCalls);
   if (reasoning) return { type: "continue" };
   // Opening the answer would prevent a tool call.
   return tools ? { type: "skip-reasoning" } : { type: "open-answer" };
 }
 
-function afterChoice({ forcedBuiltins }: Demands, name: string | undefined): Decision {
+function afterChoice({ forcedGatewayTools }: Demands, name: string | undefined): Decision {
   if (name === undefined) return NO_FUNCTION;
-  return forcedBuiltins.includes(name)
+  return forcedGatewayTools.includes(name)
     ? { type: "open-builtin-call", recipient: name }
     : { type: "open-call", name };
 }
@@ -125,8 +125,8 @@ function afterStop(state: SteeringState): Decision {
 function afterFreeStop(state: SteeringState): Decision {
   const { demands, calls, answers, repairs } = state;
   if (state.uncheckedCall) return { type: "check-calls" };
-  // A builtin call that follows a client's call would run without that call's result.
-  if (state.builtinCall && calls === 0 && answers === 0) return RUN_TOOL;
+  // A call of a gateway tool that follows a client's call would run without that call's result.
+  if (state.gatewayCall && calls === 0 && answers === 0) return RUN_TOOL;
   if (demands.requiredCalls) {
     return calls > 0 ? { type: "check-calls" } : forceCall(demands.requiredCalls);
   }

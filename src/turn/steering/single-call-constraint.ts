@@ -35,7 +35,7 @@ export function toSingleCallConstraint(
   if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
     return undefined;
   // Calls to tools that the gateway runs, or of training, would need a form of their own.
-  if (turn.builtins !== undefined || tools.hasMapped) return undefined;
+  if (turn.gatewayTools !== undefined || tools.hasMapped) return undefined;
   const endings = toEndings(turn, tools);
   if (endings === undefined) return undefined;
   const { constraints } = engine.capabilities;

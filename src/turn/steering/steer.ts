@@ -9,7 +9,7 @@ import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
 import { isTrainedTool } from "../../harmony/recipient.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
-import { runBuiltinCall, writeBuiltinCall } from "../builtin-calls/builtin-call.ts";
+import { runGatewayCall, writeGatewayCall } from "../gateway-calls/gateway-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
@@ -41,14 +41,14 @@ export async function steer(state: TurnState): Promise<Conclusion> {
 
 function toDemands(state: TurnState): Demands {
   const { turn, tools, steering } = state;
-  const mayCall = tools.allowed.length > 0 || turn.builtins !== undefined;
+  const mayCall = tools.allowed.length > 0 || turn.gatewayTools !== undefined;
   return {
     requiredCalls: turn.toolChoice.type === "required" ? turn.toolChoice.names : undefined,
     document: turn.answer.type !== "text",
     reasoning: turn.reasoning.enabled,
-    tools: turn.tools.length > 0 || turn.builtins !== undefined,
-    builtins: turn.builtins !== undefined,
-    forcedBuiltins: turn.builtins?.forced ?? [],
+    tools: turn.tools.length > 0 || turn.gatewayTools !== undefined,
+    gatewayTools: turn.gatewayTools !== undefined,
+    forcedGatewayTools: turn.gatewayTools?.forced ?? [],
     prefill: turn.prefill !== undefined,
     moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
     openMissingAnswer: steering.openMissingAnswer,
@@ -68,8 +68,8 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
     callsBefore,
     endsInPreamble: emitter.endsInPreamble,
     uncheckedCall: hasUncheckedCall(state),
-    builtinCall: emitter.hasBuiltinCall,
-    approvedCalls: (state.turn.builtins?.approved?.length ?? 0) - state.approvedRun,
+    gatewayCall: emitter.hasGatewayCall,
+    approvedCalls: (state.turn.gatewayTools?.approved?.length ?? 0) - state.approvedRun,
     refusedCall: emitter.refused,
     holdsAnswers: emitter.holds("content"),
     holdsCalls: emitter.holds("tool-call"),
@@ -142,7 +142,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
     case "write-approved-call":
       return writeApprovedCall(state);
     case "run-tool":
-      return runBuiltinCall(state);
+      return runGatewayCall(state);
     case "ask-for-more-calls":
       void state.output.emit(emitter.release());
       openMessage(state);
@@ -173,12 +173,12 @@ async function checkCalls(state: TurnState): Promise<Outcome> {
 }
 
 async function writeApprovedCall(state: TurnState): Promise<Outcome> {
-  const approved = state.turn.builtins?.approved?.[state.approvedRun++];
+  const approved = state.turn.gatewayTools?.approved?.[state.approvedRun++];
   // Nothing is sampled for it, so no engine says that the turn has begun.
   const demand = emitStart(state);
   if (!(demand === true || (await demand))) throw new ConsumerStopped();
-  if (approved) writeBuiltinCall(state, approved);
-  return runBuiltinCall(state);
+  if (approved) writeGatewayCall(state, approved);
+  return runGatewayCall(state);
 }
 
 /** Opens the answer. A prefill goes into the prompt and is not emitted. */

@@ -15,7 +15,7 @@ import type {
   ResponseResource,
   ToolSearchCallItem,
 } from "../../../src/api/responses/to-response.ts";
-import type { BuiltinItem } from "../../../src/api/responses/builtin-item.ts";
+import type { GatewayItem } from "../../../src/api/responses/gateway-item.ts";
 import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
@@ -464,7 +464,7 @@ test("the types of what the Responses API writes are those of its schemas", () =
   type Item = DeepReadonly<z.infer<ReturnType<typeof outputItem>>>;
   // Searches and calls of the gateway have no precise type.
   expectTypeOf(
-    (item: Written<Exclude<OutputItem, BuiltinItem | ToolSearchCallItem>>): Item => item,
+    (item: Written<Exclude<OutputItem, GatewayItem | ToolSearchCallItem>>): Item => item,
   ).toBeFunction();
   expectTypeOf<
     Omit<DeepReadonly<ResponseResource>, "output" | "tools" | "tool_choice" | "text">

@@ -3,7 +3,7 @@ import { createBrowserTool } from "../../../src/tools/browser/browser.ts";
 import { createSearchBackend } from "../../../src/tools/browser/backends.ts";
 import { htmlToText } from "../../../src/tools/browser/html-to-text.ts";
 import { createLocalSearch } from "../../../src/tools/browser/local-search.ts";
-import type { BuiltinRun } from "../../../src/tools/builtin-tool.ts";
+import type { GatewayToolRun } from "../../../src/tools/gateway-tool.ts";
 import type { BrowserOptions } from "../../../src/tools/toolbox.ts";
 import { createPause } from "../../../src/streams/slices.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
@@ -17,7 +17,7 @@ const SITE = createLocalSearch([
   { path: "cats.md", text: "# Cats\n\nCats sleep." },
 ]);
 
-function open(saved?: string, options: BrowserOptions = {}): Promise<BuiltinRun> {
+function open(saved?: string, options: BrowserOptions = {}): Promise<GatewayToolRun> {
   const tool = createBrowserTool(
     {
       backend: SITE,
@@ -34,7 +34,7 @@ function open(saved?: string, options: BrowserOptions = {}): Promise<BuiltinRun>
   return tool.open({ tenant: "t", turnId: "1", saved, signal });
 }
 
-async function ask(run: BuiltinRun, name: string, args: unknown): Promise<string> {
+async function ask(run: GatewayToolRun, name: string, args: unknown): Promise<string> {
   const { signal } = new AbortController();
   const body = JSON.stringify(args);
   return (await run.run({ id: "1", recipient: `browser.${name}`, body }, signal)).text;

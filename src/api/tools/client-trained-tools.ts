@@ -12,20 +12,20 @@ import type { OfferedTool } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import type { HostedTools } from "./hosted-tools.ts";
 
-export interface ClientBuiltins {
+export interface ClientTrainedTools {
   /** Namespaces for the system message. */
   readonly namespaces: readonly ToolNamespace[];
   /** The functions by recipient: `python`, `browser.search`. */
   readonly tools: readonly OfferedTool[];
 }
 
-export const NO_CLIENT_BUILTINS: ClientBuiltins = { namespaces: [], tools: [] };
+export const NO_CLIENT_TRAINED_TOOLS: ClientTrainedTools = { namespaces: [], tools: [] };
 
 /** Call bodies are code, which the client gets as the input of a custom tool. */
 export const CODE_TOOL = "python";
 
 /** What a request says about them. */
-export interface ClientBuiltinsRequest {
+export interface ClientTrainedToolsRequest {
   readonly names: readonly TrainedTool[] | null | undefined;
   /** `tool_choice` is `none`. */
   readonly isNone: boolean;
@@ -35,13 +35,13 @@ export interface ClientBuiltinsRequest {
 }
 
 /** Throws a {@link RequestError} if the request also declares the tool in another form. */
-export function toClientBuiltins({
+export function toClientTrainedTools({
   names,
   isNone,
   functions,
   hosted,
-}: ClientBuiltinsRequest): ClientBuiltins {
-  if (isNone) return NO_CLIENT_BUILTINS;
+}: ClientTrainedToolsRequest): ClientTrainedTools {
+  if (isNone) return NO_CLIENT_TRAINED_TOOLS;
   for (const [index, name] of (names ?? []).entries()) {
     const isHosted = hosted.tools.some((tool) => tool.name === name);
     const isTaken = functions.some((each) => each === name || each.startsWith(`${name}.`));

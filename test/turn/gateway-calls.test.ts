@@ -57,7 +57,7 @@ describe.each(["ids", "pieces", "text"] as const)("on an engine that gives %s", 
     );
     expect(turn.end).toMatchObject({
       finish: "stop",
-      usage: { engineCalls: 2, builtins: { requested: 1, executed: 1, searches: 0 } },
+      usage: { engineCalls: 2, gatewayTools: { requested: 1, executed: 1, searches: 0 } },
     });
     expect(tool.openRuns()).toBe(0);
   });
@@ -106,16 +106,16 @@ test("several calls of several tools share one transcript that only grows", asyn
     const before = engine.requests[index - 1]?.prompt.ids ?? [];
     expect(prompt.ids.slice(0, before.length)).toEqual(before);
   }
-  expect(turn.end.usage.builtins).toMatchObject({ requested: 3, executed: 3, searches: 2 });
+  expect(turn.end.usage.gatewayTools).toMatchObject({ requested: 3, executed: 3, searches: 2 });
 });
 
 test("calls and analysis count as reasoning, results do not", async () => {
   const tool = fakeTool({ answer: () => "result ".repeat(50) });
   const turn = await finishTurn(scriptedEngine([CALL, FINAL]), turnWithTools([tool]));
-  const { completionTokens, reasoningTokens, builtins } = turn.end.usage;
+  const { completionTokens, reasoningTokens, gatewayTools } = turn.end.usage;
   expect(reasoningTokens).toBe(4);
   expect(completionTokens).toBeLessThan(20);
-  expect(builtins?.outputTokens).toBe(51);
+  expect(gatewayTools?.outputTokens).toBe(51);
 });
 
 describe("limits", () => {
@@ -129,7 +129,7 @@ describe("limits", () => {
     );
     expect(outline(turn).at(-1)).toBe("content One.");
     expect(turn.end.recoveries.get("exhausted-tools")).toBe(1);
-    expect(turn.end.usage.builtins).toMatchObject({ requested: 2, executed: 1 });
+    expect(turn.end.usage.gatewayTools).toMatchObject({ requested: 2, executed: 1 });
   });
 
   test("a result is cut so that the answer fits, and says so", async () => {

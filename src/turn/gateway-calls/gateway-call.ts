@@ -6,7 +6,7 @@ import { sentLength } from "../prompt/transcript.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import type { BuiltinCall, BuiltinTool, ShownCall } from "../../tools/builtin-tool.ts";
+import type { GatewayCall, GatewayTool, ShownCall } from "../../tools/gateway-tool.ts";
 import type { Outcome } from "../steering/decision.ts";
 import type { WrittenCall } from "../output/open-call.ts";
 import { ConsumerStopped } from "../output/turn-output.ts";
@@ -15,21 +15,22 @@ import type { ApprovedCall, TurnEvent } from "../turn.ts";
 import { appendMessage, openMessage, parseWritten, type TurnState } from "../turn-state.ts";
 
 /** Runs the call that the model has just completed. */
-export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
-  const { emitter, builtins } = state;
-  const written = emitter.takeBuiltinCall();
-  if (written === undefined || builtins === undefined) return { type: "tool-ran", end: "answered" };
+export async function runGatewayCall(state: TurnState): Promise<Outcome> {
+  const { emitter, gatewayTools } = state;
+  const written = emitter.takeGatewayCall();
+  if (written === undefined || gatewayTools === undefined)
+    return { type: "tool-ran", end: "answered" };
   const { part, body } = written;
-  const call: BuiltinCall = { id: part.id, recipient: part.name, body };
+  const call: GatewayCall = { id: part.id, recipient: part.name, body };
   if (part.awaitsApproval) return { type: "tool-ran", end: "awaits-approval" };
-  const tool = builtins.find(part.name);
-  const outcome = tool && (await builtins.run(tool, call));
+  const tool = gatewayTools.find(part.name);
+  const outcome = tool && (await gatewayTools.run(tool, call));
   const result = outcome?.type === "result" ? outcome.result : undefined;
   const fitted = await fit(state, result?.text ?? NO_CALLS_LEFT);
   const messages = toMessages(written, fitted.text);
   state.usage.addToolOutput(fitted.tokens);
   appendMessage(state, state.prefixes.endOfCall, messages[1]);
-  const saved = tool && builtins.saveOne(tool);
+  const saved = tool && gatewayTools.saveOne(tool);
   const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
   const event: TurnEvent = {
     type: "builtin-result",
@@ -44,7 +45,7 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
 }
 
-function describe(tool: BuiltinTool | undefined, call: BuiltinCall, text: string): ShownCall {
+function describe(tool: GatewayTool | undefined, call: GatewayCall, text: string): ShownCall {
   // No tool accepts the call: its body is shown as it was written.
   if (tool === undefined) return { type: "code", code: call.body, containerId: "", outputs: [] };
   return tool.describe(call, text);
@@ -70,7 +71,7 @@ function toMessages({ part, raw, header }: WrittenCall, text: string): [Message,
 }
 
 /** Appends a call as if the model had just made it. */
-export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void {
+export function writeGatewayCall(state: TurnState, approved: ApprovedCall): void {
   const { transcript, tokenizer, emitter, prefixes } = state;
   const { recipient, body } = approved;
   emitter.approved = approved;

@@ -1,19 +1,19 @@
 /**
  * The interface of a tool that the gateway runs for the model.
  *
- * A tool knows Harmony and no API. The turn's loop (`turn/builtin-calls/builtin-call.ts`) opens one run per turn, passes it the
+ * A tool knows Harmony and no API. The turn's loop (`turn/gateway-calls/gateway-call.ts`) opens one run per turn, passes it the
  * model's calls one after the other, and appends each result to the transcript.
  */
 import type { ToolNamespace } from "../harmony/conversation.ts";
 import type { NamespacedFunction } from "../harmony/tool-names.ts";
 
-export interface BuiltinTool {
+export interface GatewayTool {
   /** Its name in settings, metrics and saved state: `browser`, `python`, `mcp:LABEL`. Unique within a turn. */
   readonly name: string;
   /** The namespace in the system message, where the model was trained to find `browser` and `python`. */
   readonly namespace?: ToolNamespace;
   /** Functions in the developer message, beside the client's, as MCP tools are. Arguments are JSON. */
-  readonly functions?: readonly BuiltinFunction[];
+  readonly functions?: readonly GatewayToolFunction[];
   /**
    * Call bodies are code and are passed on exactly as written. Otherwise they are JSON arguments, normalized like those
    * of any function.
@@ -28,7 +28,7 @@ export interface BuiltinTool {
   readonly origin?: (recipient: string) => ToolOrigin;
   /**
    * The client must approve the call first: it is not run, and the turn ends. The next turn repeats it, by
-   * `TurnBuiltins.approved`.
+   * `TurnGatewayTools.approved`.
    */
   readonly needsApproval?: (recipient: string) => boolean;
   /** The details for clients of a call that no run has described: it failed, or was not made. `text`: the result for the model. */
@@ -39,14 +39,14 @@ export interface BuiltinTool {
    * Begins a run: once per turn, when the first call is made. A rejection is handled like a failed call: it becomes the
    * result of the call.
    */
-  open(session: ToolSession): Promise<BuiltinRun>;
+  open(session: ToolSession): Promise<GatewayToolRun>;
 }
 
 /**
  * A function that the gateway runs. It is named, rendered and addressed like a client's function in a namespace
  * (`tool-names.ts`).
  */
-export interface BuiltinFunction {
+export interface GatewayToolFunction {
   /** Identifies it among all functions of the turn: `label.tool`. */
   readonly name: string;
   /** The recipient of its calls: `label.tool`, or `functions.label__tool`. */
@@ -67,21 +67,21 @@ export interface ToolSession {
   readonly tenant: string;
   /** The turn's id, for the log. */
   readonly turnId: string;
-  /** What {@link BuiltinRun.save} returned at the end of the turn that this one continues. It may be malformed. */
+  /** What {@link GatewayToolRun.save} returned at the end of the turn that this one continues. It may be malformed. */
   readonly saved: string | undefined;
   /** Aborted if the turn ends early. */
   readonly signal: AbortSignal;
 }
 
-export type DescribedCall = Pick<BuiltinCall, "recipient" | "body">;
+export type DescribedCall = Pick<GatewayCall, "recipient" | "body">;
 
 /** One tool in one turn. Calls never overlap. */
-export interface BuiltinRun {
+export interface GatewayToolRun {
   /**
    * Runs a call. Errors are results with `failed`; a rejection becomes one without details. When the signal is aborted,
    * the tool must stop at once, and the outcome is ignored.
    */
-  run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult>;
+  run(call: GatewayCall, signal: AbortSignal): Promise<GatewayToolResult>;
   /** The source that a citation of these lines refers to. Undefined: none, or it has no address. */
   cite?(cursor: number, lines?: CitedLines): CitedSource | undefined;
   /** State from which a later turn of the conversation continues. Undefined: none. At most 1 MB. */
@@ -90,7 +90,7 @@ export interface BuiltinRun {
   close(): Promise<void>;
 }
 
-export interface BuiltinCall {
+export interface GatewayCall {
   /** The id of the part that represents the call. */
   readonly id: string;
   /** The canonical recipient: `python`, `browser.open`, `label.tool`. */
@@ -99,7 +99,7 @@ export interface BuiltinCall {
   readonly body: string;
 }
 
-export interface BuiltinResult {
+export interface GatewayToolResult {
   /** The result for the model. It is cut if the context is too short. */
   readonly text: string;
   /** The details for clients. */

@@ -3,22 +3,22 @@
  * ends.
  */
 import type {
-  BuiltinCall,
-  BuiltinResult,
-  BuiltinRun,
-  BuiltinTool,
+  GatewayCall,
+  GatewayToolResult,
+  GatewayToolRun,
+  GatewayTool,
   CitedLines,
   CitedSource,
-} from "../../tools/builtin-tool.ts";
-import type { Turn, TurnBuiltins } from "../turn.ts";
+} from "../../tools/gateway-tool.ts";
+import type { Turn, TurnGatewayTools } from "../turn.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
 
 export type RunOutcome =
-  | { readonly type: "result"; readonly result: BuiltinResult }
+  | { readonly type: "result"; readonly result: GatewayToolResult }
   /** The limit of calls or of time is reached. */
   | { readonly type: "exhausted" };
 
-export class BuiltinRuns {
+export class GatewayToolRuns {
   /** Number of calls. */
   executed = 0;
   /** Number of searches. */
@@ -26,27 +26,27 @@ export class BuiltinRuns {
   /** Number of opened pages. */
   opens = 0;
   readonly #turn: Turn;
-  readonly #builtins: TurnBuiltins;
+  readonly #gatewayTools: TurnGatewayTools;
   readonly #signal: AbortSignal;
-  readonly #runs = new Map<BuiltinTool, BuiltinRun>();
+  readonly #runs = new Map<GatewayTool, GatewayToolRun>();
   /** Aborted with the turn, and when the time limit for tools is reached. */
   readonly #limit = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(turn: Turn, builtins: TurnBuiltins, signal: AbortSignal) {
+  constructor(turn: Turn, gatewayTools: TurnGatewayTools, signal: AbortSignal) {
     this.#turn = turn;
-    this.#builtins = builtins;
+    this.#gatewayTools = gatewayTools;
     this.#signal = signal;
   }
 
   /** The tool that a call is for. Undefined: none. */
-  find(recipient: string): BuiltinTool | undefined {
-    return this.#builtins.tools.find((tool) => tool.accepts(recipient));
+  find(recipient: string): GatewayTool | undefined {
+    return this.#gatewayTools.tools.find((tool) => tool.accepts(recipient));
   }
 
   /** Rejects only when the signal is aborted. */
-  async run(tool: BuiltinTool, call: BuiltinCall): Promise<RunOutcome> {
-    const { maxCalls } = this.#builtins;
+  async run(tool: GatewayTool, call: GatewayCall): Promise<RunOutcome> {
+    const { maxCalls } = this.#gatewayTools;
     if (this.executed >= maxCalls || this.#limit.signal.aborted) return { type: "exhausted" };
     this.executed++;
     const counted = tool.countsAs?.(call.recipient);
@@ -76,14 +76,14 @@ export class BuiltinRuns {
   }
 
   /** The state that the next turn of the conversation needs of this tool. */
-  saveOne(tool: BuiltinTool): string | undefined {
+  saveOne(tool: GatewayTool): string | undefined {
     const state = this.#runs.get(tool)?.save();
     return state !== undefined && state.length <= MAX_STATE_LENGTH ? state : undefined;
   }
 
   /** By tool name. Empty: no calls were made and no state was saved. */
   save(): ReadonlyMap<string, string> {
-    const states = new Map(this.#builtins.saved);
+    const states = new Map(this.#gatewayTools.saved);
     for (const tool of this.#runs.keys()) {
       const state = this.saveOne(tool);
       if (state === undefined) states.delete(tool.name);
@@ -102,17 +102,17 @@ export class BuiltinRuns {
     await Promise.allSettled(runs.map((run) => run.close()));
   }
 
-  async #call(tool: BuiltinTool, call: BuiltinCall): Promise<BuiltinResult> {
+  async #call(tool: GatewayTool, call: GatewayCall): Promise<GatewayToolResult> {
     const run = this.#runs.get(tool) ?? (await this.#open(tool));
     return run.run(call, this.#limit.signal);
   }
 
-  async #open(tool: BuiltinTool): Promise<BuiltinRun> {
+  async #open(tool: GatewayTool): Promise<GatewayToolRun> {
     const { tenant, id } = this.#turn;
     const run = await tool.open({
       tenant,
       turnId: id,
-      saved: this.#builtins.saved?.get(tool.name),
+      saved: this.#gatewayTools.saved?.get(tool.name),
       signal: this.#limit.signal,
     });
     if (this.#limit.signal.aborted) await run.close();
@@ -124,7 +124,7 @@ export class BuiltinRuns {
     if (this.executed > 1) return;
     if (this.#signal.aborted) this.#abort();
     this.#signal.addEventListener("abort", this.#abort, { once: true });
-    const { timeoutMs } = this.#builtins;
+    const { timeoutMs } = this.#gatewayTools;
     if (timeoutMs !== undefined) {
       this.#timer = setTimeout(() => this.#limit.abort(new Error("out of time")), timeoutMs);
     }
@@ -133,7 +133,7 @@ export class BuiltinRuns {
   readonly #abort = (): void => this.#limit.abort(this.#signal.reason);
 }
 
-/** The limit documented at `BuiltinRun.save`. */
+/** The limit documented at `GatewayToolRun.save`. */
 const MAX_STATE_LENGTH = 1_048_576;
 
 const OUT_OF_TIME = "Error: the time for tool calls is over. Answer now.";

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { expect, test } from "vitest";
-import { toBuiltinItem } from "../../../src/api/responses/builtin-item.ts";
-import type { ShownCall } from "../../../src/tools/builtin-tool.ts";
-import type { BuiltinCallResult, Part, TurnEvent } from "../../../src/turn/turn.ts";
+import { toGatewayItem } from "../../../src/api/responses/gateway-item.ts";
+import type { ShownCall } from "../../../src/tools/gateway-tool.ts";
+import type { GatewayCallResult, Part, TurnEvent } from "../../../src/turn/turn.ts";
 import { end, eventWriter } from "./turn-events.ts";
 
-const builtinCase = z.object({
+const gatewayCase = z.object({
   id: z.string(),
   kind: z.string(),
   input: z.object({
@@ -26,7 +26,7 @@ const builtinCase = z.object({
   expected: z.unknown(),
 });
 
-type Input = z.infer<typeof builtinCase>["input"];
+type Input = z.infer<typeof gatewayCase>["input"];
 
 const CASES = readFileSync(
   join(import.meta.dirname, "../../fixtures/builtin-tools/cases.jsonl"),
@@ -35,7 +35,7 @@ const CASES = readFileSync(
   .trim()
   .split("\n")
   .map((line): unknown => JSON.parse(line))
-  .flatMap((each) => builtinCase.safeParse(each).data ?? [])
+  .flatMap((each) => gatewayCase.safeParse(each).data ?? [])
   .filter(({ kind }) => kind.startsWith("responses-"));
 
 function toPart({ call = "" }: Input): Extract<Part, { kind: "builtin-call" }> {
@@ -77,7 +77,7 @@ function toShown(input: Input): ShownCall {
   }
 }
 
-function toResult(input: Input): BuiltinCallResult {
+function toResult(input: Input): GatewayCallResult {
   const failed = input.ok === false;
   return { type: "builtin-result", id: "call_1", shown: toShown(input), failed, messages: [] };
 }
@@ -111,7 +111,7 @@ test.each(CASES.filter(({ kind }) => kind === "responses-item"))("$id", ({ input
     outputs: input.include?.includes("code_interpreter_call.outputs") ?? false,
   };
   const call = { part: toPart(input), id: "x_1", text: text(input), result: toResult(input) };
-  expect(toBuiltinItem(call, "completed", includes)).toMatchObject(
+  expect(toGatewayItem(call, "completed", includes)).toMatchObject(
     z.record(z.string(), z.unknown()).parse(expected),
   );
 });

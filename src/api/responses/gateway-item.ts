@@ -3,44 +3,44 @@
  * search, code interpreter, MCP.
  */
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
-import type { McpError, ShownCall } from "../../tools/builtin-tool.ts";
-import type { BuiltinCallPart, BuiltinCallResult } from "../../turn/turn.ts";
+import type { McpError, ShownCall } from "../../tools/gateway-tool.ts";
+import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 
-export type BuiltinItemStatus = "in_progress" | "completed" | "failed" | "incomplete";
+export type GatewayItemStatus = "in_progress" | "completed" | "failed" | "incomplete";
 
 /** A call while it is written and run. */
-export interface BuiltinCallState {
-  readonly part: BuiltinCallPart;
+export interface GatewayCallState {
+  readonly part: GatewayCallPart;
   readonly id: string;
   /** Code or arguments so far. */
   readonly text: string;
-  readonly result: BuiltinCallResult | undefined;
+  readonly result: GatewayCallResult | undefined;
 }
 
 /** The `include` values of the request. */
-export interface BuiltinIncludes {
+export interface GatewayIncludes {
   readonly sources: boolean;
   readonly results: boolean;
   readonly outputs: boolean;
 }
 
-export interface BuiltinItem {
+export interface GatewayItem {
   readonly id: string;
   readonly type: "web_search_call" | "code_interpreter_call" | "mcp_call" | "mcp_approval_request";
   readonly [field: string]: unknown;
 }
 
-export function builtinItemPrefix(part: BuiltinCallPart): string {
+export function gatewayItemPrefix(part: GatewayCallPart): string {
   if (part.awaitsApproval) return "mcpr";
   return PREFIXES[kindOf(part)];
 }
 
 /** The item in its current state. */
-export function toBuiltinItem(
-  call: BuiltinCallState,
-  status: BuiltinItemStatus,
-  includes: BuiltinIncludes,
-): BuiltinItem {
+export function toGatewayItem(
+  call: GatewayCallState,
+  status: GatewayItemStatus,
+  includes: GatewayIncludes,
+): GatewayItem {
   const { part, id, text, result } = call;
   const shown = result?.shown;
   const kind = kindOf(part);
@@ -74,9 +74,9 @@ export function toBuiltinItem(
 }
 
 function toMcpItem(
-  { part, id, text, result }: BuiltinCallState,
-  status: BuiltinItemStatus,
-): BuiltinItem {
+  { part, id, text, result }: GatewayCallState,
+  status: GatewayItemStatus,
+): GatewayItem {
   const shown = result?.shown.type === "mcp" ? result.shown : undefined;
   const { server = "", tool = "" } = part.origin ?? {};
   if (part.awaitsApproval) {
@@ -106,7 +106,7 @@ function toItemError({ type, ...error }: McpError): object {
 }
 
 /** While the arguments are written, only the type of the action is known. Typed clients require its other members. */
-function toAction(name: string, shown: ShownCall | undefined, { sources }: BuiltinIncludes) {
+function toAction(name: string, shown: ShownCall | undefined, { sources }: GatewayIncludes) {
   switch (shown?.type) {
     case "search":
       return {
@@ -125,24 +125,24 @@ function toAction(name: string, shown: ShownCall | undefined, { sources }: Built
 }
 
 /** The events of a call, by its progress. `members` is the JSON of their own members. */
-export interface BuiltinEvent {
+export interface GatewayEvent {
   readonly type: string;
   readonly members: string;
 }
 
-export function eventsAtStart({ part }: BuiltinCallState): BuiltinEvent[] {
+export function eventsAtStart({ part }: GatewayCallState): GatewayEvent[] {
   return part.awaitsApproval ? [] : [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
 }
 
 /** The type of its deltas. Undefined: its text is sent only when it is complete. */
-export function builtinDeltaType(part: BuiltinCallPart): string | undefined {
+export function gatewayDeltaType(part: GatewayCallPart): string | undefined {
   return part.awaitsApproval || kindOf(part) !== "code"
     ? undefined
     : "response.code_interpreter_call_code.delta";
 }
 
 /** The arguments are complete, and the call runs. */
-export function eventsAtRun({ part, text }: BuiltinCallState): BuiltinEvent[] {
+export function eventsAtRun({ part, text }: GatewayCallState): GatewayEvent[] {
   if (part.awaitsApproval) return [];
   const json = JSON.stringify(text);
   const prefix = eventPrefix(part);
@@ -166,7 +166,7 @@ export function eventsAtRun({ part, text }: BuiltinCallState): BuiltinEvent[] {
 }
 
 /** Only MCP has an event for a failure. */
-export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] {
+export function eventsAtEnd({ part, result }: GatewayCallState): GatewayEvent[] {
   if (part.awaitsApproval || result === undefined) return [];
   if (!result.failed) return [{ type: `${eventPrefix(part)}.completed`, members: "" }];
   return kindOf(part) === "mcp" ? [{ type: `${eventPrefix(part)}.failed`, members: "" }] : [];
@@ -174,14 +174,14 @@ export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] 
 
 type Kind = "web" | "code" | "mcp";
 
-function kindOf({ name, origin }: BuiltinCallPart): Kind {
+function kindOf({ name, origin }: GatewayCallPart): Kind {
   if (origin !== undefined) return "mcp";
   return KINDS[trainedToolOf(name) ?? "python"];
 }
 
 const KINDS: Readonly<Record<TrainedTool, Kind>> = { browser: "web", python: "code" };
 
-function eventPrefix(part: BuiltinCallPart): string {
+function eventPrefix(part: GatewayCallPart): string {
   return EVENT_PREFIXES[kindOf(part)];
 }
 
