@@ -16,6 +16,8 @@ export interface InspectorOptions extends AccessOptions {
   /** Runs a recorded turn again. Resolves with the number of the new one; undefined if it has been dropped already. */
   readonly runAgain: (record: TurnRecord, signal: AbortSignal) => Promise<number | undefined>;
   readonly models: () => Models;
+  /** What the audit file has of each key. Absent: there is no audit. */
+  readonly keyUses?: () => Promise<KeyUses>;
   /** The chat is at `/`: the page links to it. */
   readonly hasChat: boolean;
   /** Other processes listen on the same port, whose turns are not here. */
@@ -25,4 +27,26 @@ export interface InspectorOptions extends AccessOptions {
   readonly version: string;
   /** Aborted when the gateway shuts down, so that it does not wait for open pages. */
   readonly closing: AbortSignal;
+}
+
+/** What keys did, also before the gateway was started. */
+export interface KeyUses {
+  /** The oldest request that is counted. */
+  readonly since: string;
+  /** Keys, of which the busiest are listed. */
+  readonly count: number;
+  readonly keys: readonly KeyUse[];
+}
+
+export interface KeyUse {
+  readonly key: string;
+  readonly clients: readonly string[];
+  readonly requests: number;
+  readonly failed: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Milliseconds. */
+  readonly p95: number | null;
+  /** The newest request. */
+  readonly at: string;
 }

@@ -10,7 +10,7 @@ import type { RecordEntry } from "../telemetry/record/entry.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 import { runSliced, stringifyInChunks } from "../telemetry/record/build-slices.ts";
 import { checkOrigin, checkToken } from "./access.ts";
-import type { InspectorOptions } from "./options.ts";
+import type { InspectorOptions, KeyUses } from "./options.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
 import { INSPECT_PAGE } from "./page-description.ts";
 import { streamChanges } from "./changes.ts";
@@ -22,6 +22,7 @@ import { type RecordTexts, toRecordTexts } from "./record-texts.ts";
 
 export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   const { recorder, assets, hasChat } = options;
+  const keyUses = shareRunning(options.keyUses);
   const app = new Hono<ApiEnv>();
   app.use("/inspect", checkOrigin(options));
   app.use("/inspect/*", checkOrigin(options));
@@ -51,6 +52,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   app.get("/inspect/api/engines", (c) =>
     c.json({ engines: toEngineRows(options.models(), recorder) }, 200, PAGE_HEADERS),
   );
+  app.get("/inspect/api/keys", async (c) => c.json({ uses: await keyUses() }, 200, PAGE_HEADERS));
   app.delete("/inspect/api/turns", (c) => {
     recorder.kept.clear();
     return c.json({}, 200, PAGE_HEADERS);
@@ -82,6 +84,17 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   });
   addTurnActions(app, options);
   return app;
+}
+
+/** Pages that ask meanwhile get the result of the one reading. A file that cannot be read is as none. */
+function shareRunning(
+  read: InspectorOptions["keyUses"],
+): () => Promise<KeyUses | undefined> | undefined {
+  let running: Promise<KeyUses | undefined> | undefined;
+  return () =>
+    (running ??= read?.()
+      .catch(() => undefined)
+      .finally(() => (running = undefined)));
 }
 
 function json(c: Context<ApiEnv>, body: object): Response {

@@ -375,6 +375,34 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("after a restart the table of keys has the requests of the audit file", async () => {
+      const keys = await Promise.all(
+        ["alice", "bob"].map(async (name) => ({ name, sha256: await sha256Hex(`key-of-${name}`) })),
+      );
+      const auditFile = join(mkdtempSync(join(tmpdir(), "harmony-gateway-audit-")), "audit.jsonl");
+      const start = () =>
+        startInspected(
+          scriptedEngine(() => FINAL),
+          { keys, auditFile },
+        );
+      const before = await start();
+      for (const name of ["alice", "bob", "bob"]) {
+        await post(before, HELLO, { authorization: `Bearer key-of-${name}` });
+      }
+      await before.close();
+      const gateway = await start();
+      onTestFinished(() => gateway.close());
+      await post(gateway, HELLO, { authorization: "Bearer key-of-alice" });
+      const { page, problems } = await open(`${gateway.origin}/inspect#token=${TOKEN}`);
+      await page.getByText("2 keys: most requests by").click();
+      const rows = page.locator(".keys tbody tr");
+      await expect
+        .poll(async () => (await rows.allInnerTexts()).map((row) => row.split(/\s+/)[2]))
+        .toEqual(["2", "2"]);
+      await checkAxe(page, "audited keys");
+      expect(problems).toEqual([]);
+    });
+
     test("the calls of a turn are listed with their arguments and results", async () => {
       const { gateway, show } = await openInspected(
         scriptedEngine([...TOOL_LOOP.scripts, ...STEERED.scripts]),

@@ -157,12 +157,12 @@ test("keys are those with the most turns first, with their clients", () => {
     rowOf({ outcome: "failed" }),
   ];
   expect(
-    toKeys(rows).map(({ key, clients, totals, newest }) => {
-      return [key, clients, totals.turns, totals.failed, newest.number];
+    toKeys(rows).map(({ key, clients, requests, failed, at }) => {
+      return [key, clients, requests, failed, at];
     }),
   ).toEqual([
-    ["alice", ["opencode", "codex"], 2, 1, rows[2]?.number],
-    ["bob", [], 1, 0, rows[0]?.number],
+    ["alice", ["opencode", "codex"], 2, 1, rows[2]?.at],
+    ["bob", [], 1, 0, rows[0]?.at],
   ]);
 });
 

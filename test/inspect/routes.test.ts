@@ -23,6 +23,7 @@ function createInspected(
   capture?: InspectorOptions["capture"],
   engine: Engine = scriptedEngine(() => FINAL),
   runAgain: InspectorOptions["runAgain"] = () => Promise.reject(new Error("not asked for")),
+  keyUses?: InspectorOptions["keyUses"],
 ) {
   const closing = new AbortController();
   const recorded = createRecordedApp({ engine });
@@ -39,6 +40,7 @@ function createInspected(
       runAgain,
       keeps: { turns: 100, bytes: 16_000_000, seconds: 60 },
       models: () => models,
+      ...(keyUses && { keyUses }),
       isOneOfSeveral: false,
       hasKeys: false,
       hasChat: true,
@@ -70,7 +72,7 @@ test("the page contains no data, and its policy forbids other origins and inline
 
 test("records require the token", async () => {
   const { get } = createInspected();
-  const paths = ["turns", "turns/1", "turns/newest", "turns/1/file", "changes"].map(
+  const paths = ["turns", "turns/1", "turns/newest", "turns/1/file", "changes", "keys"].map(
     (each) => `/inspect/api/${each}`,
   );
   for (const path of paths) {
@@ -120,6 +122,24 @@ describe("requests whose host or origin is not a name of this machine", () => {
     const foreign = { ...known, origin: "https://attacker.example" };
     expect((await get("/inspect/api/turns", foreign)).status).toBe(403);
   });
+});
+
+test("pages share one reading of the audit file, and one that fails is as no file", async () => {
+  let readings = 0;
+  let isGone = false;
+  const uses = { since: "2026-11-26T09:00:00.000Z", count: 0, keys: [] };
+  const { get } = createInspected(false, undefined, undefined, undefined, async () => {
+    readings += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isGone) throw new Error("the disk is gone");
+    return uses;
+  });
+  const read = async () => (await get("/inspect/api/keys")).json();
+  expect(await Promise.all([read(), read()])).toEqual([{ uses }, { uses }]);
+  expect(readings).toBe(1);
+  isGone = true;
+  expect(await read()).toEqual({});
+  expect(await (await createInspected().get("/inspect/api/keys")).json()).toEqual({});
 });
 
 test("a turn is served with the texts of its tokens, and as a file that loads nothing", async () => {

@@ -2,7 +2,7 @@
 import { saveFile } from "../shared/save-file.ts";
 import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./merge-news.ts";
-import type { Difference, LoadedTurn, News, Row } from "./types.ts";
+import type { Difference, KeyUses, LoadedTurn, News, Row } from "./types.ts";
 
 /** @param known of a running turn: only what is new is sent, and added to what is known. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
@@ -14,6 +14,12 @@ export async function loadTurn(number: number, known?: LoadedTurn): Promise<Load
 
 export async function clearTurns(): Promise<void> {
   await request("turns", { method: "DELETE" });
+}
+
+/** Undefined: the gateway writes no audit file. */
+export async function loadKeyUses(): Promise<KeyUses | undefined> {
+  const { uses }: { uses?: KeyUses } = await (await request("keys")).json();
+  return uses;
 }
 
 /** Saves a turn as a page that opens without the gateway, or as JSON for `harmony-gateway replay`. */

@@ -18,7 +18,7 @@ import { followAddress, openNamed, readAddress } from "./address.ts";
 import { followEngines } from "./follow-engines.ts";
 import { listPane } from "./list.ts";
 import { overviewBar } from "./overview.ts";
-import { loadRows, merge, show } from "./selection.ts";
+import { loadRows, merge, readKeyUses, show } from "./selection.ts";
 import { type Pane, state, update } from "./store.ts";
 import { turnView } from "./turn-view.ts";
 import type { LoadedTurn } from "./types.ts";
@@ -183,6 +183,7 @@ async function start(first: FirstLoad): Promise<void> {
     if (turn === undefined) void attempt(() => showNewest(first));
     else openNamed(turn);
     void attempt(followEngines);
+    void attempt(readKeyUses);
     await moment;
     await followChanges(merge, (isConnected) => {
       update({ isConnected });

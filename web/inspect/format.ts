@@ -21,6 +21,13 @@ export function toTime(at: string): string {
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
+/** `2026-11-28`, as the browser's clock has it. */
+export function toDay(at: string): string {
+  const time = new Date(at);
+  const parts = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
+  return parts.map((part) => String(part).padStart(2, "0")).join("-");
+}
+
 /**
  * The same text with the characters that embed, override or isolate a direction by their names: no style keeps an open one from moving
  * what stands beside its text, such as a control token.

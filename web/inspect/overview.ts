@@ -2,8 +2,10 @@
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 import { openTurn } from "./address.ts";
-import { plain, toCount, toMs, toTime } from "./format.ts";
+import { attempt } from "./attempt.ts";
+import { plain, toCount, toDay, toMs, toTime } from "./format.ts";
 import { toggle } from "./list.ts";
+import { readKeyUses } from "./selection.ts";
 import { state, visibleRows } from "./store.ts";
 import { speedOf } from "./engine-speed.ts";
 import { toKeys, toProblems, toTotals, type Totals } from "./totals.ts";
@@ -23,7 +25,8 @@ export function overviewBar(): TemplateResult {
   // Totals of thousands of turns take some milliseconds: scrolling does not change them.
   return html`<section class="overview" aria-label="Overview">
     ${state.engines.map((engine) => engineLine(engine))}
-    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows)} ${keysTable(rows)}`)}
+    ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows)}`)}
+    ${guard([rows, state.filter, state.keyUses], () => keysTable(rows))}
   </section>`;
 }
 
@@ -158,28 +161,36 @@ function problemsList(rows: readonly Row[]): TemplateResult | typeof nothing {
 /** Keys that are listed: the busiest. */
 const MAX_KEYS = 50;
 
-/** Which key uses how much. With one key it says nothing. */
+/**
+ * Which key uses how much. With one key it says nothing. Without a filter the audit file says it, if there is one: it knows requests
+ * from before the start, and those whose turns are no longer kept.
+ */
 function keysTable(rows: readonly Row[]): TemplateResult | typeof nothing {
-  const keys = toKeys(rows);
+  const audited = state.filter === "" ? state.keyUses : undefined;
+  const keys = audited?.keys ?? toKeys(rows);
   if (keys.length < 2) return nothing;
-  const busiest = keys.slice(0, 3).map(({ key, totals }) => `${key} ${toCount(totals.turns)}`);
-  return html`<details class="keys">
+  const unit = audited === undefined ? "turns" : "requests";
+  const busiest = keys.slice(0, 3).map(({ key, requests }) => `${key} ${toCount(requests)}`);
+  return html`<details class="keys" @toggle=${readAgain}>
     <summary>
-      ${toCount(keys.length)} keys:
-      <span class="quiet">most turns by ${busiest.join(", ")}</span>
+      ${toCount(audited?.count ?? keys.length)} keys:
+      <span class="quiet"
+        >most ${unit} by ${busiest.join(", ")}
+        ${audited === undefined ? nothing : `since ${toDay(audited.since)}, from the audit file`}</span
+      >
     </summary>
-    <div class="keys-box" tabindex="0" role="region" aria-label="Turns by key">
+    <div class="keys-box" tabindex="0" role="region" aria-label="${unit} by key">
       <table class="facts">
         <thead>
           <tr>
-            ${["key", "clients", "turns", "failed", "tokens in", "out", "p95", "last"].map(
+            ${["key", "clients", unit, "failed", "tokens in", "out", "p95", "last"].map(
               (name) => html`<th scope="col">${name}</th>`,
             )}
           </tr>
         </thead>
         <tbody>
           ${keys.slice(0, MAX_KEYS).map(
-            ({ key, clients, totals, newest }) =>
+            ({ key, clients, requests, failed, promptTokens, completionTokens, p95, at }) =>
               html`<tr>
                 <th scope="row">
                   <button type="button" class="mark" @click=${() => toggle("key", key)}>
@@ -187,16 +198,22 @@ function keysTable(rows: readonly Row[]): TemplateResult | typeof nothing {
                   </button>
                 </th>
                 <td>${clients.join(", ")}</td>
-                <td>${toCount(totals.turns)}</td>
-                <td class=${totals.failed > 0 ? "bad" : ""}>${toCount(totals.failed)}</td>
-                <td>${toCount(totals.promptTokens)}</td>
-                <td>${toCount(totals.completionTokens)}</td>
-                <td>${toMs(totals.duration.p95)}</td>
-                <td>${toTime(newest.at)}</td>
+                <td>${toCount(requests)}</td>
+                <td class=${failed > 0 ? "bad" : ""}>${toCount(failed)}</td>
+                <td>${toCount(promptTokens)}</td>
+                <td>${toCount(completionTokens)}</td>
+                <td>${toMs(p95)}</td>
+                <td>${audited === undefined ? nothing : toDay(at)} ${toTime(at)}</td>
               </tr>`,
           )}
         </tbody>
       </table>
     </div>
   </details>`;
+}
+
+/** The file has grown since it was read. */
+function readAgain({ target }: Event): void {
+  const isOpened = target instanceof HTMLDetailsElement && target.open;
+  if (isOpened && state.keyUses !== undefined) void attempt(readKeyUses);
 }

@@ -1,5 +1,5 @@
 /** The selected turn: which one it is, loading it while it runs, and what is new in the list. */
-import { loadTurn } from "./api.ts";
+import { loadKeyUses, loadTurn } from "./api.ts";
 import { loadOverview } from "./first-load.ts";
 import { attempt } from "./attempt.ts";
 import { listedRows, state, update } from "./store.ts";
@@ -47,6 +47,10 @@ export function pickOther(number: number): void {
 export function openComparison(number: number): void {
   update({ pane: "compare", other: undefined });
   pickOther(number);
+}
+
+export async function readKeyUses(): Promise<void> {
+  update({ keyUses: await loadKeyUses() });
 }
 
 /** New rows come first; known ones are replaced, and dropped ones go. */

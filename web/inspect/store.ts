@@ -2,7 +2,7 @@
 import { drawSoon } from "../shared/redraw.ts";
 import { matches, parseFilter } from "./filter.ts";
 import { toConversations } from "./totals.ts";
-import type { EngineRow, LoadedTurn, Overview, Row } from "./types.ts";
+import type { EngineRow, KeyUses, LoadedTurn, Overview, Row } from "./types.ts";
 
 export type TokenView = "reading" | "tokens" | "raw";
 export type Pane = "turn" | "compare";
@@ -27,6 +27,8 @@ export interface State {
   /** The rows as they will be shown when the list is resumed. */
   waiting: readonly Row[];
   engines: readonly EngineRow[];
+  /** From the audit file, when it was last read. Undefined: there is none. */
+  keyUses: KeyUses | undefined;
   /** A turn is being run again: which of how many times. */
   runs:
     | { readonly at: number; readonly times: number; readonly abort: AbortController }
@@ -59,6 +61,7 @@ export const state: State = {
   isPaused: false,
   waiting: [],
   engines: [],
+  keyUses: undefined,
   runs: undefined,
   isHelpOpen: false,
   isConnected: true,

@@ -1,6 +1,6 @@
 /** Numbers over the turns that pass the filter, equal problems together, and turns by conversation. */
 import { toOutcome, toStatus } from "./format.ts";
-import type { Row } from "./types.ts";
+import type { KeyUse, Row } from "./types.ts";
 
 export interface Totals {
   readonly turns: number;
@@ -93,26 +93,25 @@ function newestOf(rows: readonly Row[]): Row {
   return rows.reduce((newest, row) => (row.number > newest.number ? row : newest));
 }
 
-/** The turns of one key. */
-export interface KeyTotals {
-  readonly key: string;
-  readonly clients: readonly string[];
-  readonly totals: Totals;
-  readonly newest: Row;
-}
-
 /** Names of clients that are listed of a key. */
 const MAX_CLIENTS = 4;
 
-/** The key with the most turns first. */
-export function toKeys(rows: readonly Row[]): KeyTotals[] {
+/** The key with the most turns first, as the audit file has its requests. */
+export function toKeys(rows: readonly Row[]): KeyUse[] {
   const byKey = Map.groupBy(rows, ({ tenant }) => tenant);
-  return Array.from(byKey, ([key, own]) => ({
-    key,
-    clients: [...new Set(own.flatMap(({ client }) => client ?? []))].slice(0, MAX_CLIENTS),
-    totals: toTotals(own),
-    newest: newestOf(own),
-  })).toSorted((a, b) => b.totals.turns - a.totals.turns || b.newest.number - a.newest.number);
+  return Array.from(byKey, ([key, own]): KeyUse => {
+    const { turns, failed, promptTokens, completionTokens, duration } = toTotals(own);
+    return {
+      key,
+      clients: [...new Set(own.flatMap(({ client }) => client ?? []))].slice(0, MAX_CLIENTS),
+      requests: turns,
+      failed,
+      promptTokens,
+      completionTokens,
+      p95: duration.p95,
+      at: newestOf(own).at,
+    };
+  }).toSorted((a, b) => b.requests - a.requests || (a.at < b.at ? 1 : -1));
 }
 
 /** Conversations by their newest turn, each with its turns, newest first. Turns without one stand alone. */

@@ -4,6 +4,7 @@ import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import type { SeenRecord } from "../../src/telemetry/record/seen-record.ts";
 import type { TurnSummary } from "../../src/telemetry/record/turn-summary.ts";
 
+export type { KeyUse, KeyUses } from "../../src/inspect/options.ts";
 export type { Difference } from "../../src/inspect/first-difference.ts";
 
 export interface Row extends TurnSummary {

@@ -1,12 +1,10 @@
 /** `harmony-gateway usage`: adds up the lines of the audit file by key, model or day. */
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
-import * as z from "zod";
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import { getOrCreate } from "../../lazy.ts";
 import { toTable } from "../console/paint.ts";
 import { explainFile } from "../explain-file.ts";
+import { addLine, createSum, readAudit, type UsageSum } from "../telemetry/read-audit.ts";
 import type { Command, CommandIo } from "./command-io.ts";
 import { readOwnFlags } from "./own-flags.ts";
 import { loadSettings } from "./settings.ts";
@@ -32,52 +30,6 @@ A request failed if its status is 500 or more, or its turn failed. It was reject
 
 const GROUPS = ["key", "model", "day"] as const;
 type Group = (typeof GROUPS)[number];
-
-/** The members that are added up. A line of the audit has more. */
-const auditLine = z.object({
-  time: z.string(),
-  key: z.string().nullable(),
-  model: z.string().nullable(),
-  status: z.number().nullable(),
-  finish: z.string().nullable(),
-  promptTokens: z.number(),
-  cachedTokens: z.number(),
-  completionTokens: z.number(),
-  reasoningTokens: z.number(),
-});
-
-interface Sum {
-  requests: number;
-  failed: number;
-  rejected: number;
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  reasoningTokens: number;
-}
-
-function createSum(): Sum {
-  return {
-    requests: 0,
-    failed: 0,
-    rejected: 0,
-    promptTokens: 0,
-    cachedTokens: 0,
-    completionTokens: 0,
-    reasoningTokens: 0,
-  };
-}
-
-function add(sum: Sum, { status, finish, ...tokens }: z.infer<typeof auditLine>): void {
-  // A turn in the background has a line without a status. Its request has one of its own.
-  if (status !== null) sum.requests += 1;
-  if (finish === "failed" || (status ?? 0) >= 500) sum.failed += 1;
-  else if (status !== null && status >= 400 && status !== 499) sum.rejected += 1;
-  sum.promptTokens += tokens.promptTokens;
-  sum.cachedTokens += tokens.cachedTokens;
-  sum.completionTokens += tokens.completionTokens;
-  sum.reasoningTokens += tokens.reasoningTokens;
-}
 
 /**
  * The output.
@@ -110,16 +62,15 @@ export async function runUsage(
   }
 
   const total = createSum();
-  const sums = new Map<string, Sum>();
+  const sums = new Map<string, UsageSum>();
   let unreadable = 0;
   for (const file of files) {
-    for await (const text of readLines(file)) {
-      const line = parseLine(text);
+    for await (const line of readLines(file)) {
       if (line === undefined) unreadable += 1;
       else if (line.time >= since && line.time < until) {
         const name = (by === "day" ? line.time.slice(0, 10) : line[by]) ?? "(none)";
-        add(getOrCreate(sums, name, createSum), line);
-        add(total, line);
+        addLine(getOrCreate(sums, name, createSum), line);
+        addLine(total, line);
       }
     }
   }
@@ -139,7 +90,7 @@ export async function runUsage(
 
 const COLUMNS = ["requests", "failed", "rejected", "prompt", "cached", "completion", "reasoning"];
 
-function toRow([name, sum]: readonly [string, Sum]): string[] {
+function toRow([name, sum]: readonly [string, UsageSum]): string[] {
   const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = sum;
   const counts = [sum.requests, sum.failed, sum.rejected, promptTokens, cachedTokens];
   return [name, ...[...counts, completionTokens, reasoningTokens].map(String)];
@@ -162,21 +113,11 @@ function toTime(flag: string, text: string, now: number): string {
   return new Date(at).toISOString();
 }
 
-async function* readLines(file: string): AsyncGenerator<string> {
+async function* readLines(file: string): ReturnType<typeof readAudit> {
   try {
-    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    yield* handle.readLines();
+    yield* readAudit(file);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`usage: ${explainFile(error, file) ?? `${file}: ${why}.`}`]);
-  }
-}
-
-/** Undefined: it is not a line of the audit, such as one that a full disk has cut. */
-function parseLine(text: string): z.infer<typeof auditLine> | undefined {
-  try {
-    return auditLine.parse(JSON.parse(text));
-  } catch {
-    return undefined;
   }
 }

@@ -9,6 +9,7 @@ import { MAX_RECORDS } from "../../telemetry/record/limits.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
 import { randomId } from "../random-id.ts";
 import type { OperatorDeps } from "./run-as-operator.ts";
+import { readKeyUses } from "../telemetry/read-audit.ts";
 import { readVersion } from "../version.ts";
 
 export interface Inspector {
@@ -24,7 +25,7 @@ export function openInspector(
   assets: PageAssets,
   capture?: (entry: RecordEntry) => Promise<string>,
 ): Inspector {
-  const { inspectKey, inspectMaxBytes, inspectMaxAgeSeconds } = settings;
+  const { inspectKey, inspectMaxBytes, inspectMaxAgeSeconds, auditFile } = settings;
   const token = inspectKey ?? randomId();
   const version = readVersion();
   return {
@@ -44,6 +45,7 @@ export function openInspector(
         ...(capture && { capture }),
         assets,
         models: () => deps.models,
+        ...(auditFile !== undefined && { keyUses: () => readKeyUses(auditFile) }),
         isOneOfSeveral: reusePort,
         hasKeys: keys.length > 0,
         hasChat: home === "chat",

@@ -1,8 +1,9 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { runUsage } from "../../../src/node/cli/usage.ts";
+import { readKeyUses } from "../../../src/node/telemetry/read-audit.ts";
 
 const NOW = Date.parse("2026-11-28T12:00:00Z");
 
@@ -123,4 +124,52 @@ test.each([
   [["a", "--since"], "--since: expected a time after it."],
 ])("%j is refused", async (args, message) => {
   await expect(run(...args)).rejects.toThrow(message);
+});
+
+describe("the inspector's table of keys", () => {
+  const KEYLESS = { ...LINES[1], key: null };
+
+  test("has each key's requests of the last thirty days, the busiest key first", async () => {
+    const more = { ...LINES[1], client: "codex", ms: 250, time: "2026-11-28T10:00:00.000Z" };
+    const file = writeAudit(
+      [...LINES, more, KEYLESS].map((each) => JSON.stringify(each)).join("\n"),
+    );
+    expect(await readKeyUses(file, NOW)).toEqual({
+      since: "2026-11-26T09:00:00.000Z",
+      count: 2,
+      keys: [
+        {
+          key: "bob",
+          clients: [],
+          requests: 4,
+          failed: 2,
+          promptTokens: 20,
+          completionTokens: 9,
+          p95: null,
+          at: "2026-11-27T12:00:00.000Z",
+        },
+        {
+          key: "alice",
+          clients: ["codex"],
+          requests: 2,
+          failed: 0,
+          promptTokens: 27,
+          completionTokens: 13,
+          p95: 250,
+          at: "2026-11-28T10:00:00.000Z",
+        },
+      ],
+    });
+  });
+
+  test("reads the end of a large file, without the line that it begins in, and lists fifty keys", async () => {
+    const lines = Array.from(
+      { length: 200 },
+      (_, at) => `${JSON.stringify({ ...LINES[1], key: `key-${at}` })}\n`,
+    );
+    const file = writeAudit(`${"x".repeat(100_000)}${lines.join("")}`);
+    const maxBytes = lines.slice(-100).join("").length + 50;
+    const { count, keys } = await readKeyUses(file, NOW, maxBytes);
+    expect([count, keys.length, keys[0]?.key]).toEqual([100, 50, "key-100"]);
+  });
 });
