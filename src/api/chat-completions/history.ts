@@ -1,24 +1,11 @@
-/** Converts the messages of a chat request to Harmony messages. */
-import type { Message } from "../../harmony/conversation.ts";
-import {
-  analysisMessage,
-  developerMessage,
-  finalMessage,
-  preambleMessage,
-  toHeaderName,
-  toolCallMessage,
-  toolResultMessage,
-  userMessage,
-} from "../../harmony/messages.ts";
-import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+/** The messages of a chat request as items of a history. */
+import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
-import type { SampledSteps } from "../../store/reasoning-store.ts";
-import { isTrainedCall } from "../tools/client-trained-tools.ts";
-import { refusal, type RequestError } from "../errors.ts";
-import type { MediaInput, MediaRules } from "../request/media.ts";
-import { PromptHistory } from "../turn/prompt-history.ts";
-import type { HistoryRules, TurnHistory } from "../turn/assemble-turn.ts";
+import { refusal } from "../errors.ts";
 import { contentText } from "../request/content-text.ts";
+import type { MediaInput, MediaRules } from "../request/media.ts";
+import { isTrainedCall } from "../tools/client-trained-tools.ts";
+import type { CallItem, Item } from "../turn/history.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
@@ -29,85 +16,58 @@ import { CUSTOM_INPUT } from "./tools.ts";
  */
 export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
 
-export interface HistoryOptions extends HistoryRules {
+export interface HistoryOptions {
   readonly restored: RestoredReasoning;
-  readonly sampled?: SampledSteps | undefined;
+  readonly trained: readonly ToolNamespace[];
   readonly media: MediaRules;
 }
 
-export function toHistory(
+export function* toItems(
   messages: readonly ChatMessage[],
-  { restored, sampled, trained, mapped, media, shield }: HistoryOptions,
-): TurnHistory {
-  const isTrained = (called: string) => isTrainedCall(trained, called);
-  const leading: string[] = [];
-  const history = new PromptHistory(sampled, { shield, trained: mapped });
-  let prefill: string | undefined;
-  let begun = false;
-
+  { restored, trained, media }: HistoryOptions,
+): Generator<Item> {
   for (const [index, message] of messages.entries()) {
     const param = `messages[${index}]`;
     const field = `${param}.content`;
     switch (message.role) {
       case "system":
-      case "developer": {
+      case "developer":
+        yield {
+          type: "instructions",
+          text: contentText(message.content, field, media.inMessages),
+        };
+        break;
+      case "user": {
         const text = contentText(message.content, field, media.inMessages);
-        if (text === "") break;
-        if (begun) history.add(...optional(developerMessage({ instructions: text })));
-        else leading.push(text);
+        yield { type: "user", text, name: toAuthorName(message.name) };
         break;
       }
-      case "user":
-        begun = true;
-        history.add(
-          userMessage(
-            contentText(message.content, field, media.inMessages),
-            toAuthorName(message.name),
-          ),
-        );
-        break;
-      case "assistant": {
-        begun = true;
-        const last = index === messages.length - 1;
-        const parts = assistantParts(message, {
+      case "assistant":
+        yield* assistantItems(message, {
           param,
-          isTrained,
+          trained,
           media: media.inMessages,
           restored: restored.get(index),
         });
-        if (parts.isTagged) history.note("reasoning-tag");
-        if (last && parts.calls.length === 0 && parts.text !== "") {
-          prefill = parts.text;
-          history.add(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
-        } else {
-          addAssistant(history, parts);
-        }
         break;
-      }
-      case "tool": {
-        begun = true;
-        const output = contentText(message.content, field, media.inResults);
-        if (history.addResult(message.tool_call_id, output)) break;
-        if (!message.name) throw unknownCall(message.tool_call_id, `${param}.tool_call_id`);
-        addNamedResult(history, message.name, { output, isTrained: isTrained(message.name) });
+      case "tool":
+        yield {
+          type: "result",
+          callId: message.tool_call_id,
+          name: message.name || undefined,
+          text: contentText(message.content, field, media.inResults),
+          param,
+        };
         break;
-      }
       case "function": {
-        begun = true;
-        const output = contentText(message.content, field, media.inResults);
-        addNamedResult(history, message.name, { output, isTrained: false });
+        const text = contentText(message.content, field, media.inResults);
+        yield { type: "result", name: message.name, text, param };
         break;
       }
       default:
         message satisfies never;
     }
   }
-  return {
-    leading,
-    history: history.collect(),
-    prefill,
-    toolStates: toToolStates(restored),
-  };
 }
 
 /**
@@ -123,131 +83,94 @@ function toAuthorName(name: string | null | undefined): string | undefined {
 /** OpenAI's limit. */
 const MAX_NAME_LENGTH = 64;
 
-interface AssistantParts {
-  /** Reasoning around each call; without calls, before the text. */
-  readonly reasoning: readonly CallReasoning[];
-  readonly text: string;
-  /** The client had put reasoning before the text. */
-  readonly isTagged: boolean;
-  readonly calls: readonly HistoryCall[];
-}
-
-interface HistoryCall {
-  readonly id: string;
-  readonly name: string;
-  /** Arguments, or code. */
-  readonly args: string;
-  /** The call is to a tool of training. */
-  readonly isTrained: boolean;
-}
-
 interface AssistantOptions {
   readonly param: string;
-  readonly isTrained: (name: string) => boolean;
+  readonly trained: readonly ToolNamespace[];
   readonly media: MediaInput;
   readonly restored: readonly CallReasoning[] | undefined;
 }
 
-function assistantParts(
+/** In the order the model wrote them. The client has joined all text for the user into one string. */
+function* assistantItems(
   message: AssistantMessage,
-  { param, isTrained, media, restored }: AssistantOptions,
-): AssistantParts {
-  const calls = (message.tool_calls ?? []).map((call, index): HistoryCall => {
+  { param, trained, media, restored }: AssistantOptions,
+): Generator<Item> {
+  const calls = toCalls(message, param, trained);
+  const { text, isTagged } = assistantText(message, param, media);
+  const sent = sentReasoning(message);
+  const reasoning = restored ?? [{ before: sent === undefined ? [] : [[sent]], after: [] }];
+  if (calls.length === 0) {
+    for (const { before } of reasoning) yield* toReasoning(before.flat());
+    yield { type: "assistant", text, isAnswer: true, isTagged };
+  }
+  for (const [index, call] of calls.entries()) {
+    const { before = [], after = [], tools = [] } = reasoning[index] ?? {};
+    const beforeText = Math.max(1, before.length - 1);
+    for (const [list, texts] of before.entries()) {
+      if (list < beforeText) yield* withTools(texts, tools, list);
+    }
+    // Continue sends " " and LangChain "" with calls: both mean no text.
+    const preamble = text.trim() === "" ? "" : text;
+    if (index === 0) yield { type: "assistant", text: preamble, isAnswer: false, isTagged };
+    for (const [list, texts] of before.entries()) {
+      if (list >= beforeText) yield* withTools(texts, tools, list);
+    }
+    yield call;
+    yield* toReasoning(after);
+  }
+}
+
+function toCalls(
+  message: AssistantMessage,
+  param: string,
+  trained: readonly ToolNamespace[],
+): CallItem[] {
+  const calls = (message.tool_calls ?? []).map((call, index): CallItem => {
+    const { id } = call;
     if (call.function) {
       const { name, arguments: args } = call.function;
-      return { id: call.id, name, args: args ?? "", isTrained: isTrained(name) };
+      return { type: "call", id, name, body: args ?? "", form: "json" };
     }
     if (call.custom) {
       const { name, input } = call.custom;
-      if (isTrained(name)) return { id: call.id, name, args: input ?? "", isTrained: true };
-      const args = JSON.stringify({ [CUSTOM_INPUT]: input ?? "" });
-      return { id: call.id, name, args, isTrained: false };
+      const text = input ?? "";
+      const body = isTrainedCall(trained, name) ? text : JSON.stringify({ [CUSTOM_INPUT]: text });
+      return { type: "call", id, name, body, form: "json" };
     }
-    const field = `${param}.tool_calls[${index}].function`;
-    throw refusal(field, "is required");
+    throw refusal(`${param}.tool_calls[${index}].function`, "is required");
   });
   if (message.function_call) {
     const { name, arguments: args } = message.function_call;
-    calls.push({ id: "", name, args: args ?? "", isTrained: false });
+    calls.push({ type: "call", id: "", name, body: args ?? "", form: "json" });
   }
-  const tagged = assistantText(message, param, media);
-  return {
-    reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
-    text: tagged.text,
-    isTagged: tagged.isTagged,
-    calls,
-  };
+  return calls;
 }
 
-/** In the order the model wrote them. The client has joined all text for the user into one string. */
-function addAssistant(history: PromptHistory, { reasoning, text, calls }: AssistantParts): void {
-  if (calls.length === 0) {
-    history.add(
-      ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
-      ...(text === "" ? [] : [finalMessage(text)]),
-    );
-  }
-  // Continue sends " " and LangChain "" with calls: both mean no text.
-  const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
-  for (const [index, { id, name, args, isTrained }] of calls.entries()) {
-    const { before = [], after, tools = [] } = reasoning[index] ?? {};
-    const beforeText = before.length > 1 ? before.slice(0, -1) : before;
-    const beforeCall = before.slice(beforeText.length);
-    history.add(
-      ...beforeText.flatMap((texts, list) => withTools(texts, tools, list)),
-      ...(index === 0 ? preamble : []),
-      ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
-    );
-    if (toHeaderName(name) !== name) history.note("tool-name");
-    history.addCall(id, isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args));
-    history.add(...toAnalysisMessages(after));
-  }
-}
-
-/** Analysis messages, and between them the calls that the gateway ran, as the model saw them. */
-function withTools(
+/** Reasoning, and between it the calls that the gateway ran, as the model saw them. */
+function* withTools(
   texts: readonly string[],
   tools: readonly PlacedCall[],
   list: number,
-): readonly Message[] {
+): Generator<Item> {
   const placed = tools.filter((tool) => tool.list === list);
-  return [...texts, undefined].flatMap((text, index) => [
-    ...placed.filter(({ at }) => at === index).flatMap(({ call }) => call.messages),
-    ...(text === undefined ? [] : [analysisMessage(text)]),
-  ]);
+  for (const [index, text] of [...texts, undefined].entries()) {
+    for (const { at, call } of placed) {
+      if (at === index) yield { type: "kept-call", messages: call.messages };
+    }
+    if (text !== undefined) yield { type: "reasoning", text };
+  }
+}
+
+function* toReasoning(texts: readonly string[]): Generator<Item> {
+  for (const text of texts) yield { type: "reasoning", text };
 }
 
 /** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
-function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
+export function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
   const calls = [...restored]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, reasoning]) => reasoning.flatMap(({ tools = [] }) => tools));
   return new Map(
     calls.flatMap(({ call: { state } }) => (state ? [[state.tool, state.saved] as const] : [])),
   );
-}
-
-function toAnalysisMessages(texts: readonly string[] = []): Message[] {
-  return texts.map((text) => analysisMessage(text));
-}
-
-/** A result that names its tool instead of a known call. */
-function addNamedResult(
-  history: PromptHistory,
-  name: string,
-  { output, isTrained }: { readonly output: string; readonly isTrained: boolean },
-): void {
-  const result = (isTrained ? trainedResultMessage : toolResultMessage)(name, output);
-  if (!history.addResultOf(result.name ?? "", output)) history.addLoneResult(result);
-}
-
-function unknownCall(id: string, param: string): RequestError {
-  return refusal(
-    param,
-    `no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
-  );
-}
-
-function optional<T>(value: T | undefined): T[] {
-  return value === undefined ? [] : [value];
 }

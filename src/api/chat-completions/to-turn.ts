@@ -1,6 +1,5 @@
 /** Converts a valid chat request to a Turn: history to Harmony messages, fields to constraints. */
 import type { NamedEffort } from "../../models/model-name.ts";
-import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { runAtOnce } from "../../streams/slices.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -26,11 +25,14 @@ import { withPresetTools } from "../tools/preset-tools.ts";
 import {
   assembleConversation,
   assembleTurn,
+  type HistoryRules,
   type RequestedTurn,
   type TurnContext,
+  type TurnHistory,
 } from "../turn/assemble-turn.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
-import { type RestoredReasoning, toHistory } from "./history.ts";
+import { render } from "../turn/history.ts";
+import { type RestoredReasoning, toItems, toToolStates } from "./history.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
 import { requestedChoice, toFunctions } from "./tools.ts";
@@ -40,8 +42,6 @@ export interface ChatTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
-  /** By the id of its call: the steps of the running loop, as they were sampled. Absent: unknown. */
-  readonly sampled?: SampledSteps;
   readonly media: MediaRules;
   /** Tools of the request's MCP servers. Absent: none. */
   readonly servers?: readonly GatewayTool[] | undefined;
@@ -59,14 +59,29 @@ export function* toTurnInSteps(
   context: ChatTurnContext,
 ): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(yield* readTurn(request, context), context);
-  return turnOf((rules) => toHistory(request.messages, { ...context, ...rules }));
+  return turnOf((rules) => toHistory(request, rules, context));
 }
 
 /** The conversation alone. */
 export function toConversation(request: ChatRequest, context: ChatTurnContext): CollectedHistory {
   const prompt = runAtOnce(readPrompt(request, context)).prompt;
-  return assembleConversation(prompt, context, (rules) =>
-    toHistory(request.messages, { ...context, ...rules }),
+  return assembleConversation(prompt, context, (rules) => toHistory(request, rules, context));
+}
+
+function toHistory(
+  { messages }: ChatRequest,
+  rules: HistoryRules,
+  { restored, media }: ChatTurnContext,
+): TurnHistory {
+  const items = toItems(messages, { restored, trained: rules.trained, media });
+  const history = render(items, { ...rules, hasLead: true, hasPrefill: true, unknownCall });
+  return { ...history, toolStates: toToolStates(restored) };
+}
+
+function unknownCall(id: string, param: string): RequestError {
+  return refusal(
+    `${param}.tool_call_id`,
+    `no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
   );
 }
 

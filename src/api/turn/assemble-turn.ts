@@ -11,6 +11,7 @@ import {
 } from "../../harmony/messages.ts";
 import { createNameShield, type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
+import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset, PromptRules } from "../../turn/preset.ts";
 import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
@@ -43,6 +44,8 @@ export interface TurnContext {
   readonly hosted?: HostedDeps;
   /** How the model is shown tools with a namespace. Absent: as one of its own. */
   readonly style?: NamespaceStyle;
+  /** By the id of its call: the steps of the running loop, as they were sampled. Absent: unknown. */
+  readonly sampled?: SampledSteps | undefined;
 }
 
 /** A request's demands on the prompt, except its history. */
@@ -71,8 +74,9 @@ export interface RequestedTurn
   readonly affinity: string | null | undefined;
 }
 
-/** The rules by which an API writes its history as messages. */
-export interface HistoryRules {
+/** The rules by which the items of a history are written as messages. */
+export interface HistoryRules extends Pick<TurnContext, "sampled"> {
+  readonly style: NamespaceStyle;
   /** Tools of training that the client runs: calls and results are written in the form of training. */
   readonly trained: readonly ToolNamespace[];
   /** Calls of the client's tools that the model knows as those of trained ones. */
@@ -183,11 +187,17 @@ function toShown(
 function toMessages(
   { reasoning, hosted, clientTrainedTools, format, instructions = [] }: RequestedPrompt,
   { trained, shield }: ShownTools,
-  { system, preset, style = "own" }: Omit<TurnContext, "turnId">,
+  { system, preset, style = "own", sampled }: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
   const { namespaces } = clientTrainedTools;
-  const { history, ...others } = write({ trained: namespaces, mapped: trained.history, shield });
+  const { history, ...others } = write({
+    trained: namespaces,
+    mapped: trained.history,
+    shield,
+    style,
+    sampled,
+  });
   const { leading = [], tools = [] } = others;
   const developer = developerMessage({
     instructions: joinTexts([preset?.instructions, ...instructions, ...leading]),

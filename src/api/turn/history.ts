@@ -1,0 +1,159 @@
+/** The items of a history, alike for all APIs, and the messages that the model reads in their place. */
+import type { Message } from "../../harmony/conversation.ts";
+import {
+  analysisMessage,
+  callMessage,
+  developerMessage,
+  finalMessage,
+  preambleMessage,
+  toHeaderName,
+  toolResultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import { qualifiedName, toolRecipient, toShownTools } from "../../harmony/tool-names.ts";
+import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+import type { RequestError } from "../errors.ts";
+import type { OfferedFunction } from "../request/offered-functions.ts";
+import { isTrainedCall } from "../tools/client-trained-tools.ts";
+import type { HistoryRules, TurnHistory } from "./assemble-turn.ts";
+import { PromptHistory } from "./prompt-history.ts";
+
+export type Item =
+  /** A system or developer text. */
+  | { readonly type: "instructions"; readonly text: string }
+  | { readonly type: "user"; readonly text: string; readonly name?: string | undefined }
+  /** It stands for everything before it. */
+  | { readonly type: "summary"; readonly text: string }
+  | AssistantItem
+  | ReasoningItem
+  | CallItem
+  /** A call that the gateway ran, and its result. */
+  | { readonly type: "kept-call"; readonly messages: readonly Message[] }
+  | ResultItem
+  /** Functions that are offered from here on. */
+  | { readonly type: "tools"; readonly functions: readonly OfferedFunction[] };
+
+export interface AssistantItem {
+  readonly type: "assistant";
+  readonly text: string;
+  /** An answer ended its turn; commentary preceded a call. */
+  readonly isAnswer: boolean;
+  /** The client had put reasoning before the text. */
+  readonly isTagged?: boolean;
+}
+
+export interface ReasoningItem {
+  readonly type: "reasoning";
+  readonly text: string;
+}
+
+export interface CallItem {
+  readonly type: "call";
+  /** Empty: the client gave none. */
+  readonly id: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  /** As the model writes it: JSON arguments, or a text. */
+  readonly body: string;
+  readonly form: "json" | "raw";
+}
+
+/** The result of a call of the client. */
+export interface ResultItem {
+  readonly type: "result";
+  /** Absent: the client named the tool alone. */
+  readonly callId?: string | undefined;
+  /** The tool, for a result whose call is not in the history. */
+  readonly name?: string | undefined;
+  readonly text: string;
+  /** Its field in the request, for errors. */
+  readonly param: string;
+}
+
+/** What differs between the APIs. */
+interface Rendering extends HistoryRules {
+  /** Instructions and tools before anything else belong to the beginning of the prompt. */
+  readonly hasLead?: boolean;
+  /** An answer at the end is the beginning of the turn's. */
+  readonly hasPrefill?: boolean;
+  /** The error of a result whose call is not in the history. */
+  readonly unknownCall: (callId: string, param: string) => RequestError;
+}
+
+/** Items are read one by one: an error in one of them comes before those of later items. */
+export function render(
+  items: Iterable<Item>,
+  { sampled, style, trained, mapped, shield, ...api }: Rendering,
+): TurnHistory & Required<Pick<TurnHistory, "leading" | "tools">> {
+  const leading: string[] = [];
+  const tools: OfferedFunction[] = [];
+  const history = new PromptHistory(sampled, { shield, trained: mapped });
+  const leads = () => api.hasLead === true && history.isEmpty;
+  let prefill: string | undefined;
+
+  for (const item of items) {
+    if (prefill !== undefined) history.add(finalMessage(prefill));
+    prefill = undefined;
+    switch (item.type) {
+      case "instructions":
+        if (item.text === "") break;
+        if (leads()) leading.push(item.text);
+        else history.add(...optional(developerMessage({ instructions: item.text })));
+        break;
+      case "user":
+        history.add(userMessage(item.text, item.name));
+        break;
+      case "summary":
+        history.add(userMessage(item.text));
+        break;
+      case "assistant":
+        if (item.isTagged) history.note("reasoning-tag");
+        if (item.text === "") break;
+        if (!item.isAnswer) history.add(preambleMessage(item.text));
+        else if (api.hasPrefill) prefill = item.text;
+        else history.add(finalMessage(item.text));
+        break;
+      case "reasoning":
+        history.add(analysisMessage(item.text));
+        break;
+      case "call": {
+        const { id, namespace, name, body, form } = item;
+        const called = qualifiedName(namespace, name);
+        if (toHeaderName(name) !== name) history.note("tool-name");
+        history.addCall(
+          id,
+          isTrainedCall(trained, called)
+            ? trainedCallMessage(called, body)
+            : callMessage(toolRecipient(namespace, name, style), body, form),
+        );
+        break;
+      }
+      case "kept-call":
+        history.add(...item.messages);
+        break;
+      case "result": {
+        const { callId, name, text } = item;
+        if (callId !== undefined && history.addResult(callId, text)) break;
+        if (name === undefined) throw api.unknownCall(callId ?? "", item.param);
+        const isTrained = callId !== undefined && isTrainedCall(trained, name);
+        const result = (isTrained ? trainedResultMessage : toolResultMessage)(name, text);
+        if (!history.addResultOf(result.name ?? "", text)) history.addLoneResult(result);
+        break;
+      }
+      case "tools":
+        if (leads()) tools.push(...item.functions);
+        else {
+          const shown = item.functions.map((each) => shield.shown(each));
+          history.add(...optional(developerMessage(toShownTools(shown, style))));
+        }
+        break;
+      default:
+        item satisfies never;
+    }
+  }
+  return { leading, tools, history: history.collect(), prefill };
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}
