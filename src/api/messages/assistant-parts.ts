@@ -38,7 +38,7 @@ export function toAssistantParts(
       case "code_execution_tool_result": {
         const carriers = block.content.map((each) => each.encrypted_content ?? "");
         const sealed = carriers.find((each) => each !== "") ?? "";
-        parts.push({ type: "builtin-call", sealed, call: undefined });
+        parts.push({ type: "gateway-call", sealed, call: undefined });
         break;
       }
       case "compaction":
@@ -55,8 +55,9 @@ export function toAssistantParts(
         parts.push({ type: "thinking", text: "", sealed: block.data ?? "" });
         break;
       case "tool_use": {
-        const args = toArguments(block.input, [...path, from + index, "input"]);
-        parts.push({ type: "call", id: block.id, name: block.name, args });
+        const { id, name, input } = block;
+        const body = toArguments(input, [...path, from + index, "input"]);
+        parts.push({ type: "call", id, name, body, form: "json" });
         break;
       }
       default:

@@ -10,7 +10,8 @@ import type { Model } from "../../models/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import { refusal, RequestError } from "../errors.ts";
-import type { AssistantPart, HistoryEntry, ToolUse } from "./history-entry.ts";
+import type { CallItem } from "../turn/history.ts";
+import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
 import type { ClearToolUses, CountRequest } from "./request.ts";
 
 /** As replies have it. */
@@ -123,18 +124,18 @@ async function isTriggered(
   }
 }
 
-function callsOf(entry: HistoryEntry): readonly ToolUse[] {
+function callsOf(entry: HistoryEntry): readonly CallItem[] {
   if (entry.type !== "assistant") return [];
   return entry.parts.flatMap((part) => (part.type === "call" ? [part] : []));
 }
 
 /** The call of each result: the last one before it with its id, since some clients use an id again. */
-function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<HistoryEntry, ToolUse> {
-  const latest = new Map<string, ToolUse>();
-  const calls = new Map<HistoryEntry, ToolUse>();
+function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<HistoryEntry, CallItem> {
+  const latest = new Map<string, CallItem>();
+  const calls = new Map<HistoryEntry, CallItem>();
   for (const entry of entries) {
     for (const call of callsOf(entry)) latest.set(call.id, call);
-    const call = entry.type === "result" ? latest.get(entry.toolUseId) : undefined;
+    const call = entry.type === "result" ? latest.get(entry.callId ?? "") : undefined;
     if (call !== undefined) calls.set(entry, call);
   }
   return calls;
@@ -197,12 +198,12 @@ function clearToolUses(
 } {
   const calls = toCalls(entries);
   const cleared = new Set<HistoryEntry>(results);
-  const isEmptied = ({ name }: ToolUse): boolean =>
+  const isEmptied = ({ name }: CallItem): boolean =>
     Array.isArray(inputs) ? inputs.includes(name) : inputs === true;
   const ofResults = results.flatMap((result) => calls.get(result) ?? []);
   const emptied = new Set<AssistantPart>(ofResults.filter(isEmptied));
   const toPart = (part: AssistantPart): AssistantPart =>
-    part.type === "call" && emptied.has(part) ? { ...part, args: "{}" } : part;
+    part.type === "call" && emptied.has(part) ? { ...part, body: "{}" } : part;
   return {
     count: cleared.size,
     emptied: new Set(ofResults.filter(isEmptied).map(({ id }) => id)),

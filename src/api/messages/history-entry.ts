@@ -1,19 +1,11 @@
-/** The entries of a history: what a request's messages say, without the wire format. */
+/** The entries of a history: items, and the parts of assistant messages as the client sent them. */
 import type { KeptCall } from "../../store/kept-call.ts";
+import type { CallItem, Item } from "../turn/history.ts";
 
 export type HistoryEntry =
-  | { readonly type: "instructions"; readonly text: string }
+  | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" }>
   /** A tool that is offered from here on: its place among {@link History.added}. */
   | { readonly type: "tool"; readonly index: number }
-  | { readonly type: "user"; readonly text: string }
-  /** Of everything before it. */
-  | { readonly type: "summary"; readonly text: string }
-  | {
-      readonly type: "result";
-      readonly toolUseId: string;
-      readonly text: string;
-      readonly param: string;
-    }
   | AssistantEntry;
 
 export interface AssistantEntry {
@@ -25,12 +17,12 @@ export interface AssistantEntry {
 export type AssistantPart =
   | ThinkingPart
   | { readonly type: "text"; readonly text: string }
-  | ToolUse
+  | CallItem
   | GatewayCall;
 
 /** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
 export interface GatewayCall {
-  readonly type: "builtin-call";
+  readonly type: "gateway-call";
   /** The encrypted call. Empty: it is in a thinking block after it, or lost. */
   readonly sealed: string;
   /** Undefined: not restored. */
@@ -39,7 +31,7 @@ export interface GatewayCall {
 
 /** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */
 export function answerFrom(parts: readonly AssistantPart[]): number {
-  return parts.findLastIndex(({ type }) => type === "builtin-call") + 1;
+  return parts.findLastIndex(({ type }) => type === "gateway-call") + 1;
 }
 
 export interface ThinkingPart {
@@ -48,12 +40,4 @@ export interface ThinkingPart {
   readonly text: string;
   /** The signature, or the data of a redacted block. Empty if there is none. */
   readonly sealed: string;
-}
-
-export interface ToolUse {
-  readonly type: "call";
-  readonly id: string;
-  readonly name: string;
-  /** The arguments as JSON text. */
-  readonly args: string;
 }

@@ -88,7 +88,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
 function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return sinceSummary(entries, (after) => {
     const answered = new Set(
-      after.map((entry) => (entry.type === "result" ? entry.toolUseId : undefined)),
+      after.map((entry) => (entry.type === "result" ? entry.callId : undefined)),
     );
     return (entry) => {
       if (["instructions", "user", "tool"].includes(entry.type)) return [entry];

@@ -150,7 +150,7 @@ async function openThinking(
 ): Promise<OpenedStep> {
   const opened = await Promise.all(step.parts.map((part) => openPart(part, tenant, reasoning)));
   const parts = joinCarriers(opened.map(({ part }) => part));
-  const lacks = parts.some((part) => part.type === "builtin-call" && part.call === undefined);
+  const lacks = parts.some((part) => part.type === "gateway-call" && part.call === undefined);
   const outcomes = opened.flatMap(({ outcome }) => (outcome ? [{ outcome }] : []));
   const outcome = worstOutcome(lacks ? [...outcomes, { outcome: "lost" }] : outcomes);
   return {
@@ -172,7 +172,7 @@ async function openPart(
   tenant: string,
   reasoning: RestoreDeps["reasoning"],
 ): Promise<OpenedPart> {
-  if (part.type === "builtin-call" && part.sealed !== "") {
+  if (part.type === "gateway-call" && part.sealed !== "") {
     const call = await reasoning.openCall(tenant, part.sealed);
     return { part: { ...part, call }, ...(call && { outcome: "sealed" }) };
   }
@@ -180,7 +180,7 @@ async function openPart(
   const { text, sealed } = part;
   const opened = sealed === "" ? undefined : await reasoning.openEither(tenant, sealed);
   if (typeof opened === "string") return { part: toThinking(opened), outcome: "sealed" };
-  if (opened) return { part: { type: "builtin-call", sealed, call: opened }, outcome: "sealed" };
+  if (opened) return { part: { type: "gateway-call", sealed, call: opened }, outcome: "sealed" };
   return { part, outcome: text === "" ? "lost" : "sent" };
 }
 
@@ -189,8 +189,8 @@ function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
   const joined: AssistantPart[] = [];
   for (const part of parts) {
     const last = joined.at(-1);
-    const isCarrier = part.type === "builtin-call" && part.call !== undefined;
-    if (isCarrier && last?.type === "builtin-call" && last.call === undefined) joined.pop();
+    const isCarrier = part.type === "gateway-call" && part.call !== undefined;
+    if (isCarrier && last?.type === "gateway-call" && last.call === undefined) joined.pop();
     joined.push(part);
   }
   return joined;
@@ -201,7 +201,7 @@ function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
  * differ.
  */
 function withStored({ parts }: MessageStep, stored: CallReasoning): AssistantPart[] {
-  const others = parts.filter(({ type }) => type !== "thinking" && type !== "builtin-call");
+  const others = parts.filter(({ type }) => type !== "thinking" && type !== "gateway-call");
   const {
     before,
     after,
@@ -232,7 +232,7 @@ function toStoredParts(
   return [...texts, undefined].flatMap((text, index) => [
     ...placed
       .filter(({ at }) => at === index)
-      .map(({ call }): AssistantPart => ({ type: "builtin-call", sealed: "", call })),
+      .map(({ call }): AssistantPart => ({ type: "gateway-call", sealed: "", call })),
     ...(text === undefined ? [] : [toThinking(text)]),
   ]);
 }

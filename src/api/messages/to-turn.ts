@@ -1,28 +1,14 @@
 /** Converts a valid request and its history to a Turn. */
-import {
-  analysisMessage,
-  developerMessage,
-  finalMessage,
-  preambleMessage,
-  toolCallMessage,
-  userMessage,
-} from "../../harmony/messages.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
-import { type NamespacedFunction, toShownTools } from "../../harmony/tool-names.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { NO_CLIENT_TRAINED_TOOLS } from "../tools/client-trained-tools.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
 import { NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
 import { type RequestedChoice, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
-import { PromptHistory } from "../turn/prompt-history.ts";
-import {
-  assembleTurn,
-  type RequestedTurn,
-  type TurnContext,
-  type TurnHistory,
-} from "../turn/assemble-turn.ts";
+import { assembleTurn, type RequestedTurn, type TurnContext } from "../turn/assemble-turn.ts";
+import { type Item, render } from "../turn/history.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
 import { systemText } from "./history.ts";
 import {
@@ -33,7 +19,6 @@ import {
 } from "./history-entry.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
-import type { SampledSteps } from "../../store/reasoning-store.ts";
 import type { OfferedTools } from "./tools.ts";
 
 /** Inputs that are not in the request's fields. */
@@ -42,8 +27,6 @@ export interface MessagesTurnContext extends TurnContext, RequestText {
   readonly namedEffort?: NamedEffort | undefined;
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
-  /** By the id of its call: the steps of the running loop, as they were sampled. */
-  readonly sampled?: SampledSteps;
   readonly offered: OfferedTools;
   /** The client's session id. */
   readonly affinity?: string | undefined;
@@ -59,14 +42,9 @@ export function* toTurnInSteps(
   context: MessagesTurnContext,
 ): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(readTurn(request, context), context);
-  return turnOf(({ mapped, shield }) => ({
-    ...toMessages(
-      context.history,
-      new PromptHistory(context.sampled, { shield, trained: mapped }),
-      request.tool_choice?.type === "none"
-        ? []
-        : context.offered.later.map((each) => each && shield.shown(each)),
-    ),
+  const later = request.tool_choice?.type === "none" ? [] : context.offered.later;
+  return turnOf((rules) => ({
+    ...render(toItems(context.history, later), { ...rules, hasPrefill: true, unknownCall }),
     toolStates: toToolStates(context.history),
   }));
 }
@@ -149,7 +127,7 @@ function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, str
   const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
   return new Map(
     parts.flatMap((part) => {
-      const state = part.type === "builtin-call" ? part.call?.state : undefined;
+      const state = part.type === "gateway-call" ? part.call?.state : undefined;
       return state ? [[state.tool, state.saved] as const] : [];
     }),
   );
@@ -157,89 +135,52 @@ function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, str
 
 // History
 
-/** An assistant message at the end is the beginning of the answer. */
-function toMessages(
-  entries: readonly HistoryEntry[],
-  history: PromptHistory,
-  later: readonly (NamespacedFunction | undefined)[],
-): Pick<TurnHistory, "history" | "prefill"> {
-  let prefill: string | undefined;
-  for (const [index, entry] of entries.entries()) {
-    switch (entry.type) {
-      case "instructions": {
-        const message = developerMessage({ instructions: entry.text });
-        if (message !== undefined) history.add(message);
-        break;
-      }
-      case "tool": {
-        const added = later[entry.index];
-        const message = added && developerMessage(toShownTools([added], "own"));
-        if (message !== undefined) history.add(message);
-        break;
-      }
-      case "user":
-      case "summary":
-        history.add(userMessage(entry.text));
-        break;
-      case "result":
-        if (!history.addResult(entry.toolUseId, entry.text)) throw unknownCall(entry);
-        break;
-      case "assistant": {
-        const { before, answer } = toAnswer(entry);
-        if (index === entries.length - 1 && answer !== "") prefill = answer;
-        addParts(history, before);
-        if (answer !== "" && prefill === undefined) history.add(finalMessage(answer));
-        break;
-      }
-      default:
-        entry satisfies never;
-    }
+/** The parts of an assistant message one by one. A removed tool, or one that cannot be added, is left out. */
+function* toItems(entries: readonly HistoryEntry[], later: OfferedTools["later"]): Generator<Item> {
+  for (const entry of entries) {
+    if (entry.type === "assistant") yield* assistantItems(entry);
+    else if (entry.type === "tool")
+      yield { type: "tools", functions: optional(later[entry.index]) };
+    else yield entry;
   }
-  return { history: history.collect(), prefill };
 }
 
-/** Without calls, the texts of an assistant message are one answer. It is empty if there are none. */
-function toAnswer({ parts }: AssistantEntry): {
-  readonly before: readonly AssistantPart[];
-  readonly answer: string;
-} {
-  if (parts.some(({ type }) => type === "call")) return { before: parts, answer: "" };
-  const begin = answerFrom(parts);
+/** Without calls, the texts of an assistant message are one answer, behind its thinking. */
+function* assistantItems({ parts }: AssistantEntry): Generator<Item> {
+  const hasCall = parts.some(({ type }) => type === "call");
+  const begin = hasCall ? parts.length : answerFrom(parts);
+  yield* parts.slice(0, begin).flatMap(toItem);
   const last = parts.slice(begin);
+  yield* last.filter(({ type }) => type === "thinking").flatMap(toItem);
   const texts = last.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const analysis = last.filter(({ type }) => type === "thinking");
-  return { before: [...parts.slice(0, begin), ...analysis], answer: texts.join("") };
+  if (texts.length > 0) yield { type: "assistant", text: texts.join(""), isAnswer: true };
 }
 
 /** Before a call, texts are preambles. */
-function addParts(history: PromptHistory, parts: readonly AssistantPart[]): void {
-  for (const part of parts) {
-    switch (part.type) {
-      case "thinking":
-        history.add(analysisMessage(part.text));
-        break;
-      case "text":
-        if (part.text.trim() !== "") history.add(preambleMessage(part.text));
-        break;
-      case "call":
-        history.addCall(part.id, toolCallMessage(part.name, part.args));
-        break;
-      case "builtin-call":
-        history.add(...(part.call?.messages ?? []));
-        break;
-      default:
-        part satisfies never;
-    }
+function toItem(part: AssistantPart): Item[] {
+  switch (part.type) {
+    case "thinking":
+      return [{ type: "reasoning", text: part.text }];
+    case "text":
+      if (part.text.trim() === "") return [];
+      return [{ type: "assistant", text: part.text, isAnswer: false }];
+    case "call":
+      return [part];
+    case "gateway-call":
+      return part.call === undefined ? [] : [{ type: "kept-call", messages: part.call.messages }];
+    default:
+      return part satisfies never;
   }
 }
 
-function unknownCall({
-  toolUseId,
-  param,
-}: Extract<HistoryEntry, { type: "result" }>): RequestError {
-  return new RequestError(
-    `${param}.tool_use_id: no tool_use block before this tool_result has the id ${JSON.stringify(toolUseId)}`,
-    { param: `${param}.tool_use_id` },
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}
+
+function unknownCall(id: string, param: string): RequestError {
+  return refusal(
+    `${param}.tool_use_id`,
+    `no tool_use block before this tool_result has the id ${JSON.stringify(id)}`,
   );
 }
 

@@ -42,7 +42,7 @@ export function toUserEntries(
         endText();
         entries.push({
           type: "result",
-          toolUseId: block.tool_use_id,
+          callId: block.tool_use_id,
           text: toResultText(block, { param: `${param}[${index}]`, media, skipped }),
           param: `${param}[${index}]`,
         });
