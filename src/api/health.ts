@@ -8,7 +8,6 @@
  */
 import { Hono } from "hono";
 import type { BackendState } from "../engines/pool/backend.ts";
-import type { PoolState } from "../engines/pool.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./request/client.ts";
 import type { Readiness } from "./reply/reply-schema.ts";
@@ -23,7 +22,7 @@ export interface HealthOptions {
   readonly storeProblem: () => string | undefined;
 }
 
-type ModelReadiness = NonNullable<Readiness["models"]>[number];
+export type ModelReadiness = NonNullable<Readiness["models"]>[number];
 
 export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
@@ -48,18 +47,20 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
 
 function toState(model: Model, now: number): ModelReadiness {
   const { id, pool } = model;
-  if (pool === undefined) return { id, state: model.status.state };
+  if (pool === undefined) return { id, state: readinessOf(model) };
   const { queued, backends } = pool;
   return {
     id,
-    state: toReadiness(pool),
+    state: readinessOf(model),
     queued,
     backends: backends.map((backend) => toBackend(backend, now)),
   };
 }
 
-/** Backend state is current, since requests update it between two probes. */
-function toReadiness({ backends }: PoolState): ModelReadiness["state"] {
+/** `unknown` until an engine has answered, or failed to. Backend state is current, since requests update it between two probes. */
+export function readinessOf({ pool, status }: Model): ModelReadiness["state"] {
+  if (pool === undefined) return status.state;
+  const { backends } = pool;
   if (backends.every(({ health }) => health === "down")) return "unavailable";
   return backends.some(({ health }) => health === "up" || health === "degraded")
     ? "ready"

@@ -2,7 +2,7 @@
  * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some clients show or hide
  * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { Capabilities } from "../engines/engine.ts";
 import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
@@ -14,6 +14,7 @@ import { prevailingEffort, presetSampling } from "./request/apply-preset.ts";
 import type { ApiEnv } from "./request/client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
 import { refusal } from "./errors.ts";
+import { readinessOf } from "./health.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
 import { modelNotFound } from "./request/unknown-model.ts";
 
@@ -62,17 +63,14 @@ export function modelRoutes({
     return c.json({
       object: "list",
       data: entries.slice(from, to),
-      // Of this gateway, and Codex's catalogue. Below `/api/v1`, a client that looks for LM Studio would read it as its list.
-      ...(c.req.path.startsWith("/api/")
-        ? {}
-        : {
-            gateway_tools: gatewayTools,
-            models: toCodexModels(
-              models.all
-                .slice(from, to)
-                .map(({ id, contextLength }) => ({ id, contextLength, seesImages })),
-            ),
-          }),
+      ...(!c.req.path.startsWith("/api/") && { gateway_tools: gatewayTools }),
+      ...(asksForCodex(c) && {
+        models: toCodexModels(
+          models.all
+            .slice(from, to)
+            .map(({ id, contextLength }) => ({ id, contextLength, seesImages })),
+        ),
+      }),
       total_count: entries.length,
       links: {
         next: limit > 0 && to < entries.length ? `?offset=${to}&limit=${limit}` : null,
@@ -147,6 +145,8 @@ function toModelEntry(
     max_context_length: contextLength,
     context_window: contextLength,
     max_output_tokens: maxOutput,
+    // Of its engine. The model may be listed by its configured name alone.
+    state: readinessOf(model),
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
     architecture,
     pricing: FREE,
@@ -245,6 +245,14 @@ function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["
       },
     ],
   };
+}
+
+/**
+ * Codex names its version in the query. Its catalogue has 2 KB of instructions a model. Below `/api/v1`, a client that looks for
+ * LM Studio would read `models` as its list.
+ */
+function asksForCodex({ req }: Context<ApiEnv>): boolean {
+  return req.query("client_version") !== undefined && !req.path.startsWith("/api/");
 }
 
 function toCount(text: string | undefined, param: string): number | undefined {

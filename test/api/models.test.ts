@@ -53,6 +53,7 @@ const entry = {
   max_context_length: 131_072,
   context_window: 131_072,
   max_output_tokens: 131_072,
+  state: "unknown",
   hugging_face_id: "openai/gpt-oss-20b",
   architecture: {
     modality: "text->text",
@@ -84,15 +85,46 @@ describe("the list", () => {
       body: {
         object: "list",
         gateway_tools: { builtin: [], mcp_servers: [] },
-        models: [
-          expect.objectContaining({ slug: "openai/gpt-oss-20b", context_window: 131_072 }),
-          expect.objectContaining({ slug: "gpt-oss-120b", priority: 2 }),
-        ],
         data: [entry, expect.objectContaining({ id: "gpt-oss-120b", context_length: 131_072 })],
         total_count: 2,
         links: { next: null },
       },
     });
+  });
+
+  test("Codex's catalogue is in the answer to Codex alone", async () => {
+    const asked = await get("/models?client_version=0.169.0");
+    expect(asked.body).toMatchObject({
+      models: [
+        { slug: "openai/gpt-oss-20b", context_window: 131_072 },
+        { slug: "gpt-oss-120b", priority: 2 },
+      ],
+    });
+    expect(JSON.stringify((await get("/models")).body)).not.toContain("coding agent");
+  });
+
+  test("each model has the state of its engine: that it answers, that it does not, or that it was not asked yet", async () => {
+    const own = createModels(
+      [
+        { id: "up", engine: fakeEngine() },
+        {
+          id: "never-reached",
+          engine: { ...fakeEngine(), probe: () => Promise.reject(new Error("refused")) },
+        },
+        { id: "not-asked", engine: fakeEngine() },
+      ],
+      { newCallId: () => "call_1" },
+    );
+    for (const name of ["up", "never-reached"]) {
+      await own.find(name)?.model.probe(new AbortController().signal);
+    }
+    const response = await routesOf(own).request("/models");
+    const list = z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) });
+    expect(list.parse(await response.json()).data).toEqual([
+      { id: "up", state: "ready" },
+      { id: "never-reached", state: "unavailable" },
+      { id: "not-asked", state: "unknown" },
+    ]);
   });
 
   test.each([
@@ -234,8 +266,14 @@ test("below OpenRouter's base URL there is no second list, which a client could 
   const app = new Hono().route("/api/v1", routesOf(models)).route("/v1", routesOf(models));
   const membersOf = async (path: string) =>
     Object.keys(z.looseObject({}).parse(await (await app.request(path)).json()));
-  expect(await membersOf("/api/v1/models")).toEqual(["object", "data", "total_count", "links"]);
-  expect(await membersOf("/v1/models")).toContain("models");
+  const query = "?client_version=0.169.0";
+  expect(await membersOf(`/api/v1/models${query}`)).toEqual([
+    "object",
+    "data",
+    "total_count",
+    "links",
+  ]);
+  expect(await membersOf(`/v1/models${query}`)).toContain("models");
 });
 
 test("models are counted", async () => {

@@ -62,9 +62,10 @@ test.each([
   ]);
 
   const catalogue = z.object({ models: z.array(z.looseObject({})) });
-  expect(catalogue.parse(await (await fetch(`${origin}/v1/models`)).json()).models).toMatchObject([
-    { context_window: announced, max_context_window: announced },
-  ]);
+  expect(
+    catalogue.parse(await (await fetch(`${origin}/v1/models?client_version=0.169.0`)).json())
+      .models,
+  ).toMatchObject([{ context_window: announced, max_context_window: announced }]);
 });
 
 test("a prompt that leaves no room in the announced context is refused, and one token less is answered", async () => {

@@ -320,7 +320,7 @@ describe("lists", () => {
   test("of Codex have models only: it has a menu for the effort", async () => {
     const { send } = await open();
     const headers = { authorization: "Bearer all" };
-    const list = await send("http://localhost/v1/models", { headers });
+    const list = await send("http://localhost/v1/models?client_version=0.169.0", { headers });
     const { models } = z
       .looseObject({ models: z.array(z.looseObject({})) })
       .parse(await list.json());

@@ -72,6 +72,8 @@ export function chatCodec(
       const { request, client, requested, reasoning } = read;
       const created = Math.floor(read.now / 1000);
       const id = `gen-${created}-${services.randomId()}`;
+      const errorCodes = errorCodesAt(c.req.path);
+      const mirrored = mirrorReasoning(client.tenant);
       return {
         ...read,
         sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
@@ -82,8 +84,10 @@ export function chatCodec(
           model: requested.name,
           provider: requested.model.provider,
           reasoning: reasoning.exclude ? "hidden" : SHOWN[client.reasoningPolicy],
-          mirrorReasoning: mirrorReasoning(client.tenant),
-          errorCodes: errorCodesAt(c.req.path),
+          mirrorReasoning: mirrored,
+          // OpenRouter's clients return reasoning from nowhere else.
+          detailsText: mirrored || errorCodes === "integers",
+          errorCodes,
         },
         headers: { "x-generation-id": id, ...effortHeader(reasoning) },
       };

@@ -38,8 +38,9 @@ const usage = lazy(() =>
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      cost: z.number(),
-      is_byok: z.boolean(),
+      /** This and the next below `/api/v1` only. */
+      cost: z.number().optional(),
+      is_byok: z.boolean().optional(),
       prompt_tokens_details: z.object({ cached_tokens: z.int() }),
       completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
       server_tool_use_details: z

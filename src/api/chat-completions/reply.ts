@@ -22,6 +22,8 @@ export interface ReplyOptions {
   readonly reasoning: ShownReasoning;
   /** Repeat reasoning as `reasoning_content`, for clients that read nothing else. */
   readonly mirrorReasoning: boolean;
+  /** Repeat its text in `reasoning_details`. Encrypted reasoning and summaries are there in any case. */
+  readonly detailsText: boolean;
   /** The request uses the legacy `functions`, so the reply uses `function_call`. */
   readonly legacyFunctions: boolean;
   /** Tools whose one string argument is unwrapped into `custom.input`. */
@@ -79,14 +81,16 @@ export function toNativeReason(end: TurnEnd): string | null {
   return isAnswerEmpty(end) ? "empty_answer" : end.nativeReason;
 }
 
-/** Reasoning is part of `completion_tokens`. `cost` must be a number: null breaks OpenRouter's AI SDK provider. */
-export function toUsage(usage: TurnUsage) {
+/**
+ * Reasoning is part of `completion_tokens`. Clients of OpenRouter read `cost` and `is_byok`. `cost` must be a number: null breaks
+ * OpenRouter's AI SDK provider.
+ */
+export function toUsage(usage: TurnUsage, { errorCodes }: Pick<ReplyOptions, "errorCodes">) {
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
-    cost: 0,
-    is_byok: false,
+    ...(errorCodes === "integers" && { cost: 0, is_byok: false }),
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     ...(usage.gatewayTools && {

@@ -213,13 +213,14 @@ class DeltaFrames implements ChoiceOutput {
 
   addReasoning(added: string): string {
     const text = JSON.stringify(added);
-    const more = this.#options.mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
+    const { mirrorReasoning, detailsText } = this.#options;
+    const mirror = mirrorReasoning ? MIRROR + text : "";
     if (this.#role !== "" || this.#reasoningFormat !== "") {
-      const format = this.#reasoningFormat;
+      const detail = detailsText ? DETAIL + text + this.#reasoningFormat + DETAIL_END : "";
       this.#reasoningFormat = "";
-      return this.#frame(REASONING + text + more + text + format + DETAIL_END);
+      return this.#frame(REASONING + text + mirror + detail);
     }
-    return this.#textHead + text + more + text + REASONING_TAIL;
+    return this.#textHead + text + mirror + (detailsText ? DETAIL + text + REASONING_TAIL : TAIL);
   }
 
   addContent(text: string, logprobs: readonly TokenLogprob[] | undefined): string {
@@ -293,7 +294,7 @@ function usageChunk(usage: TurnUsage, options: ReplyOptions): string {
   const choices = options.usageWithoutChoices
     ? "[]"
     : '[{"index":0,"delta":{"content":""},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]';
-  return `${chunkPrefix(options)},"choices":${choices},"usage":${JSON.stringify(toUsage(usage))}}`;
+  return `${chunkPrefix(options)},"choices":${choices},"usage":${JSON.stringify(toUsage(usage, options))}}`;
 }
 
 function chunkPrefix({ id, created, model, provider }: ReplyOptions): string {

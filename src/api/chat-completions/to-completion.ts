@@ -69,7 +69,7 @@ export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOpt
       native_finish_reason: toNativeReason(end),
       ...(end.failure && toErrorBody(describeTurnFailure(end.failure), options.errorCodes)),
     })),
-    usage: toUsage(addUsage(turns.map((turn) => turn.end.usage))),
+    usage: toUsage(addUsage(turns.map((turn) => turn.end.usage)), options),
   };
 }
 
@@ -149,10 +149,11 @@ class WholeMessage implements ChoiceOutput {
   }
 
   toMessage() {
-    const { legacyFunctions, mirrorReasoning } = this.#options;
+    const { legacyFunctions, mirrorReasoning, detailsText } = this.#options;
     const content = this.#content;
     const reasoning = this.#reasoning;
-    const details = [...toTextDetails(reasoning), ...this.#summaries, ...this.#sealed];
+    const texts = detailsText ? toTextDetails(reasoning) : [];
+    const details = [...texts, ...this.#summaries, ...this.#sealed];
     const [first] = this.#calls;
     return {
       role: "assistant" as const,

@@ -5,6 +5,7 @@ import type { NameSuffixes } from "../../models/model-name.ts";
 import type { FoundModel, Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { refusal, RequestError } from "../errors.ts";
+import { readinessOf } from "../health.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 
 /** Anthropic's clients send a version with every request; no other clients do. */
@@ -93,6 +94,7 @@ function toModelInfo(
     created_at: PUBLISHED,
     max_input_tokens: contextLength,
     max_tokens: Math.min(preset?.maxOutputTokens ?? contextLength, contextLength),
+    state: readinessOf(model),
     lifecycle: "active",
     deprecated_at: null,
     retires_at: null,

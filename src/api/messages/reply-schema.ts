@@ -3,6 +3,7 @@
  * document.
  */
 import * as z from "zod";
+import { engineState } from "../reply/reply-schema.ts";
 import { lazy } from "../../lazy.ts";
 
 const error = lazy(() =>
@@ -279,6 +280,7 @@ export const messagesModel = lazy(() =>
       created_at: z.string(),
       max_input_tokens: z.int(),
       max_tokens: z.int(),
+      state: engineState(),
       lifecycle: z.literal("active"),
       deprecated_at: z.null(),
       retires_at: z.null(),

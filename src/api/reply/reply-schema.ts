@@ -34,6 +34,7 @@ const model = lazy(() =>
       max_context_length: tokens(),
       context_window: tokens(),
       max_output_tokens: tokens(),
+      state: engineState(),
       hugging_face_id: z.string().nullable(),
       architecture: architecture(),
       pricing: price(),
@@ -66,6 +67,9 @@ const model = lazy(() =>
     .meta({ id: "Model" }),
 );
 
+/** Of a model's engine. */
+export const engineState = lazy(() => z.enum(["unknown", "ready", "unavailable"]));
+
 export type ModelEntry = z.infer<ReturnType<typeof model>>;
 
 export const modelList = lazy(() =>
@@ -77,7 +81,7 @@ export const modelList = lazy(() =>
       gateway_tools: z
         .object({ builtin: z.array(z.string()), mcp_servers: z.array(z.string()) })
         .optional(),
-      /** Codex's catalogue, below `/v1` only. */
+      /** Codex's catalogue, below `/v1` only, for a query with `client_version`. */
       models: z.array(z.looseObject({ slug: z.string() })).optional(),
       total_count: z.int(),
       links: z.object({ next: z.string().nullable() }),
@@ -168,7 +172,7 @@ export const readiness = lazy(() =>
         .array(
           z.object({
             id: z.string(),
-            state: z.enum(["unknown", "ready", "unavailable"]),
+            state: engineState(),
             queued: z.int().optional(),
             backends: z.array(backend()).optional(),
           }),

@@ -29,7 +29,8 @@ export function reasoningSettings() {
       perKey: true,
       default: true,
       description:
-        "Repeat `reasoning` as `reasoning_content`, for clients that read only that, such as those made for DeepSeek.",
+        "Repeat `reasoning` as `reasoning_content`, for clients that read only that, such as those made for DeepSeek, and below `/v1` " +
+        "in `reasoning_details`, too. Below `/api/v1`, where OpenRouter's clients are, `reasoning_details` has it in any case.",
     }),
     sealingKeys: setting("reasoning", () => z.array(sealingKey()), {
       common: true,

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createTestApp } from "../../helpers/app.ts";
+import * as z from "zod";
+import { appOf, createTestApp } from "../../helpers/app.ts";
+import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import {
   forgetful,
@@ -398,18 +400,44 @@ describe("the policy of a key decides what is returned, never what is stored", (
     }
   });
 
-  test("raw: the same text in both fields; the second field only if enabled", async () => {
-    for (const reasoningContentMirror of [false, true]) {
-      const engine = loopEngine("one");
-      const app = createTestApp({ engine, settings: { reasoningContentMirror } });
-      const { replies } = await runLoop(app.post);
-      expect(replies[0]).toMatchObject({
-        reasoning: "one 1",
-        reasoning_details: [{ type: "reasoning.text", text: "one 1", format: "unknown", index: 0 }],
-      });
-      expect(replies[0]?.["reasoning_content"]).toBe(reasoningContentMirror ? "one 1" : undefined);
-    }
-  });
+  test.each([
+    { mirror: true, path: "/v1", copies: ["reasoning", "reasoning_details", "reasoning_content"] },
+    { mirror: false, path: "/v1", copies: ["reasoning"] },
+    { mirror: false, path: "/api/v1", copies: ["reasoning", "reasoning_details"] },
+  ])(
+    "raw, mirrored: $mirror, below $path: the text is in $copies",
+    async ({ mirror, path, copies }) => {
+      const engine = scriptedEngine(
+        () =>
+          "<|channel|>analysis<|message|>one two<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>",
+      );
+      const settings = testSettings({ reasoningContentMirror: mirror });
+      const app = appOf(settings, [{ id: "openai/gpt-oss-20b", engine }], {});
+      const send = async (body: object) =>
+        app.request(`${path}/chat/completions`, {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json" },
+        });
+      const request = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
+      const plain = z
+        .object({
+          choices: z.tuple([z.object({ message: z.looseObject({}) })]),
+          usage: z.looseObject({}),
+        })
+        .parse(await (await send(request)).json());
+      const [{ message }] = plain.choices;
+      expect(Object.keys(message).filter((name) => name.startsWith("reasoning"))).toEqual(copies);
+      const streamed = await (await send({ ...request, stream: true })).text();
+      for (const name of ["reasoning", "reasoning_details", "reasoning_content"]) {
+        expect(streamed.includes(`"${name}":`)).toBe(copies.includes(name));
+      }
+      // OpenRouter's clients read what a request costs.
+      for (const usage of [JSON.stringify(plain.usage), streamed]) {
+        expect(usage.includes('"cost":0,"is_byok":false')).toBe(path === "/api/v1");
+      }
+    },
+  );
 });
 
 describe("the effort used is reported", () => {

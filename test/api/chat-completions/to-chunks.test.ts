@@ -10,6 +10,7 @@ const OPTIONS: ReplyOptions = {
   provider: "vllm",
   reasoning: "text",
   mirrorReasoning: false,
+  detailsText: true,
   legacyFunctions: false,
   customTools: new Set(),
   usageWithoutChoices: false,

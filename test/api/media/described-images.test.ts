@@ -578,7 +578,9 @@ test.each([true, false])(
       toolbox: {},
       settings: sees ? vision.settings : {},
     });
-    const { data, models } = lists.parse(await (await app.get("/v1/models")).json());
+    const { data, models } = lists.parse(
+      await (await app.get("/v1/models?client_version=0.169.0")).json(),
+    );
     const expected = sees ? ["text", "image"] : ["text"];
     expect(data[0]?.architecture.input_modalities).toEqual(expected);
     expect(models[0]?.input_modalities).toEqual(expected);
