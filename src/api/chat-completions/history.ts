@@ -126,22 +126,22 @@ function toCalls(
   trained: readonly ToolNamespace[],
 ): CallItem[] {
   const calls = (message.tool_calls ?? []).map((call, index): CallItem => {
-    const { id } = call;
+    const { id: callId } = call;
     if (call.function) {
       const { name, arguments: args } = call.function;
-      return { type: "call", id, name, body: args ?? "", form: "json" };
+      return { type: "call", callId, name, body: args ?? "", form: "json" };
     }
     if (call.custom) {
       const { name, input } = call.custom;
       const text = input ?? "";
       const body = isTrainedCall(trained, name) ? text : JSON.stringify({ [CUSTOM_INPUT]: text });
-      return { type: "call", id, name, body, form: "json" };
+      return { type: "call", callId, name, body, form: "json" };
     }
     throw refusal(`${param}.tool_calls[${index}].function`, "is required");
   });
   if (message.function_call) {
     const { name, arguments: args } = message.function_call;
-    calls.push({ type: "call", id: "", name, body: args ?? "", form: "json" });
+    calls.push({ type: "call", callId: "", name, body: args ?? "", form: "json" });
   }
   return calls;
 }

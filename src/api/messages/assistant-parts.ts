@@ -55,9 +55,9 @@ export function toAssistantParts(
         parts.push({ type: "thinking", text: "", sealed: block.data ?? "" });
         break;
       case "tool_use": {
-        const { id, name, input } = block;
+        const { id: callId, name, input } = block;
         const body = toArguments(input, [...path, from + index, "input"]);
-        parts.push({ type: "call", id, name, body, form: "json" });
+        parts.push({ type: "call", callId, name, body, form: "json" });
         break;
       }
       default:

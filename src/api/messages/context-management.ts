@@ -134,7 +134,7 @@ function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<HistoryEntry, Ca
   const latest = new Map<string, CallItem>();
   const calls = new Map<HistoryEntry, CallItem>();
   for (const entry of entries) {
-    for (const call of callsOf(entry)) latest.set(call.id, call);
+    for (const call of callsOf(entry)) latest.set(call.callId, call);
     const call = entry.type === "result" ? latest.get(entry.callId ?? "") : undefined;
     if (call !== undefined) calls.set(entry, call);
   }
@@ -206,7 +206,7 @@ function clearToolUses(
     part.type === "call" && emptied.has(part) ? { ...part, body: "{}" } : part;
   return {
     count: cleared.size,
-    emptied: new Set(ofResults.filter(isEmptied).map(({ id }) => id)),
+    emptied: new Set(ofResults.filter(isEmptied).map(({ callId }) => callId)),
     entries: entries.map((entry): HistoryEntry => {
       if (entry.type === "assistant") return { ...entry, parts: entry.parts.map(toPart) };
       return entry.type === "result" && cleared.has(entry) ? { ...entry, text: CLEARED } : entry;

@@ -93,7 +93,7 @@ function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntr
     return (entry) => {
       if (["instructions", "user", "tool"].includes(entry.type)) return [entry];
       if (entry.type !== "assistant") return [];
-      const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.id));
+      const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.callId));
       return parts.length === 0 ? [] : [{ type: "assistant", parts }];
     };
   });

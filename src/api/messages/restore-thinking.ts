@@ -123,7 +123,7 @@ function toSteps({ parts }: AssistantEntry): MessageStep[] {
     const own = parts.slice(begin, index + 1);
     steps.push({
       parts: own,
-      callId: part.type === "call" ? part.id : undefined,
+      callId: part.type === "call" ? part.callId : undefined,
     });
     begin = index + 1;
   }

@@ -1,6 +1,6 @@
 /** An item of the conversation, as the prompt is made from it. */
-import type { Message } from "../../harmony/conversation.ts";
 import type { McpTool } from "../../tools/mcp/connection.ts";
+import type { Item } from "../turn/history.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
 
@@ -30,8 +30,9 @@ export interface McpCall {
   readonly body: string;
 }
 
-/** An item as `to-turn.ts` reads it. `param` is its field in the request, for errors. */
+/** An item, whose media are not yet texts. `param` is its field in the request, for errors. */
 export type HistoryItem =
+  | Extract<Item, { readonly type: "reasoning" | "summary" | "kept-call" | "call" }>
   | {
       readonly type: "message";
       readonly role: "user" | "system" | "developer";
@@ -44,18 +45,6 @@ export type HistoryItem =
       readonly isAnswer: boolean;
       readonly content: Content;
       readonly param: string;
-    }
-  | { readonly type: "reasoning"; readonly text: string }
-  /** A call that the gateway ran, and its result. */
-  | { readonly type: "kept-call"; readonly messages: readonly Message[] }
-  | {
-      readonly type: "call";
-      readonly callId: string;
-      readonly namespace?: string | undefined;
-      readonly name: string;
-      /** As the model writes it: JSON arguments, or a text. */
-      readonly body: string;
-      readonly form: "json" | "raw";
     }
   | {
       readonly type: "output";
@@ -71,6 +60,4 @@ export type HistoryItem =
       readonly param: string;
     }
   | McpHistoryItem
-  /** The summary in a compaction item. */
-  | { readonly type: "summary"; readonly text: string }
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };

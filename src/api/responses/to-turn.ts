@@ -1,7 +1,6 @@
 /** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
-import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { runAtOnce } from "../../streams/slices.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refuseDuplicates, toToolChoice, turnName } from "../request/offered-functions.ts";
@@ -44,8 +43,6 @@ export interface PromptContext extends Omit<TurnContext, "turnId">, RequestText 
   readonly maxTools: number;
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
-  /** By the id of its call: the steps of the running loop, as they were sampled. */
-  readonly sampled?: SampledSteps;
 }
 
 export interface ResponsesTurnContext extends PromptContext {

@@ -50,7 +50,7 @@ export interface ReasoningItem {
 export interface CallItem {
   readonly type: "call";
   /** Empty: the client gave none. */
-  readonly id: string;
+  readonly callId: string;
   readonly namespace?: string | undefined;
   readonly name: string;
   /** As the model writes it: JSON arguments, or a text. */
@@ -117,11 +117,11 @@ export function render(
         history.add(analysisMessage(item.text));
         break;
       case "call": {
-        const { id, namespace, name, body, form } = item;
+        const { callId, namespace, name, body, form } = item;
         const called = qualifiedName(namespace, name);
         if (toHeaderName(name) !== name) history.note("tool-name");
         history.addCall(
-          id,
+          callId,
           isTrainedCall(trained, called)
             ? trainedCallMessage(called, body)
             : callMessage(toolRecipient(namespace, name, style), body, form),
