@@ -47,7 +47,7 @@ export function createRegistry(): Registry {
     counter(name, help) {
       const known = counters.get(name);
       if (known !== undefined) return known;
-      const series = new SeriesTree(() => ({ value: 0 }));
+      const series = new Series(() => ({ value: 0 }));
       families.set(name, () => {
         const values = [...series.all].map(([key, { value }]) => [key, value] as const);
         return toFamily(name, help, "counter", toSamples(name, values));
@@ -78,7 +78,7 @@ export function createRegistry(): Registry {
     histogram(name, help, bounds) {
       const known = histograms.get(name);
       if (known !== undefined) return known;
-      const series = new SeriesTree<Buckets>((labels) => ({
+      const series = new Series<Buckets>((labels) => ({
         labels,
         counts: bounds.map(() => 0),
         sum: 0,
@@ -104,7 +104,7 @@ export function createRegistry(): Registry {
   };
 }
 
-function createHistogram(series: SeriesTree<Buckets>, bounds: readonly number[]): Histogram {
+function createHistogram(series: Series<Buckets>, bounds: readonly number[]): Histogram {
   const observe = (buckets: Buckets, value: number): void => {
     const index = bounds.findIndex((bound) => value <= bound);
     if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
@@ -121,46 +121,21 @@ function createHistogram(series: SeriesTree<Buckets>, bounds: readonly number[])
   };
 }
 
-interface Branch<T> {
-  readonly next: Map<string, Branch<T>>;
-  series: T | undefined;
-}
-
-/**
- * The series of a family. They are found by names and values one after the other, without printing them: that runs for
- * every recorded value, a dozen times per request, with the same few labels.
- */
-class SeriesTree<T> {
+/** The series of a family. */
+class Series<T> {
   /** By printed labels, in the order in which they were first used. */
   readonly all = new Map<string, T>();
   readonly #create: (labels: Labels) => T;
-  readonly #root: Branch<T> = { next: new Map(), series: undefined };
 
   constructor(create: (labels: Labels) => T) {
     this.#create = create;
   }
 
   find(labels: Labels): T {
-    let branch = this.#root;
-    for (const name of Object.keys(labels)) {
-      branch = this.#follow(this.#follow(branch, name), labels[name] ?? "");
-    }
-    branch.series ??= this.#add(labels);
-    return branch.series;
-  }
-
-  #follow({ next }: Branch<T>, text: string): Branch<T> {
-    const known = next.get(text);
-    if (known !== undefined) return known;
-    const made: Branch<T> = { next: new Map(), series: undefined };
-    next.set(text, made);
-    return made;
-  }
-
-  #add(labels: Labels): T {
-    const made = this.#create(labels);
-    this.all.set(toLabels(labels), made);
-    return made;
+    const key = toLabels(labels);
+    let found = this.all.get(key);
+    if (found === undefined) this.all.set(key, (found = this.#create(labels)));
+    return found;
   }
 }
 

@@ -22,7 +22,7 @@ const REPLACEMENT = "\uFFFD";
 /**
  * The decoder of the Encoding Standard for incremental input. Each maximal subpart of an invalid character
  * gives one U+FFFD, and a leading byte order mark is kept. A `TextDecoder` does the same with 30 times the
- * memory, and cannot report whether it is buffering.
+ * memory.
  */
 export class Utf8Decoder {
   #codePoint = 0;
@@ -31,11 +31,6 @@ export class Utf8Decoder {
   /** Range of the next byte. */
   #lowest = 0x80;
   #highest = 0xbf;
-
-  /** Whether a character has begun and is not complete. */
-  get isInsideCharacter(): boolean {
-    return this.#missing > 0;
-  }
 
   push(bytes: Uint8Array): string {
     let text = "";
