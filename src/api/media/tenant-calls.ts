@@ -2,7 +2,7 @@
  * Limits the calls that run at a time for one tenant: to the vision model, or of what reads PDFs. After several outages in a row the
  * tenant's calls fail at once for a while, so that not every request waits for a server that is down.
  */
-import { Places } from "../../streams/places.ts";
+import { Places } from "../../streams/waiting.ts";
 
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;

@@ -2,6 +2,7 @@
  * Bounds the bytes of request bodies and WebSocket messages that are being received, of images and files that are being read, of
  * replies until they are sent, or of responses that WebSockets hold: those of a tenant together, and those of all tenants by {@link TENANTS} times as much.
  */
+import { Wait } from "../../streams/waiting.ts";
 import { RequestError } from "../errors.ts";
 
 /** The bytes that one body, message or response holds. */
@@ -30,7 +31,7 @@ interface Waiting {
   readonly bytes: number;
   /** Under the limits of the budget that it waits in. */
   hasRoom(): boolean;
-  admit(): void;
+  readonly wait: Wait<void>;
 }
 
 /** The bytes that are held, under whichever limits they came. */
@@ -89,19 +90,15 @@ export class ByteBudget {
   #wait(tenant: string, bytes: number, signal: AbortSignal): Promise<void> {
     if (this.#waitingOf(tenant) >= MAX_WAITING) throw this.#refusal(tenant, bytes);
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const hasRoom = () => this.#hasRoom(tenant, bytes);
-    const waiting: Waiting = { tenant, bytes, hasRoom, admit: resolve };
-    const leave = () => reject(signal.reason);
-    const timer = setTimeout(() => reject(this.#refusal(tenant, bytes)), WAIT_MS);
-    signal.addEventListener("abort", leave, { once: true });
-    this.#held.waiting.add(waiting);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
+    const wait = new Wait<void>(signal, () => {
       // A smaller one may have waited behind it.
       if (this.#held.waiting.delete(waiting)) this.#admitWaiting();
     });
+    const waiting: Waiting = { tenant, bytes, hasRoom, wait };
+    const timer = setTimeout(() => wait.refuse(() => this.#refusal(tenant, bytes)), WAIT_MS);
+    this.#held.waiting.add(waiting);
+    return wait.limit(() => clearTimeout(timer)).promise;
   }
 
   /** In order within a tenant, so that large bodies are not overtaken by small ones for ever. */
@@ -116,7 +113,7 @@ export class ByteBudget {
       }
       this.#held.waiting.delete(waiting);
       this.#hold(tenant, bytes);
-      waiting.admit();
+      waiting.wait.grant();
     }
   }
 

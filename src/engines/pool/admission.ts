@@ -7,6 +7,7 @@
  * needs no estimate, and a request for n choices counts as n.
  */
 import { getOrCreate } from "../../lazy.ts";
+import { Wait } from "../../streams/waiting.ts";
 import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { Attempt, Backend } from "./backend.ts";
@@ -151,11 +152,10 @@ export class Admission {
             if (isAnywhere) full.add(waiter.find);
             continue;
           }
-          waiter.remove();
-          waiter.resolve(this.#admit(tenant, waiter.request, backend));
+          waiter.wait.end();
+          waiter.wait.grant(this.#admit(tenant, waiter.request, backend));
         } catch (error) {
-          waiter.remove();
-          waiter.reject(error);
+          waiter.wait.refuse(() => error);
         }
         return true;
       }
@@ -204,8 +204,7 @@ export class Admission {
     );
     const last = longest.waiting.findLast(({ request }) => !request.isRetry);
     if (last !== undefined && longest.waiting.length > waiting + 1) {
-      last.remove();
-      last.reject(toShareError(longest));
+      last.wait.refuse(() => toShareError(longest));
     } else if (this.#isShared(tenant)) {
       throw toShareError(tenant);
     } else {
@@ -232,34 +231,18 @@ export class Admission {
     signal: AbortSignal,
   ): Promise<Place> {
     const since = this.#clock.now();
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        request,
-        find,
-        signal,
-        resolve,
-        reject,
-        remove: () => {
-          cancel();
-          signal.removeEventListener("abort", onAbort);
-          tenant.waiting.splice(tenant.waiting.indexOf(waiter), 1);
-          this.#queued -= 1;
-          this.#countWait(tenant, this.#clock.now() - since);
-        },
-      };
-      const onAbort = (): void => {
-        waiter.remove();
-        reject(signal.reason);
-      };
-      const cancel = this.#clock.after(this.#options.queueTimeoutMs, () => {
-        waiter.remove();
-        reject(this.#toTimeout(tenant));
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-      if (request.isRetry) tenant.waiting.unshift(waiter);
-      else tenant.waiting.push(waiter);
-      this.#queued += 1;
+    const wait = new Wait<Place>(signal, () => {
+      tenant.waiting.splice(tenant.waiting.indexOf(waiter), 1);
+      this.#queued -= 1;
+      this.#countWait(tenant, this.#clock.now() - since);
     });
+    const waiter: Waiter = { request, find, signal, wait };
+    const refuse = () => wait.refuse(() => this.#toTimeout(tenant));
+    wait.limit(this.#clock.after(this.#options.queueTimeoutMs, refuse));
+    if (request.isRetry) tenant.waiting.unshift(waiter);
+    else tenant.waiting.push(waiter);
+    this.#queued += 1;
+    return wait.promise;
   }
 
   #toTimeout(tenant: Tenant): EngineError {
@@ -325,10 +308,7 @@ interface Waiter {
   /** That of the pool which the request came to. */
   readonly find: FindPlace;
   readonly signal: AbortSignal;
-  resolve(place: Place): void;
-  reject(error: unknown): void;
-  /** Leaves the queue. */
-  remove(): void;
+  readonly wait: Wait<Place>;
 }
 
 function toShareError({ waiting, inFlight }: Tenant): EngineError {

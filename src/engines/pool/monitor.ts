@@ -1,4 +1,5 @@
 /** Periodic health checks, independent for each backend. */
+import { Wait } from "../../streams/waiting.ts";
 import type { Clock } from "../clock.ts";
 import type { Backend, BackendState } from "./backend.ts";
 
@@ -58,15 +59,9 @@ async function ask(backend: Backend, signal: AbortSignal): Promise<void> {
   else await backend.check(signal);
 }
 
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      cancel();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const cancel = clock.after(ms, finish);
-    signal.addEventListener("abort", finish, { once: true });
-    if (signal.aborted) finish();
-  });
+/** Until the time is over, or the signal aborts. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const wait = new Wait<void>(signal);
+  wait.limit(clock.after(ms, () => wait.grant()));
+  await wait.promise.catch(() => undefined);
 }

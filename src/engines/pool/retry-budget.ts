@@ -4,6 +4,7 @@
  *
  * A retry counts until its first token. If the budget is used up, a retry waits for another to get that far.
  */
+import { Wait } from "../../streams/waiting.ts";
 import type { Clock } from "../clock.ts";
 
 export interface RetryBudgetOptions {
@@ -25,7 +26,8 @@ export class RetryBudget {
   #options: RetryBudgetOptions;
   /** In-flight retries without a token so far, by tenant. */
   readonly #acquired = new Map<string, number>();
-  readonly #waiting = new Set<Waiter>();
+  /** With their tenants, oldest first. */
+  readonly #waiting = new Map<RetryWait, string>();
 
   constructor(options: RetryBudgetOptions) {
     this.#options = options;
@@ -73,40 +75,20 @@ export class RetryBudget {
   }
 
   #admitNext(): void {
-    for (const waiter of this.#waiting) {
-      if (!this.#hasRoom(waiter.tenant)) continue;
-      waiter.settle(this.#grant(waiter.tenant));
+    for (const [wait, tenant] of this.#waiting) {
+      if (!this.#hasRoom(tenant)) continue;
+      wait.grant(this.#grant(tenant));
       return;
     }
   }
 
   #wait(tenant: string, signal: AbortSignal): Promise<ReleaseRetry | undefined> {
     const { clock, timeoutMs } = this.#options;
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        cancel();
-        signal.removeEventListener("abort", onAbort);
-        this.#waiting.delete(waiter);
-      };
-      const waiter: Waiter = {
-        tenant,
-        settle: (giveBack) => {
-          leave();
-          resolve(giveBack);
-        },
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal.reason);
-      };
-      const cancel = clock.after(timeoutMs, () => waiter.settle(undefined));
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.add(waiter);
-    });
+    const wait: RetryWait = new Wait(signal, () => this.#waiting.delete(wait));
+    wait.limit(clock.after(timeoutMs, () => wait.grant(undefined)));
+    this.#waiting.set(wait, tenant);
+    return wait.promise;
   }
 }
 
-interface Waiter {
-  readonly tenant: string;
-  settle(giveBack: ReleaseRetry | undefined): void;
-}
+type RetryWait = Wait<ReleaseRetry | undefined>;

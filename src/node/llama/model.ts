@@ -7,6 +7,7 @@ import type {
   TokenBias,
 } from "node-llama-cpp";
 import { EngineError } from "../../engines/engine-error.ts";
+import { Wait } from "../../streams/waiting.ts";
 import { SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { toInstallCommand } from "../cli/install-hint.ts";
 import { expectModelFile, findModelFile, type ModelFileOptions } from "./model-file.ts";
@@ -178,7 +179,7 @@ interface SequencePool<S extends Sequence> {
 export function createSequencePool<S extends Sequence>(sequences: readonly S[]): SequencePool<S> {
   /** Longest idle first. */
   const idle = [...sequences];
-  const waiting: ((sequence: S) => void)[] = [];
+  const waiting = new Set<Wait<S>>();
 
   return {
     async acquire(usable, signal) {
@@ -188,23 +189,14 @@ export function createSequencePool<S extends Sequence>(sequences: readonly S[]):
         idle.splice(idle.indexOf(chosen), 1);
         return chosen;
       }
-      return new Promise((resolve, reject) => {
-        const receive = (sequence: S) => {
-          signal.removeEventListener("abort", leave);
-          resolve(sequence);
-        };
-        const leave = () => {
-          waiting.splice(waiting.indexOf(receive), 1);
-          reject(signal.reason);
-        };
-        waiting.push(receive);
-        signal.addEventListener("abort", leave, { once: true });
-      });
+      const wait = new Wait<S>(signal, () => waiting.delete(wait));
+      waiting.add(wait);
+      return wait.promise;
     },
     release(sequence) {
-      const next = waiting.shift();
+      const [next] = waiting;
       if (next === undefined) idle.push(sequence);
-      else next(sequence);
+      else next.grant(sequence);
     },
   };
 }

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { PdfText, ReadPdf } from "../../api/media/read-pdf.ts";
 import { moduleBeside } from "../module-beside.ts";
-import { Places } from "../../streams/places.ts";
+import { Places } from "../../streams/waiting.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_HEAP_MB = 256;

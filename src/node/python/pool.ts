@@ -2,6 +2,7 @@
  * A pool of interpreters for sessions: a few started ahead, a limit per tenant and in total, and a queue for sessions
  * that find none free. An interpreter serves one session and is never reused for another.
  */
+import { Wait } from "../../streams/waiting.ts";
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { Processes, type ProcessesOptions, type SessionPlace } from "./processes.ts";
@@ -209,8 +210,7 @@ export class InterpreterPool {
 /** Sessions that wait for an interpreter, in the order in which their tenants are served. */
 interface Waiter {
   readonly tenant: string;
-  grant(place: SessionPlace): void;
-  refuse(error: unknown): void;
+  readonly wait: Wait<SessionPlace>;
 }
 
 /** Maximum waiting sessions of one tenant. */
@@ -242,38 +242,23 @@ class SessionQueue {
   /** Rejects after the maximum wait. @throws PythonUnavailable if too many sessions of the tenant wait. */
   wait(tenant: string, signal: AbortSignal): Promise<SessionPlace> {
     if (this.countOf(tenant) >= MAX_WAITING) throw new PythonUnavailable(BUSY);
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        this.#waiting = this.#waiting.filter((each) => each !== waiter);
-      };
-      const waiter: Waiter = {
-        tenant,
-        grant(place) {
-          stop();
-          resolve(place);
-        },
-        refuse(error) {
-          stop();
-          reject(error);
-        },
-      };
-      const onAbort = () => waiter.refuse(signal.reason);
-      const timer = setTimeout(() => waiter.refuse(new PythonUnavailable(BUSY)), this.#waitMs);
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.push(waiter);
+    const wait = new Wait<SessionPlace>(signal, () => {
+      this.#waiting = this.#waiting.filter((each) => each.wait !== wait);
     });
+    const refuse = () => wait.refuse(() => new PythonUnavailable(BUSY));
+    const timer = setTimeout(refuse, this.#waitMs);
+    this.#waiting.push({ tenant, wait });
+    return wait.limit(() => clearTimeout(timer)).promise;
   }
 
   /** Admits the tenant's first session, and moves the tenant behind the others. */
   grantFirst(tenant: string, place: SessionPlace): void {
-    this.#waiting.find((each) => each.tenant === tenant)?.grant(place);
+    this.#waiting.find((each) => each.tenant === tenant)?.wait.grant(place);
     const others = this.#waiting.filter((each) => each.tenant !== tenant);
     this.#waiting = [...others, ...this.#waiting.filter((each) => each.tenant === tenant)];
   }
 
   refuseAll(error: unknown): void {
-    for (const waiter of this.#waiting) waiter.refuse(error);
+    for (const { wait } of this.#waiting) wait.refuse(() => error);
   }
 }
