@@ -1,11 +1,11 @@
 /** The messages of a chat request as items of a history. */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
-import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
+import type { CallReasoning } from "../../store/call-reasoning.ts";
 import { refusal } from "../errors.ts";
 import { contentText } from "../request/content-text.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
-import type { CallItem, Item } from "../turn/history.ts";
+import { type CallItem, type Item, placeReasoning, toReasoningItem } from "../turn/history.ts";
 import { assistantText, sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
@@ -100,23 +100,15 @@ function* assistantItems(
   const sent = sentReasoning(message);
   const reasoning = restored ?? [{ before: sent === undefined ? [] : [[sent]], after: [] }];
   if (calls.length === 0) {
-    for (const { before } of reasoning) yield* toReasoning(before.flat());
+    yield* reasoning.flatMap(({ before }) => before.flat().map(toReasoningItem));
     yield { type: "assistant", text, isAnswer: true, isTagged };
   }
   for (const [index, call] of calls.entries()) {
-    const { before = [], after = [], tools = [] } = reasoning[index] ?? {};
-    const beforeText = Math.max(1, before.length - 1);
-    for (const [list, texts] of before.entries()) {
-      if (list < beforeText) yield* withTools(texts, tools, list);
-    }
     // Continue sends " " and LangChain "" with calls: both mean no text.
     const preamble = text.trim() === "" ? "" : text;
-    if (index === 0) yield { type: "assistant", text: preamble, isAnswer: false, isTagged };
-    for (const [list, texts] of before.entries()) {
-      if (list >= beforeText) yield* withTools(texts, tools, list);
-    }
-    yield call;
-    yield* toReasoning(after);
+    const own: Item[] = [call];
+    if (index === 0) own.unshift({ type: "assistant", text: preamble, isAnswer: false, isTagged });
+    yield* placeReasoning(own, reasoning[index] ?? { before: [], after: [] });
   }
 }
 
@@ -144,33 +136,4 @@ function toCalls(
     calls.push({ type: "call", callId: "", name, body: args ?? "", form: "json" });
   }
   return calls;
-}
-
-/** Reasoning, and between it the calls that the gateway ran, as the model saw them. */
-function* withTools(
-  texts: readonly string[],
-  tools: readonly PlacedCall[],
-  list: number,
-): Generator<Item> {
-  const placed = tools.filter((tool) => tool.list === list);
-  for (const [index, text] of [...texts, undefined].entries()) {
-    for (const { at, call } of placed) {
-      if (at === index) yield { type: "kept-call", messages: call.messages };
-    }
-    if (text !== undefined) yield { type: "reasoning", text };
-  }
-}
-
-function* toReasoning(texts: readonly string[]): Generator<Item> {
-  for (const text of texts) yield { type: "reasoning", text };
-}
-
-/** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
-export function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
-  const calls = [...restored]
-    .toSorted(([a], [b]) => a - b)
-    .flatMap(([, reasoning]) => reasoning.flatMap(({ tools = [] }) => tools));
-  return new Map(
-    calls.flatMap(({ call: { state } }) => (state ? [[state.tool, state.saved] as const] : [])),
-  );
 }

@@ -32,7 +32,7 @@ import {
 } from "../turn/assemble-turn.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
 import { render } from "../turn/history.ts";
-import { type RestoredReasoning, toItems, toToolStates } from "./history.ts";
+import { type RestoredReasoning, toItems } from "./history.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
 import { requestedChoice, toFunctions } from "./tools.ts";
@@ -74,8 +74,7 @@ function toHistory(
   { restored, media }: ChatTurnContext,
 ): TurnHistory {
   const items = toItems(messages, { restored, trained: rules.trained, media });
-  const history = render(items, { ...rules, hasLead: true, hasPrefill: true, unknownCall });
-  return { ...history, toolStates: toToolStates(restored) };
+  return render(items, { ...rules, hasLead: true, hasPrefill: true, unknownCall });
 }
 
 function unknownCall(id: string, param: string): RequestError {

@@ -38,7 +38,7 @@ export function toAssistantParts(
       case "code_execution_tool_result": {
         const carriers = block.content.map((each) => each.encrypted_content ?? "");
         const sealed = carriers.find((each) => each !== "") ?? "";
-        parts.push({ type: "gateway-call", sealed, call: undefined });
+        parts.push({ type: "gateway-call", sealed });
         break;
       }
       case "compaction":

@@ -1,6 +1,5 @@
 /** The entries of a history: items, and the parts of assistant messages as the client sent them. */
-import type { KeptCall } from "../../store/kept-call.ts";
-import type { CallItem, Item } from "../turn/history.ts";
+import type { CallItem, Item, KeptCallItem, ReasoningItem } from "../turn/history.ts";
 
 export type HistoryEntry =
   | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" }>
@@ -14,30 +13,31 @@ export interface AssistantEntry {
   readonly parts: readonly AssistantPart[];
 }
 
+/** Restored: reasoning, texts and calls. */
 export type AssistantPart =
-  | ThinkingPart
+  | SealedThinking
+  | SealedCall
+  | ReasoningItem
   | { readonly type: "text"; readonly text: string }
   | CallItem
-  | GatewayCall;
+  | KeptCallItem;
 
-/** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
-export interface GatewayCall {
-  readonly type: "gateway-call";
-  /** The encrypted call. Empty: it is in a thinking block after it, or lost. */
-  readonly sealed: string;
-  /** Undefined: not restored. */
-  readonly call: KeptCall | undefined;
-}
-
-/** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */
-export function answerFrom(parts: readonly AssistantPart[]): number {
-  return parts.findLastIndex(({ type }) => type === "gateway-call") + 1;
-}
-
-export interface ThinkingPart {
+export interface SealedThinking {
   readonly type: "thinking";
   /** Readable text of the encrypted thinking. Often empty. */
   readonly text: string;
   /** The signature, or the data of a redacted block. Empty if there is none. */
   readonly sealed: string;
+}
+
+/** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
+export interface SealedCall {
+  readonly type: "gateway-call";
+  /** Empty: it is in a thinking block after it, or lost. */
+  readonly sealed: string;
+}
+
+/** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */
+export function answerFrom(parts: readonly AssistantPart[]): number {
+  return parts.findLastIndex(({ type }) => type === "gateway-call" || type === "kept-call") + 1;
 }

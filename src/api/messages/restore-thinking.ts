@@ -8,19 +8,19 @@
  * because a result must not be invented.
  */
 import { runningLoopStart } from "../../harmony/analysis.ts";
-import type { CallReasoning, LoopStep, PlacedCall } from "../../store/call-reasoning.ts";
+import type { LoopStep } from "../../store/call-reasoning.ts";
 import {
   type ReasoningOutcome,
   type ReasoningStore,
   type SampledSteps,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
+import { placeReasoning, toKeptCallItem, toReasoningItem } from "../turn/history.ts";
 import {
   answerFrom,
   type AssistantEntry,
   type AssistantPart,
   type HistoryEntry,
-  type ThinkingPart,
 } from "./history-entry.ts";
 
 export interface RestoredHistory {
@@ -79,7 +79,12 @@ export async function restoreThinking(
     const [around] = looked?.outcome === "stored" ? looked.reasoning : [];
     parts.set(
       step,
-      around ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around) : restored,
+      around
+        ? placeReasoning(
+            step.parts.filter(({ type }) => type === "text" || type === "call"),
+            sentAfter.has(step) ? { ...around, after: [] } : around,
+          )
+        : restored,
     );
     // The reasoning store has already counted what it looked up.
     if (looked === undefined && outcome) deps.onRestored(outcome);
@@ -150,13 +155,13 @@ async function openThinking(
 ): Promise<OpenedStep> {
   const opened = await Promise.all(step.parts.map((part) => openPart(part, tenant, reasoning)));
   const parts = joinCarriers(opened.map(({ part }) => part));
-  const lacks = parts.some((part) => part.type === "gateway-call" && part.call === undefined);
+  const lacks = parts.some(({ type }) => type === "gateway-call");
   const outcomes = opened.flatMap(({ outcome }) => (outcome ? [{ outcome }] : []));
   const outcome = worstOutcome(lacks ? [...outcomes, { outcome: "lost" }] : outcomes);
   return {
     step,
     known: outcome !== undefined && outcome !== "lost",
-    parts: parts.filter((part) => part.type !== "thinking" || part.text !== ""),
+    parts: parts.filter((part) => part.type !== "reasoning" || part.text !== ""),
     outcome,
   };
 }
@@ -174,69 +179,22 @@ async function openPart(
 ): Promise<OpenedPart> {
   if (part.type === "gateway-call" && part.sealed !== "") {
     const call = await reasoning.openCall(tenant, part.sealed);
-    return { part: { ...part, call }, ...(call && { outcome: "sealed" }) };
+    return call ? { part: toKeptCallItem(call), outcome: "sealed" } : { part };
   }
   if (part.type !== "thinking") return { part };
   const { text, sealed } = part;
   const opened = sealed === "" ? undefined : await reasoning.openEither(tenant, sealed);
-  if (typeof opened === "string") return { part: toThinking(opened), outcome: "sealed" };
-  if (opened) return { part: { type: "gateway-call", sealed, call: opened }, outcome: "sealed" };
-  return { part, outcome: text === "" ? "lost" : "sent" };
+  if (typeof opened === "string") return { part: toReasoningItem(opened), outcome: "sealed" };
+  if (opened) return { part: toKeptCallItem(opened), outcome: "sealed" };
+  return { part: toReasoningItem(text), outcome: text === "" ? "lost" : "sent" };
 }
 
 /** A call that was restored from a thinking block replaces its own block, which precedes it. */
 function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
   const joined: AssistantPart[] = [];
   for (const part of parts) {
-    const last = joined.at(-1);
-    const isCarrier = part.type === "gateway-call" && part.call !== undefined;
-    if (isCarrier && last?.type === "gateway-call" && last.call === undefined) joined.pop();
+    if (part.type === "kept-call" && joined.at(-1)?.type === "gateway-call") joined.pop();
     joined.push(part);
   }
   return joined;
-}
-
-/**
- * Inserts stored reasoning and calls between the texts where the model wrote them, or before all of the texts if they
- * differ.
- */
-function withStored({ parts }: MessageStep, stored: CallReasoning): AssistantPart[] {
-  const others = parts.filter(({ type }) => type !== "thinking" && type !== "gateway-call");
-  const {
-    before,
-    after,
-    tools = [],
-  } = stored.before.length === others.length ? stored : inOneList(stored);
-  return [
-    ...others.flatMap((part, index) => [...toStoredParts(before[index] ?? [], tools, index), part]),
-    ...after.map(toThinking),
-  ];
-}
-
-/** All of it is placed before the first text. */
-function inOneList({ before, after, tools = [] }: CallReasoning): CallReasoning {
-  const starts = before.map((_, list) => before.slice(0, list).flat().length);
-  return {
-    before: [before.flat()],
-    after,
-    tools: tools.map(({ list, at, call }) => ({ list: 0, at: (starts[list] ?? 0) + at, call })),
-  };
-}
-
-function toStoredParts(
-  texts: readonly string[],
-  tools: readonly PlacedCall[],
-  list: number,
-): AssistantPart[] {
-  const placed = tools.filter((tool) => tool.list === list);
-  return [...texts, undefined].flatMap((text, index) => [
-    ...placed
-      .filter(({ at }) => at === index)
-      .map(({ call }): AssistantPart => ({ type: "gateway-call", sealed: "", call })),
-    ...(text === undefined ? [] : [toThinking(text)]),
-  ]);
-}
-
-function toThinking(text: string): ThinkingPart {
-  return { type: "thinking", text, sealed: "" };
 }

@@ -43,10 +43,9 @@ export function* toTurnInSteps(
 ): Generator<void, Turn> {
   const turnOf = yield* assembleTurn(readTurn(request, context), context);
   const later = request.tool_choice?.type === "none" ? [] : context.offered.later;
-  return turnOf((rules) => ({
-    ...render(toItems(context.history, later), { ...rules, hasPrefill: true, unknownCall }),
-    toolStates: toToolStates(context.history),
-  }));
+  return turnOf((rules) =>
+    render(toItems(context.history, later), { ...rules, hasPrefill: true, unknownCall }),
+  );
 }
 
 function readTurn(
@@ -122,17 +121,6 @@ function toDemand(
   };
 }
 
-/** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
-function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> {
-  const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
-  return new Map(
-    parts.flatMap((part) => {
-      const state = part.type === "gateway-call" ? part.call?.state : undefined;
-      return state ? [[state.tool, state.saved] as const] : [];
-    }),
-  );
-}
-
 // History
 
 /** The parts of an assistant message one by one. A removed tool, or one that cannot be added, is left out. */
@@ -151,7 +139,7 @@ function* assistantItems({ parts }: AssistantEntry): Generator<Item> {
   const begin = hasCall ? parts.length : answerFrom(parts);
   yield* parts.slice(0, begin).flatMap(toItem);
   const last = parts.slice(begin);
-  yield* last.filter(({ type }) => type === "thinking").flatMap(toItem);
+  yield* last.filter(({ type }) => type === "reasoning").flatMap(toItem);
   const texts = last.flatMap((part) => (part.type === "text" ? [part.text] : []));
   if (texts.length > 0) yield { type: "assistant", text: texts.join(""), isAnswer: true };
 }
@@ -159,15 +147,17 @@ function* assistantItems({ parts }: AssistantEntry): Generator<Item> {
 /** Before a call, texts are preambles. */
 function toItem(part: AssistantPart): Item[] {
   switch (part.type) {
-    case "thinking":
-      return [{ type: "reasoning", text: part.text }];
     case "text":
       if (part.text.trim() === "") return [];
       return [{ type: "assistant", text: part.text, isAnswer: false }];
+    case "reasoning":
     case "call":
+    case "kept-call":
       return [part];
+    // It was not restored: a result must not be invented.
+    case "thinking":
     case "gateway-call":
-      return part.call === undefined ? [] : [{ type: "kept-call", messages: part.call.messages }];
+      return [];
     default:
       return part satisfies never;
   }

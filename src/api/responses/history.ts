@@ -3,7 +3,6 @@
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
 import { runningLoopStart } from "../../harmony/analysis.ts";
-import type { CallReasoning } from "../../store/call-reasoning.ts";
 import {
   type ReasoningStore,
   type ReasoningOutcome,
@@ -12,6 +11,7 @@ import {
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
+import { placeReasoning, toKeptCallItem, toReasoningItem } from "../turn/history.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import { withThoughts } from "./thought-items.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -41,8 +41,6 @@ export interface ResolvedHistory {
   readonly items: readonly HistoryItem[];
   /** Where the reasoning of the running loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By tool name: the state that the gateway's tools have saved in the running loop. */
-  readonly toolStates: ReadonlyMap<string, string>;
   /** By the id of its call: the steps of the running loop, as they were sampled. */
   readonly sampled: SampledSteps;
 }
@@ -64,7 +62,6 @@ export async function resolveHistory(
     items: resolved.flatMap((step) => step.items),
     sampled: stored.sampled,
     outcome: worstOutcome(resolved),
-    toolStates: new Map(resolved.flatMap(({ toolStates }) => [...(toolStates ?? [])])),
   };
 }
 
@@ -117,14 +114,13 @@ function isFromModel(item: InputItem): boolean {
   return CALL_TYPES.has(item.type) || ["reasoning", "unsupported"].includes(item.type);
 }
 
-type ResolvedStep = Omit<ResolvedHistory, "toolStates" | "sampled"> & Partial<ResolvedHistory>;
+type ResolvedStep = Omit<ResolvedHistory, "sampled">;
 
 async function resolveStep(
   step: ModelStep,
   stored: StoredCalls,
   deps: HistoryDeps,
 ): Promise<ResolvedStep> {
-  const toolStates = new Map<string, string>();
   const outcomes: { outcome: ReasoningOutcome }[] = [];
   const items: HistoryItem[] = [];
   for (const each of step.items) {
@@ -135,26 +131,22 @@ async function resolveStep(
         items.push(...optional(readMcpItem(each.item.item, each.param)));
         continue;
       }
-      items.push({ type: "kept-call", messages: kept.messages });
-      if (kept.state && step.place !== "finished") {
-        toolStates.set(kept.state.tool, kept.state.saved);
-      }
+      const { messages } = kept;
+      items.push(toKeptCallItem(step.place === "finished" ? { messages } : kept));
     } else if (each.item.type !== "reasoning") {
       items.push(await toHistoryItem(each, deps));
     } else if (step.place !== "finished") {
       const reasoning = await readReasoning(each, deps);
       if (reasoning === undefined) continue;
       outcomes.push(reasoning);
-      items.push({ type: "reasoning", text: reasoning.text });
+      items.push(toReasoningItem(reasoning.text));
     }
   }
   if (step.place === "finished") return { items, outcome: undefined };
   const outcome = worstOutcome(outcomes);
-  if (outcome === undefined) {
-    return { ...(await restoreLost(items, step.place, stored, deps)), toolStates };
-  }
+  if (outcome === undefined) return restoreLost(items, step.place, stored, deps);
   deps.onRestored(outcome);
-  return { items, outcome, toolStates };
+  return { items, outcome };
 }
 
 /** Stored with the item, or encrypted in what the client sent, or stored under its id. */
@@ -220,43 +212,16 @@ async function restoreLost(
   let rest = items;
   for (const [index, reasoning] of (step?.reasoning ?? []).entries()) {
     const end = rest.findIndex(({ type }) => type === "call") + 1;
+    const own = rest.slice(0, end);
+    const texts = own.filter(({ type }) => type === "assistant").length;
+    // Reasoning before an answer is not used again.
     const isAfterAnswer = index === 0 && place === "after-answer";
-    restored.push(...withReasoning(rest.slice(0, end), reasoning, isAfterAnswer));
+    const before = isAfterAnswer ? reasoning.before.slice(-texts - 1) : reasoning.before;
+    // Calls that the gateway ran have items of their own.
+    restored.push(...placeReasoning(own, { ...reasoning, before, tools: [] }));
     rest = rest.slice(end);
   }
   return { items: [...restored, ...rest], outcome: step?.outcome };
-}
-
-/**
- * A call, the items since the previous call, and the reasoning between them. The lists of reasoning are matched backwards
- * from the call: reasoning before an answer is not used again, and if the client has left out texts, their reasoning
- * comes first.
- */
-function withReasoning(
-  items: readonly HistoryItem[],
-  { before, after }: CallReasoning,
-  isAfterAnswer: boolean,
-): HistoryItem[] {
-  const places = items.flatMap(({ type }, at) =>
-    type === "assistant" || type === "call" ? [at] : [],
-  );
-  const surplus = Math.max(0, before.length - places.length);
-  const lists = new Map(
-    before.slice(surplus).map((texts, at) => [places.at(at - before.length + surplus), texts]),
-  );
-  const first = isAfterAnswer ? [] : before.slice(0, surplus).flat();
-  return [
-    ...first.map((text) => toReasoningItem(text)),
-    ...items.flatMap((item, at) => [
-      ...(lists.get(at) ?? []).map((text) => toReasoningItem(text)),
-      item,
-    ]),
-    ...after.map((text) => toReasoningItem(text)),
-  ];
-}
-
-function toReasoningItem(text: string): HistoryItem {
-  return { type: "reasoning", text };
 }
 
 /** Reasoning and references have been resolved before. */

@@ -24,8 +24,6 @@ export interface RequestContext {
   readonly conversation: string | undefined;
   /** Where the reasoning of the running tool loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By tool name: the state that the gateway's tools have saved in the running loop. */
-  readonly toolStates: ReadonlyMap<string, string>;
   readonly sampled: SampledSteps;
   /** It continues or references what was private. */
   readonly isPrivate: boolean;
@@ -62,7 +60,6 @@ export async function loadContext(
   const {
     items: history,
     outcome,
-    toolStates,
     sampled,
   } = await resolveHistory([...before, ...own], {
     tenant: client.tenant,
@@ -82,7 +79,6 @@ export async function loadContext(
     ancestors,
     conversation,
     outcome,
-    toolStates,
     sampled,
     isPrivate: loaded.isPrivate || reads.arePrivate,
     earlierSize,

@@ -249,7 +249,6 @@ async function prepareTurn(
   const maker = turnMaker(request, {
     ...prompt,
     history,
-    toolStates: context.toolStates,
     sampled: context.sampled,
     servers,
   });

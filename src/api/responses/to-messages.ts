@@ -6,7 +6,7 @@ import { refusal, type RequestError } from "../errors.ts";
 import { contentText } from "../request/content-text.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import type { HistoryRules } from "../turn/assemble-turn.ts";
-import { type Item, render } from "../turn/history.ts";
+import { type Item, render, toKeptCallItem } from "../turn/history.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { approvalRequests, mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
@@ -80,7 +80,7 @@ function* toItems(
       case "mcp-call":
       case "mcp-request":
       case "mcp-response":
-        yield { type: "kept-call", messages: mcpMessages(item, requests, style) };
+        yield toKeptCallItem({ messages: mcpMessages(item, requests, style) });
         break;
       case "unsupported":
         if (kinds === "refuse") {

@@ -24,6 +24,7 @@ import {
   type RequestedTurn,
   type TurnContext,
 } from "../turn/assemble-turn.ts";
+import { toToolStates } from "../turn/history.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
 import { sinceCompaction } from "./compaction.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -49,8 +50,6 @@ export interface ResponsesTurnContext extends PromptContext {
   readonly turnId: string;
   /** The complete history. Part of it may be left out of the prompt, but the tools it adds are offered. */
   readonly history: readonly HistoryItem[];
-  /** The state that the gateway's tools have saved in the response this one continues. */
-  readonly toolStates?: ReadonlyMap<string, string>;
   /** MCP servers of the request. Absent: none. */
   readonly servers?: OpenedServers;
 }
@@ -71,7 +70,7 @@ export function* turnMaker(
   const { requested, later, targets, skipped } = yield* readTurn(request, context);
   const turnOf = yield* assembleTurn(requested, context);
   const approved = approvedCalls(context.history, requested.prompt.hosted.tools);
-  const { toolStates } = context;
+  const toolStates = toToolStates(context.history.filter((item) => item.type === "kept-call"));
   return {
     turnOf: (history) =>
       turnOf((rules) => ({

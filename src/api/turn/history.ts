@@ -1,5 +1,4 @@
 /** The items of a history, alike for all APIs, and the messages that the model reads in their place. */
-import type { Message } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   callMessage,
@@ -12,6 +11,8 @@ import {
 } from "../../harmony/messages.ts";
 import { qualifiedName, toolRecipient, toShownTools } from "../../harmony/tool-names.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+import type { CallReasoning } from "../../store/call-reasoning.ts";
+import type { KeptCall } from "../../store/kept-call.ts";
 import type { RequestError } from "../errors.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
@@ -27,8 +28,7 @@ export type Item =
   | AssistantItem
   | ReasoningItem
   | CallItem
-  /** A call that the gateway ran, and its result. */
-  | { readonly type: "kept-call"; readonly messages: readonly Message[] }
+  | KeptCallItem
   | ResultItem
   /** Functions that are offered from here on. */
   | { readonly type: "tools"; readonly functions: readonly OfferedFunction[] };
@@ -45,6 +45,11 @@ export interface AssistantItem {
 export interface ReasoningItem {
   readonly type: "reasoning";
   readonly text: string;
+}
+
+/** A call that the gateway ran, and its result. Its state is that of the running loop. */
+export interface KeptCallItem extends KeptCall {
+  readonly type: "kept-call";
 }
 
 export interface CallItem {
@@ -84,11 +89,12 @@ interface Rendering extends HistoryRules {
 export function render(
   items: Iterable<Item>,
   { sampled, style, trained, mapped, shield, ...api }: Rendering,
-): TurnHistory & Required<Pick<TurnHistory, "leading" | "tools">> {
+): TurnHistory & Required<Pick<TurnHistory, "leading" | "tools" | "toolStates">> {
   const leading: string[] = [];
   const tools: OfferedFunction[] = [];
   const history = new PromptHistory(sampled, { shield, trained: mapped });
   const leads = () => api.hasLead === true && history.isEmpty;
+  const keptCalls: KeptCall[] = [];
   let prefill: string | undefined;
 
   for (const item of items) {
@@ -129,6 +135,7 @@ export function render(
         break;
       }
       case "kept-call":
+        keptCalls.push(item);
         history.add(...item.messages);
         break;
       case "result": {
@@ -151,7 +158,52 @@ export function render(
         item satisfies never;
     }
   }
-  return { leading, tools, history: history.collect(), prefill };
+  const toolStates = toToolStates(keptCalls);
+  return { leading, tools, history: history.collect(), prefill, toolStates };
+}
+
+/** By tool name: the state that the gateway's tools have saved in these calls, the latest last. */
+export function toToolStates(calls: readonly KeptCall[]): ReadonlyMap<string, string> {
+  return new Map(calls.flatMap(({ state }) => (state ? [[state.tool, state.saved] as const] : [])));
+}
+
+/**
+ * Puts stored reasoning, and the calls that the gateway ran, between a call of the client and the texts since the one before it.
+ *
+ * The lists of reasoning are matched backwards from the call. If the client has left out texts, their lists come first; if it has
+ * more texts than the model wrote, all lists do.
+ */
+export function placeReasoning<Each extends { readonly type: string }>(
+  items: readonly Each[],
+  { before, after, tools = [] }: CallReasoning,
+): readonly (Each | ReasoningItem | KeptCallItem)[] {
+  const lists = before.map((texts, list) => {
+    const placed = tools.filter((tool) => tool.list === list);
+    return [...texts, undefined].flatMap((text, index): (ReasoningItem | KeptCallItem)[] => [
+      ...placed.flatMap(({ at, call }) => (at === index ? toKeptCallItem(call) : [])),
+      ...(text === undefined ? [] : [toReasoningItem(text)]),
+    ]);
+  });
+  const places = items.filter(({ type }) => PLACES.has(type)).length;
+  const matched = (lists.length < places ? [] : lists.splice(lists.length - places)).values();
+  return [
+    ...lists.flat(),
+    ...items.flatMap((item) => [
+      ...((PLACES.has(item.type) ? matched.next().value : undefined) ?? []),
+      item,
+    ]),
+    ...after.map(toReasoningItem),
+  ];
+}
+
+const PLACES: ReadonlySet<string> = new Set(["assistant", "text", "call"]);
+
+export function toKeptCallItem(call: KeptCall): KeptCallItem {
+  return { type: "kept-call", ...call };
+}
+
+export function toReasoningItem(text: string): ReasoningItem {
+  return { type: "reasoning", text };
 }
 
 function optional<T>(value: T | undefined): T[] {
