@@ -253,7 +253,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     title: "In your own server",
-    text: "Examples of [examples/embed](../examples/embed), each asked once; those of Next.js and Cloudflare answer in `test/embed/examples.test.ts`.",
+    text: "Examples of [examples/embed](../../examples/embed), each asked once; those of Next.js and Cloudflare answer in `test/embed/examples.test.ts`.",
     folder: "app",
     before: [
       `npm install --silent express bun deno ../${TARBALL}`,
