@@ -45,11 +45,12 @@ import { Audit } from "./telemetry/audit.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
-import { observeModels } from "./telemetry/observe-models.ts";
+import { observeTurns } from "./telemetry/observe-models.ts";
 import { describeForLog } from "./telemetry/describe-for-log.ts";
 import { createMeters, withoutOtherKeys } from "./telemetry/meters.ts";
 import type { ServedPages } from "./pages/assets.ts";
 import { assetRoutes } from "./pages/routes.ts";
+import { watchTurns } from "./telemetry/watch-turns.ts";
 import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { RequestPage } from "./tools/browser/fetch-page.ts";
@@ -226,16 +227,20 @@ function createServices(deps: AppDeps, registry: Registry): Services {
   const meters = createMeters(registry);
   const { recorder } = deps;
   const stoppable = shutdown.watch(deps.models);
-  const observed = observeModels(recorder?.watchModels(stoppable) ?? stoppable, {
+  const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock, errorTypeOf });
+  const observe = observeTurns({
     meters,
     log,
     now: clock,
     logContent: settings.logContent,
     keys: new Set(settings.keys.map(({ name }) => name)),
   });
-  const spanned = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
-  const audit = deps.writeAudit && new Audit({ write: deps.writeAudit, now, clock, errorTypeOf });
-  const models = audit?.watchModels(spanned) ?? spanned;
+  const watched = watchTurns(stoppable, [
+    ...(recorder ? [recorder.watchTurn] : []),
+    observe,
+    ...(audit ? [audit.watchTurn] : []),
+  ]);
+  const models = traceModels(watched, { capturesContent: deps.tracesContent ?? false });
   const watching = { log, meters, now: clock, state };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log, state);

@@ -159,7 +159,10 @@ export function hookTurns(model: Model, hook: TurnHook): Model {
 }
 
 /** Both listeners as one. */
-function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
+export function joinListeners(
+  inner: OnFact | undefined,
+  outer: OnFact | undefined,
+): OnFact | undefined {
   if (inner === undefined || outer === undefined) return inner ?? outer;
   return (fact) => {
     inner(fact);

@@ -2,11 +2,10 @@
  * The audit: a line of JSON for each request, written when its response and its turns have ended. It names the key, the
  * route, the model, the outcome and the tokens, and holds no text of users or models.
  */
-import { toFailure } from "./describe-for-log.ts";
 import { getOrCreate } from "../lazy.ts";
-import { type Model, type Models, withTurnHook } from "../models/models.ts";
-import { consume, createPushStream } from "../streams/push-stream.ts";
-import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
+import type { Model } from "../models/models.ts";
+import type { Turn, TurnEnd } from "../turn/turn.ts";
+import type { BeginWatch } from "./watch-turns.ts";
 
 /** What is known of a request when its response has ended. */
 export interface AuditedRequest {
@@ -81,33 +80,30 @@ export class Audit {
     };
   }
 
-  /** Adds up the turns of these models. */
-  watchModels(models: Models): Models {
-    return withTurnHook(models, (model, turn, signal, run) =>
-      createPushStream<TurnEvent>(async (consumer) => {
-        const group = this.#groupOf(turn.id);
-        const now = this.#deps.clock();
-        const sum = getOrCreate(group.turns, turn.tenant, () => new TurnSum(now));
-        sum.begin(model, turn);
-        let hasEnded = false;
-        try {
-          await consume(run(turn, signal), (event) => {
-            if (event.type === "part-start") sum.noteOutput(this.#deps.clock());
-            else if (event.type === "end") sum.noteEnd(event);
-            hasEnded ||= event.type === "end";
-            return consumer(event);
-          });
-        } catch (error) {
-          // What fails behind its end, such as the storing of its response, is not the turn.
-          if (!signal.aborted) sum.noteFailure(error, this.#deps.errorTypeOf(error), hasEnded);
-          throw error;
-        } finally {
-          sum.running -= 1;
-          this.#settle(turn.id, group);
+  /** Adds up turns. */
+  readonly watchTurn: BeginWatch = (model, turn) => {
+    const group = this.#groupOf(turn.id);
+    const { clock, errorTypeOf } = this.#deps;
+    const now = clock();
+    const sum = getOrCreate(group.turns, turn.tenant, () => new TurnSum(now));
+    sum.begin(model, turn);
+    let hasEnded = false;
+    return {
+      see(event) {
+        if (event.type === "part-start") sum.noteOutput(clock());
+        else if (event.type === "end") sum.noteEnd(event);
+        hasEnded ||= event.type === "end";
+      },
+      over: (outcome, error) => {
+        if (outcome !== "cancelled") {
+          if (!hasEnded) sum.finish = outcome;
+          sum.error ??= errorTypeOf(error);
         }
-      }),
-    );
-  }
+        sum.running -= 1;
+        this.#settle(turn.id, group);
+      },
+    };
+  };
 
   #groupOf(id: string): Group {
     return getOrCreate(this.#groups, id, () => ({ open: 0, turns: new Map() }));
@@ -204,10 +200,5 @@ class TurnSum {
     this.completionTokens += usage.completionTokens;
     this.reasoningTokens += usage.reasoningTokens;
     this.toolCalls += usage.gatewayTools?.executed ?? 0;
-  }
-
-  noteFailure(error: unknown, errorType: string, hasEnded: boolean): void {
-    if (!hasEnded) this.finish = toFailure(error);
-    this.error ??= errorType;
   }
 }

@@ -1,13 +1,13 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
-import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
-import { type Model, type Models, withTurnHook } from "../models/models.ts";
+import type { Model } from "../models/models.ts";
 import type { ShownCall } from "../tools/gateway-tool.ts";
 import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
-import { describeForLog, toFailure } from "./describe-for-log.ts";
+import { describeForLog } from "./describe-for-log.ts";
 import { observeGenAi, observeTool } from "./gen-ai-metrics.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Meters } from "./meters.ts";
 import { currentTraceId } from "./tracing/tracer.ts";
+import type { BeginWatch, TurnOutcome, TurnWatch } from "./watch-turns.ts";
 
 export interface ObserveDeps {
   readonly meters: Meters;
@@ -20,17 +20,12 @@ export interface ObserveDeps {
   readonly keys: ReadonlySet<string>;
 }
 
-/** Wraps models so that their turns are counted and logged. */
-export function observeModels(models: Models, deps: ObserveDeps): Models {
-  return withTurnHook(models, (model, turn, signal, run) =>
-    createPushStream<TurnEvent>((consumer) =>
-      new TurnObserver(model, turn, deps).watch(run(turn, signal), signal, consumer),
-    ),
-  );
+/** Counts and logs turns. */
+export function observeTurns(deps: ObserveDeps): BeginWatch {
+  return (model, turn) => new TurnObserver(model, turn, deps);
 }
 
-/** Counts and logs one turn. Its events are passed on unchanged. */
-class TurnObserver {
+class TurnObserver implements TurnWatch {
   readonly #model: Model;
   readonly #turn: Turn;
   readonly #deps: ObserveDeps;
@@ -52,40 +47,26 @@ class TurnObserver {
     this.#deps = deps;
     this.#startedAt = deps.now();
     this.#logsContent = deps.logContent && !turn.isPrivate;
+    deps.meters.turnsInFlight.add(1);
   }
 
-  watch(
-    events: AsyncIterable<TurnEvent>,
-    signal: AbortSignal,
-    consumer: Consumer<TurnEvent>,
-  ): Promise<void> {
-    this.#deps.meters.turnsInFlight.add(1);
-    const take = (event: TurnEvent): Demand => {
-      const demand = consumer(event);
-      // Counted and logged once it has been passed on: the client does not wait for that.
-      this.#see(event);
-      if (this.#logsContent) this.#keep(event);
-      return demand;
-    };
-    const ended = consume(events, take);
-    // Not `await`, whose frame would be held as long as the turn runs.
-    return ended.then(
-      () => this.#end("cancelled", {}),
-      (error) => {
-        if (signal.aborted) this.#end("cancelled", {});
-        else {
-          const finish = toFailure(error);
-          this.#end(finish, describeForLog(error, { logContent: this.#logsContent }), {
-            level: finish === "failed" ? "warn" : "info",
-            error,
-          });
-        }
-        throw error;
-      },
-    );
+  over(outcome: TurnOutcome, error?: unknown): void {
+    if (outcome === "cancelled") this.#end(outcome, {});
+    else {
+      const level = outcome === "failed" ? "warn" : "info";
+      this.#end(outcome, describeForLog(error, { logContent: this.#logsContent }), {
+        level,
+        error,
+      });
+    }
   }
 
-  #see(event: TurnEvent): void {
+  see(event: TurnEvent): void {
+    this.#note(event);
+    if (this.#logsContent) this.#keep(event);
+  }
+
+  #note(event: TurnEvent): void {
     if (event.type === "builtin-result") {
       const outcome = event.failed ? "failed" : "completed";
       const { meters, now } = this.#deps;

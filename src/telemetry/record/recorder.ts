@@ -3,16 +3,14 @@
  * a record, each further turn of the same request one more. Nobody listens: nothing is made, and turns run as if this were
  * not there.
  */
-import { toFailure } from "../describe-for-log.ts";
-import { consume, createPushStream } from "../../streams/push-stream.ts";
-import { type Models, withTurnHook } from "../../models/models.ts";
 import { createPause, type Pause } from "../../streams/slices.ts";
-import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import type { Turn } from "../../turn/turn.ts";
 import { type Elapsed, startElapsed, type TurnRecording } from "./recording.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import type { RecordLimits } from "./limits.ts";
 import type { Begun, Entry, EntryOptions, RecordEntry } from "./entry.ts";
 import { KeptRecords } from "./kept-records.ts";
+import type { BeginWatch } from "../watch-turns.ts";
 import { createSources, type Sources } from "./sources.ts";
 
 export type RecordListener = (entry: RecordEntry) => void;
@@ -128,27 +126,21 @@ export class Recorder {
     };
   }
 
-  /** Records the turns of these models. */
-  watchModels(models: Models): Models {
-    return withTurnHook(models, (model, turn, signal, run) => {
-      if (!this.isListening) return run(turn, signal);
-      return createPushStream<TurnEvent>(async (consumer) => {
-        const { entry, recording } = this.#beginTurn(turn, model.id);
-        try {
-          await consume(run(turn, signal, recording.onFact), consumer);
-          recording.noteFailure(CANCELLED);
-        } catch (error) {
-          recording.noteFailure(signal.aborted ? CANCELLED : { outcome: toFailure(error), error });
-          throw error;
-        } finally {
-          this.#running.delete(recording);
-          this.#written.set(model.id, (this.#written.get(model.id) ?? 0) + recording.written);
-          entry.turnEnded();
-          this.#tell(entry);
-        }
-      });
-    });
-  }
+  /** Records turns. */
+  readonly watchTurn: BeginWatch = (model, turn) => {
+    if (!this.isListening) return undefined;
+    const { entry, recording } = this.#beginTurn(turn, model.id);
+    return {
+      onFact: recording.onFact,
+      over: (outcome, error) => {
+        recording.noteFailure({ outcome, error });
+        this.#running.delete(recording);
+        this.#written.set(model.id, (this.#written.get(model.id) ?? 0) + recording.written);
+        entry.turnEnded();
+        this.#tell(entry);
+      },
+    };
+  };
 
   #beginTurn(turn: Turn, model: string) {
     const open = this.#open.get(keyOf(turn.tenant, turn.id)) ?? [];
@@ -194,8 +186,6 @@ export class Recorder {
     for (const listener of this.#listeners) listener(entry);
   }
 }
-
-const CANCELLED = { outcome: "cancelled", error: undefined } as const;
 
 interface Running {
   readonly exchange: Exchange;
