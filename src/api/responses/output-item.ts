@@ -127,10 +127,10 @@ function toCallItem(
 }
 
 /** The client expects an object. Other text is used as the query. */
-function toSearchArguments(text: string): object {
+function toSearchArguments(text: string): Readonly<Record<string, unknown>> {
   if (text === "") return {};
   const value = parseJson(text);
-  return isObject(value) ? value : { query: text };
+  return isObject(value) ? { ...value } : { query: text };
 }
 
 /** The item for the store, including what a later request needs. */

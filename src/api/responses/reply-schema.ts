@@ -1,9 +1,20 @@
-/**
- * The schemas of the Responses API's responses, for the OpenAPI document. The types of the code that writes them are in
- * `to-response.ts`; a test compares both.
- */
+/** The schemas of the Responses API's responses, for the OpenAPI document and the types of the code that writes them. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+
+/** What a schema describes, as the gateway writes it. */
+export type Written<Schema extends () => z.ZodType> = DeepReadonly<z.infer<ReturnType<Schema>>>;
+
+export type WrittenItem<Type extends string> = Extract<
+  Written<() => ReturnType<typeof modelItems>[number]>,
+  { readonly type: Type }
+>;
+
+type DeepReadonly<Value> = Value extends readonly (infer Each)[]
+  ? readonly DeepReadonly<Each>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+    : Value;
 
 const errorShape = lazy(() => ({
   message: z.string(),
@@ -153,7 +164,7 @@ const logprobs = lazy(() =>
   z.array(z.object({ ...tokenShape(), top_logprobs: z.array(z.object(tokenShape())) })),
 );
 
-const urlCitation = lazy(() =>
+export const urlCitation = lazy(() =>
   z
     .object({
       type: z.literal("url_citation"),
@@ -165,7 +176,7 @@ const urlCitation = lazy(() =>
     .meta({ id: "UrlCitation" }),
 );
 
-const outputText = lazy(() =>
+export const outputText = lazy(() =>
   z
     .object({
       type: z.literal("output_text"),

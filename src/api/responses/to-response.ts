@@ -9,108 +9,34 @@ import { hostedKindOf } from "../tools/hosted-tools.ts";
 import { withoutCredentials } from "../tools/mcp-declaration.ts";
 import type { GatewayItem } from "./gateway-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
+import type { outputText, response, urlCitation, Written, WrittenItem } from "./reply-schema.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
 
-export type ItemStatus = "in_progress" | "completed" | "incomplete";
-
 export type OutputItem =
-  | ReasoningItem
+  | WrittenItem<
+      "reasoning" | "function_call" | "custom_tool_call" | "tool_search_call" | "compaction"
+    >
   | MessageItem
-  | FunctionCallItem
-  | CustomToolCallItem
-  | ToolSearchCallItem
-  | CompactionItem
   | McpListItem
   | GatewayItem;
 
-export interface ReasoningItem {
-  readonly id: string;
-  readonly type: "reasoning";
-  readonly status: ItemStatus;
-  /** Clients iterate over it, so it is always present. */
-  readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
-  readonly content: readonly { readonly type: "reasoning_text"; readonly text: string }[];
-  readonly encrypted_content?: string;
-}
+export type CompactionItem = WrittenItem<"compaction">;
+export type ItemStatus = MessageItem["status"];
+export type UrlCitation = Written<typeof urlCitation>;
 
-export interface MessageItem {
-  readonly id: string;
-  readonly type: "message";
-  readonly status: ItemStatus;
-  readonly role: "assistant";
-  readonly phase: "commentary" | "final_answer";
+/** Log probabilities are written where they arrive, as JSON text. */
+export interface MessageItem extends Omit<WrittenItem<"message">, "content"> {
   readonly content: readonly OutputText[];
 }
 
-export interface OutputText {
-  readonly type: "output_text";
-  readonly text: string;
-  /** LangChain maps over it: never absent. */
-  readonly annotations: readonly UrlCitation[];
+export interface OutputText extends Omit<Written<typeof outputText>, "logprobs"> {
   readonly logprobs: JsonText | readonly [];
 }
 
-/** Offsets are of UTF-16 code units, the end exclusive. */
-export interface UrlCitation {
-  readonly type: "url_citation";
-  readonly start_index: number;
-  readonly end_index: number;
-  readonly url: string;
-  readonly title: string;
-}
-
-export interface FunctionCallItem {
-  readonly id: string;
-  readonly type: "function_call";
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  /** Only of tools with a namespace. */
-  readonly namespace?: string;
-  readonly name: string;
-  /** As the model wrote them. */
-  readonly arguments: string;
-}
-
-/** A summary of the conversation that only the gateway can read. */
-export interface CompactionItem {
-  readonly id: string;
-  readonly type: "compaction";
-  readonly encrypted_content: string;
-}
-
-export interface CustomToolCallItem {
-  readonly id: string;
-  readonly type: "custom_tool_call";
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  /** Only of tools with a namespace. */
-  readonly namespace?: string;
-  readonly name: string;
-  readonly input: string;
-}
-
-/** A search that the client runs. */
-export interface ToolSearchCallItem {
-  readonly id: string;
-  readonly type: "tool_search_call";
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly execution: "client";
-  readonly arguments: object;
-}
-
-export type ResponseStatus =
-  | "queued"
-  | "in_progress"
-  | "completed"
-  | "incomplete"
-  | "failed"
-  | "cancelled";
-
 /** The parts of a response that change while it is in flight. */
 export interface ResponseState {
-  readonly status: ResponseStatus;
+  readonly status: Written<typeof response>["status"];
   readonly output: readonly OutputItem[];
   /** Seconds since 1970. */
   readonly completedAt?: number | undefined;
