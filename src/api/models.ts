@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { Capabilities } from "../engines/engine.ts";
 import { NEUTRAL_SAMPLING, SAMPLING_FIELDS } from "../engines/sampling.ts";
-import type { FoundModel, Model, Models } from "../models/models.ts";
+import { type FoundModel, listedModels, type Model, type Models } from "../models/models.ts";
 import { TRAINED_TOOLS } from "../harmony/trained-tools.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Preset } from "../turn/preset.ts";
@@ -56,7 +56,7 @@ export function modelRoutes({
   // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
   routes.on("GET", ["/models", "/models/user"], (c) => {
     const { models } = c.get("client");
-    const entries = toEntries(models, architecture);
+    const entries = listedModels(models).map((each) => toModelEntry(each.name, each, architecture));
     const from = toCount(c.req.query("offset"), "offset") ?? 0;
     const limit = toCount(c.req.query("limit"), "limit") ?? entries.length;
     const to = from + limit;
@@ -79,7 +79,7 @@ export function modelRoutes({
   });
 
   routes.get("/models/count", (c) =>
-    c.json({ data: { count: toEntries(c.get("client").models, architecture).length } }),
+    c.json({ data: { count: listedModels(c.get("client").models).length } }),
   );
 
   // Ids contain a slash, which clients send raw or as %2F. Hono has decoded it.
@@ -109,16 +109,6 @@ function findEntry(models: Models, id: string, architecture: Architecture): Mode
   const found = models.find(id);
   if (found !== undefined) return toModelEntry(id, found, architecture);
   throw modelNotFound(`The model ${id} does not exist.`, models);
-}
-
-/** Of models first, then of presets. */
-function toEntries({ all, presets }: Models, architecture: Architecture): ModelEntry[] {
-  return [
-    ...all.map((model) => toModelEntry(model.id, { model }, architecture)),
-    ...presets.flatMap((each) =>
-      each.preset.unlisted ? [] : [toModelEntry(each.preset.name, each, architecture)],
-    ),
-  ];
 }
 
 /** One entry. `id` is the name the client used. */

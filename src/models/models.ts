@@ -102,6 +102,21 @@ export interface FoundPreset {
   readonly preset: Preset;
 }
 
+/** A model, or a preset of one, under the name in lists. */
+export interface ListedModel extends Pick<FoundModel, "model" | "preset"> {
+  readonly name: string;
+}
+
+/** What clients are shown of these models: the models first, then the presets. */
+export function listedModels({ all, presets }: Models): readonly ListedModel[] {
+  return [
+    ...all.map((model) => ({ name: model.id, model })),
+    ...presets.flatMap((each) =>
+      each.preset.unlisted ? [] : [{ name: each.preset.name, ...each }],
+    ),
+  ];
+}
+
 /** Runs a turn of a model. May observe its events, change it or stop it. `run` is the model's own method. */
 export type TurnHook = (
   model: Model,

@@ -1,8 +1,7 @@
 /** The models as Anthropic's clients see them: listed in its format, for requests that name a version of its API, and found by their names. */
 import { type Context, Hono, type HonoRequest } from "hono";
 import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
-import type { NameSuffixes } from "../../models/model-name.ts";
-import type { FoundModel, Models } from "../../models/models.ts";
+import { type FoundModel, listedModels, type Models } from "../../models/models.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { refusal, RequestError } from "../errors.ts";
 import { readinessOf } from "../health.ts";
@@ -40,13 +39,8 @@ export function modelRoutes(
 function answerList(c: Context<ApiEnv>, capabilities: typeof CAPABILITIES): Response {
   const { limit, after_id: after, before_id: before, lifecycle } = c.req.query();
   const most = toLimit(limit);
-  const { all: models, presets } = c.get("client").models;
-  const listed = [
-    ...models.map((model) => toModelInfo(model.id, { model }, capabilities)),
-    ...presets.flatMap((each) =>
-      each.preset.unlisted ? [] : [toModelInfo(each.preset.name, each, capabilities)],
-    ),
-  ];
+  const { models } = c.get("client");
+  const listed = listedModels(models).map((each) => toModelInfo(each.name, each, capabilities));
   const all = lifecycle === undefined || lifecycle === "active" ? listed : [];
   const ids = all.map(({ id }) => id);
   const from = after === undefined ? 0 : ids.indexOf(after) + 1;
@@ -83,7 +77,7 @@ const PUBLISHED = "2025-08-05T00:00:00Z";
 /** One entry, under the requested name. */
 function toModelInfo(
   id: string,
-  { model, preset }: Omit<FoundModel, keyof NameSuffixes>,
+  { model, preset }: Pick<FoundModel, "model" | "preset">,
   capabilities: typeof CAPABILITIES,
 ) {
   const contextLength = model.contextLength ?? GPT_OSS_CONTEXT;

@@ -3,11 +3,15 @@
  * of the messages that it summarizes.
  */
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
-import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent, TurnFailure } from "../../turn/turn.ts";
 import { describeTurnFailure, RequestError } from "../errors.ts";
 import type { Opening } from "../reply/stream-reply.ts";
-import { SUMMARY_INSTRUCTIONS, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
+import {
+  finishedSummary,
+  SUMMARY_INSTRUCTIONS,
+  UNFINISHED_SUMMARY,
+} from "../reply/summary-text.ts";
 import { sseFrame } from "../reply/event-stream.ts";
 import { BlockFrames, compactionBlock, frame } from "./content-blocks.ts";
 import type { HistoryEntry } from "./history-entry.ts";
@@ -50,11 +54,10 @@ function refusal(problem: string, code: string): RequestError {
   });
 }
 
-/** Why there is no summary. One that was cut off would lose the rest of the conversation. */
+/** Undefined: the turn has written a summary. */
 function summaryFailure(finished: FinishedTurn): TurnFailure | undefined {
-  const { finish, failure } = finished.end;
-  if (failure !== undefined) return failure;
-  return finish === "stop" && textOf(finished).trim() !== "" ? undefined : UNFINISHED_SUMMARY;
+  if (finishedSummary(finished) !== undefined) return undefined;
+  return finished.end.failure ?? UNFINISHED_SUMMARY;
 }
 
 export async function collectSummary(
@@ -68,7 +71,7 @@ export async function collectSummary(
 }
 
 function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): string {
-  const content = [compactionBlock(textOf(finished))];
+  const content = [compactionBlock(finishedSummary(finished) ?? "")];
   const head = { id, type: "message", role: "assistant", model, content };
   const usage = toMessageUsage(finished.end.usage);
   return JSON.stringify({
@@ -87,14 +90,12 @@ export function toSummaryFrames(
   { fail }: Pick<Opening, "fail">,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    const started = createPushStream<TurnEvent>((take) =>
-      consume(events, async (event) => {
-        if (event.type !== "start") return take(event);
-        return (await consumer(messageStart(options, event.promptTokens))) && take(event);
-      }),
-    );
     try {
-      await consumer(toFrames(await collectTurn(started), options));
+      const finished = await collectTurn(
+        events,
+        (event) => event.type !== "start" || consumer(messageStart(options, event.promptTokens)),
+      );
+      await consumer(toFrames(finished, options));
     } catch (error) {
       await consumer(errorFrame(fail(error), options));
     }
@@ -107,14 +108,10 @@ function toFrames(finished: FinishedTurn, options: ReplyOptions): string {
   const stop = JSON.stringify({ ...STOP, container: null });
   const usage = JSON.stringify(toUsage(finished.end.usage));
   return (
-    new BlockFrames().compaction(textOf(finished)) +
+    new BlockFrames().compaction(finishedSummary(finished) ?? "") +
     frame("message_delta", `"delta":${stop},"usage":${usage}`) +
     sseFrame('{"type":"message_stop"}', "message_stop")
   );
 }
 
 const STOP = { stop_reason: "compaction", stop_sequence: null, stop_details: null } as const;
-
-function textOf({ parts }: FinishedTurn): string {
-  return parts.map((part) => (part.kind === "content" ? part.text : "")).join("");
-}

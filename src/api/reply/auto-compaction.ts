@@ -9,7 +9,7 @@ import { collectTurn } from "../../turn/collect.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { countOrInfinity } from "./shorten-history.ts";
-import { SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
+import { finishedSummary, SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
 
 export interface CompactionPlan {
   /** The turn of the whole conversation. It is run if there is no summary. */
@@ -85,11 +85,8 @@ function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
 
 async function readSummary(events: AsyncIterable<TurnEvent>): Promise<MadeSummary> {
   try {
-    const { parts, end } = await collectTurn(events);
-    const text = parts.map((part) => (part.kind === "content" ? part.text : "")).join("");
-    // One that was cut off would lose the rest of the conversation.
-    const isWhole = end.finish === "stop" && text.trim() !== "";
-    return { text: isWhole ? text : undefined, usage: end.usage };
+    const finished = await collectTurn(events);
+    return { text: finishedSummary(finished), usage: finished.end.usage };
   } catch (error) {
     // The whole prompt may still fit, without the request behind it.
     if (!isTooLong(error)) throw error;

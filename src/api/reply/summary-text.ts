@@ -1,4 +1,5 @@
 /** Summaries of conversations, alike on every API. */
+import type { FinishedTurn } from "../../turn/collect.ts";
 
 /** Asks the model for one. */
 export const SUMMARY_INSTRUCTIONS =
@@ -8,6 +9,12 @@ export const SUMMARY_INSTRUCTIONS =
 /** The user's message that stands for what was summarized. */
 export function summaryText(summary: string): string {
   return `Summary of the conversation so far:\n\n${summary}`;
+}
+
+/** The summary that a turn has written. Undefined: none, or one that was cut off, which would lose the rest of the conversation. */
+export function finishedSummary({ parts, end }: FinishedTurn): string | undefined {
+  const text = parts.map((part) => (part.kind === "content" ? part.text : "")).join("");
+  return end.finish === "stop" && text.trim() !== "" ? text : undefined;
 }
 
 /** The model was cut off, or wrote none. */

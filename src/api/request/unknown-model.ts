@@ -1,5 +1,5 @@
 /** Errors about an unknown model, which end with the available ones. */
-import type { Models } from "../../models/models.ts";
+import { listedModels, type Models } from "../../models/models.ts";
 import { RequestError } from "../errors.ts";
 
 /** Longer lists are for `GET /v1/models`. */
@@ -7,16 +7,10 @@ const MOST_LISTED = 10;
 
 /** ` Available: "openai/gpt-oss-20b".` */
 export function listAvailable(models: Models): string {
-  const all = listedNames(models);
-  const names = all.slice(0, MOST_LISTED).map((name) => JSON.stringify(name));
+  const all = listedModels(models);
+  const names = all.slice(0, MOST_LISTED).map(({ name }) => JSON.stringify(name));
   const more = all.length > MOST_LISTED ? " and more, see GET /v1/models" : "";
   return ` Available: ${names.join(", ")}${more}.`;
-}
-
-/** Models first, then presets. */
-function listedNames({ all, presets }: Models): readonly string[] {
-  const listed = presets.flatMap(({ preset }) => (preset.unlisted ? [] : [preset.name]));
-  return [...all.map(({ id }) => id), ...listed];
 }
 
 /** For the log, which has no names that clients send. */

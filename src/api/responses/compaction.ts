@@ -4,11 +4,12 @@
  */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
-import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import { collectTurn } from "../../turn/collect.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { sinceSummary } from "../reply/shorten-history.ts";
-import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
+import { finishedSummary, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
@@ -81,18 +82,10 @@ export function runCompaction(
   cipher: ReasoningCipher,
 ): PushStream<TurnEvent | CompactionEvent> {
   return createPushStream(async (consumer) => {
-    let summary = "";
-    let isContent = false;
-    let end: TurnEnd | undefined;
-    await consume(turn, (event) => {
-      if (event.type === "start") return consumer(event);
-      if (event.type === "part-start") isContent = event.part.kind === "content";
-      else if (event.type === "part-delta" && isContent) summary += event.text;
-      else if (event.type === "end") end = event;
-      return true;
-    });
-    if (end === undefined) throw new Error("the turn ended without an end event");
-    if (end.finish !== "stop" || summary.trim() === "") {
+    const finished = await collectTurn(turn, (event) => event.type !== "start" || consumer(event));
+    const { end } = finished;
+    const summary = finishedSummary(finished);
+    if (summary === undefined) {
       await consumer({ ...end, finish: "error", failure: UNFINISHED_SUMMARY });
       return;
     }

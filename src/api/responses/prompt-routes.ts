@@ -7,7 +7,7 @@ import { describeTurnFailure } from "../errors.ts";
 import { presetSampling } from "../request/apply-preset.ts";
 import { readRequest } from "../request/parse-request.ts";
 import { createStages } from "../request/stages.ts";
-import { UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
+import { finishedSummary, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
@@ -91,9 +91,9 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     { turnOf, prompt, history },
     context.pause,
   );
-  const { parts, end } = await collectTurn(runner.run(turn, c.req.raw.signal));
-  const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
-  if (end.finish !== "stop" || summary.trim() === "") {
+  const finished = await collectTurn(runner.run(turn, c.req.raw.signal));
+  const summary = finishedSummary(finished);
+  if (summary === undefined) {
     const failure = describeTurnFailure(UNFINISHED_SUMMARY);
     return c.json({ error: toResponsesError(failure) }, 502);
   }
@@ -110,7 +110,7 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     object: "response.compaction",
     created_at: Math.floor(context.now() / 1000),
     output: [...kept, compaction],
-    usage: toResponseUsage(end.usage),
+    usage: toResponseUsage(finished.end.usage),
   });
 }
 
