@@ -6,6 +6,8 @@
 import { checkValue } from "./check.ts";
 import { CompileBudget } from "./compile-budget.ts";
 import { compileGraph, type SchemaGraph } from "./compile.ts";
+import { compilePattern, matchPattern } from "./pattern.ts";
+import { PatternError } from "./pattern-syntax.ts";
 import { printProblem } from "./problem.ts";
 import { type Sliced, TooMuchWork, Work } from "./work.ts";
 
@@ -71,4 +73,40 @@ function* verdicts(graph: SchemaGraph, value: unknown, work: Work): Sliced<Schem
       "it is too large or too deeply nested to be checked against the schema; make it smaller";
     return { valid: false, problem, steps: work.steps };
   }
+}
+
+/** Steps of a search in all, and between two pauses. */
+const SEARCH_STEPS = 1_000_000;
+const SEARCH_SLICE = 50_000;
+const MAX_SEARCH_PATTERN = 200;
+
+/**
+ * Yields where other work should run. Returns the indexes of the texts in which the regular expression matches, whatever the case:
+ * none if it is not supported. When the steps of the search are used up, further texts count as without a match.
+ */
+export function* searchPattern(source: string, texts: readonly string[]): Sliced<number[]> {
+  const found: number[] = [];
+  if (source === "" || source.length > MAX_SEARCH_PATTERN) return found;
+  try {
+    const pattern = compilePattern(foldCase(source));
+    const work = new Work(SEARCH_STEPS, SEARCH_SLICE);
+    for (const [index, text] of texts.entries()) {
+      const match = matchPattern(pattern, text.toLowerCase(), work);
+      let step = match.next();
+      for (; !step.done; step = match.next()) {
+        yield;
+        work.startSlice();
+      }
+      if (step.value) found.push(index);
+    }
+  } catch (error) {
+    if (!(error instanceof PatternError || error instanceof TooMuchWork)) throw error;
+  }
+  return found;
+}
+
+/** Escapes keep their case: \W is the opposite of \w. `(?i)` is how Python says that the case does not matter. */
+function foldCase(source: string): string {
+  const parts = source.replace(/^\(\?i\)/, "").matchAll(/\\.|[^]/gsu);
+  return [...parts].map(([part]) => (part.startsWith("\\") ? part : part.toLowerCase())).join("");
 }

@@ -182,6 +182,7 @@ const TOOL_LABELS: Record<ShownCall["type"], string> = {
   find: "browser.find",
   code: "python",
   mcp: "mcp",
+  tools: "tool_search",
 };
 
 function countEnd(

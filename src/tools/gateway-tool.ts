@@ -14,6 +14,8 @@ export interface GatewayTool {
   readonly namespace?: ToolNamespace;
   /** Functions in the developer message, beside the client's, as MCP tools are. Arguments are JSON. */
   readonly functions?: readonly GatewayToolFunction[];
+  /** They are not shown until a search finds them. */
+  readonly isDeferred?: boolean;
   /**
    * Call bodies are code and are passed on exactly as written. Otherwise they are JSON arguments, normalized like those
    * of any function.
@@ -125,7 +127,15 @@ export interface CitedSource {
   readonly text?: string;
 }
 
-export type ShownCall = SearchShown | OpenShown | FindShown | CodeShown | McpShown;
+export type ShownCall = SearchShown | OpenShown | FindShown | CodeShown | McpShown | ToolsShown;
+
+/** A search for deferred functions. */
+export interface ToolsShown {
+  readonly type: "tools";
+  readonly query: string;
+  /** The names of those that it has found, the best first. */
+  readonly found: readonly string[];
+}
 
 export interface SearchShown {
   readonly type: "search";

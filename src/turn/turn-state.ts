@@ -113,13 +113,17 @@ export function parseWritten(state: TurnState, ids: readonly TokenId[]): void {
   void state.output.emit(state.emitter.push(state.parser.pushIds(ids)));
 }
 
-/** Appends a message that is not the model's. The model's own ends with `terminator`, and another begins behind it. */
-export function appendMessage(state: TurnState, terminator: TokenId, message: Message): void {
+/** Appends messages that are not the model's. The model's own ends with `terminator`, and another begins behind them. */
+export function appendMessage(
+  state: TurnState,
+  terminator: TokenId,
+  ...messages: readonly Message[]
+): void {
   const { transcript, renderer, prefixes } = state;
   endMessage(state);
   restartParser(state);
   transcript.closeMessage(terminator);
-  transcript.appendIds(renderer.renderMessage(message).ids);
+  for (const message of messages) transcript.appendIds(renderer.renderMessage(message).ids);
   transcript.openMessage(prefixes.assistant);
 }
 

@@ -10,6 +10,7 @@ import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { GatewayTool, FailureReason, ShownCall, ToolOrigin } from "../tools/gateway-tool.ts";
+import type { DeferredFunctions } from "../tools/tool-search/deferred-functions.ts";
 import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
 import type { Preset } from "./preset.ts";
 import type { Exactness } from "./sampled/exactness.ts";
@@ -104,6 +105,14 @@ export interface TurnGatewayTools {
   readonly forced?: readonly string[];
   /** Calls the client has approved: made before anything is sampled. */
   readonly approved?: readonly ApprovedCall[];
+  /** Functions that the messages may not define yet: the result of a search, or of a call, is followed by their definitions. */
+  readonly deferred?: TurnDeferred;
+}
+
+export interface TurnDeferred {
+  readonly functions: DeferredFunctions;
+  /** The recipients of those that the messages define. */
+  readonly defined: ReadonlySet<string>;
 }
 
 export interface ApprovedCall {

@@ -9,6 +9,7 @@ import type {
 } from "../../turn/turn.ts";
 import { PART_SEPARATOR, type ReplyOptions, toSealedDetail, toSummaryDetail } from "./reply.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
+import { SEARCH_RECIPIENT, TOOL_SEARCH } from "../../tools/tool-search/deferred-functions.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 
 export type Annotation = ReturnType<typeof toAnnotation>;
@@ -220,6 +221,7 @@ function toAnnotation({ start, end, url, title }: Citation, offset: number) {
 }
 
 function toCall({ name, origin }: GatewayCallPart, args: string) {
+  if (name === SEARCH_RECIPIENT) return { type: TOOL_SEARCH, arguments: args };
   if (origin === undefined) return CALLS[trainedToolOf(name) ?? "python"](name, args);
   return { type: "mcp", name: origin.tool, server_label: origin.server, arguments: args };
 }

@@ -24,6 +24,7 @@ import type { RequestedModel } from "../request/requested-model.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
 import { CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
+import { toToolSearch } from "../tools/tool-search.ts";
 import { noteSkippedTools, skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import {
   type BegunTurn,
@@ -212,7 +213,10 @@ function skippedTools(request: ChatRequest, { suffixes }: RequestedModel, turn: 
     ...(request.plugins ?? []),
     ...(request.web_search_options ? [{ id: "web" }] : []),
     ...(request.tools ?? []).flatMap((tool) =>
-      tool.type === "hosted" && isOfOpenRouter(tool.kind) && !isHostedType(tool.kind)
+      tool.type === "hosted" &&
+      isOfOpenRouter(tool.kind) &&
+      !isHostedType(tool.kind) &&
+      !toToolSearch(tool.kind)
         ? [{ id: tool.kind }]
         : [],
     ),

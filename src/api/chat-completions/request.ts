@@ -120,7 +120,12 @@ const functionDefinition = lazy(() =>
 
 const ownTool = lazy(() =>
   z.discriminatedUnion("type", [
-    z.object({ type: z.literal("function"), function: functionDefinition() }),
+    z.object({
+      type: z.literal("function"),
+      function: functionDefinition(),
+      /** OpenRouter's. */
+      defer_loading: z.boolean().nullish(),
+    }),
     z.object({
       type: z.literal("custom"),
       custom: z.object({

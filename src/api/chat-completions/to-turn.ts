@@ -106,10 +106,10 @@ function* readPrompt(
   context: ChatTurnContext,
 ): Generator<void, Pick<RequestedTurn, "prompt" | "forced">> {
   const reasoning = chatReasoning(request, context.namedEffort);
-  const functions = yield* toFunctions(request, context);
-  const names = functions.map(({ name }) => name);
+  const { functions, deferred, search } = yield* toFunctions(request, context);
+  const names = [...functions, ...deferred].map(({ name }) => name);
   const hosted = withServers(toHosted(request, context), context.servers ?? []);
-  const forced = forcedHosted(toDemand(request, functions.length), hosted.tools);
+  const forced = forcedHosted(toDemand(request, names.length), hosted.tools);
   const toolChoice = toToolChoice(
     forced === undefined ? requestedChoice(request) : { type: "auto" },
     names,
@@ -123,7 +123,16 @@ function* readPrompt(
   });
   const format = toFormat(request, context);
   return {
-    prompt: { reasoning, functions, toolChoice, hosted, clientTrainedTools, format },
+    prompt: {
+      reasoning,
+      functions,
+      deferred,
+      search,
+      toolChoice,
+      hosted,
+      clientTrainedTools,
+      format,
+    },
     forced,
   };
 }

@@ -9,10 +9,11 @@ import {
   toOfferedFunction,
 } from "../request/offered-functions.ts";
 import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
+import { toToolSearch } from "../tools/tool-search.ts";
 import { openServers } from "../tools/mcp-servers.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { RequestMedia } from "../media/request-media.ts";
-import type { TurnContext } from "../turn/assemble-turn.ts";
+import type { RequestedPrompt, TurnContext } from "../turn/assemble-turn.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** The field that carries a custom tool's free text: the model sees a function with one string parameter. */
@@ -29,19 +30,26 @@ const CUSTOM_PARAMETERS: Json = fromPlainJson(PLAIN_CUSTOM_PARAMETERS);
 export function* toFunctions(
   request: ChatRequest,
   { bodyText, tenant }: RequestText,
-): Generator<void, OfferedFunction[]> {
+): Generator<void, Pick<RequestedPrompt, "search"> & OfferedFunctions> {
   const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
   yield;
   const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
+  const search = (request.tools ?? [])
+    .flatMap((tool) => (tool.type === "hosted" ? (toToolSearch(tool.kind, tool.fields) ?? []) : []))
+    .at(0);
+  const deferred: OfferedFunction[] = [];
   const functions = [
     ...(request.tools ?? []).flatMap((tool, index) => {
       if (tool.type === "hosted") return [];
       if (tool.type === "function") {
-        return toOfferedFunction(
+        const each = toOfferedFunction(
           tool.function,
           jsonAt(schemas, [index, "function", "parameters"]),
           `tools[${index}].function.parameters`,
         );
+        if (search === undefined || !tool.defer_loading) return each;
+        deferred.push(each);
+        return [];
       }
       const { name, description } = tool.custom;
       const parameters = PLAIN_CUSTOM_PARAMETERS;
@@ -56,8 +64,13 @@ export function* toFunctions(
       ),
     ),
   ];
-  refuseDuplicates(functions);
-  return functions;
+  refuseDuplicates([...functions, ...deferred]);
+  return { functions, deferred, search };
+}
+
+interface OfferedFunctions {
+  readonly functions: readonly OfferedFunction[];
+  readonly deferred: readonly OfferedFunction[];
 }
 
 export function requestedChoice(request: ChatRequest): RequestedChoice {

@@ -18,6 +18,7 @@ export function toAssistantParts(
   { path, from, toArguments, skipped }: AssistantOptions,
 ): AssistantPart[] {
   const parts: AssistantPart[] = [];
+  const inputs = new Map<string, unknown>();
   let isCited = false;
   for (const [index, block] of blocks.entries()) {
     const last = parts.at(-1);
@@ -32,7 +33,15 @@ export function toAssistantParts(
         isCited = Array.isArray(block.citations) && block.citations.length > 0;
         break;
       case "server_tool_use":
+        inputs.set(block.id, block.input ?? {});
         break;
+      case "tool_search_tool_result": {
+        const input = inputs.get(block.tool_use_id ?? "");
+        const search = input === undefined ? undefined : JSON.stringify(input);
+        const references = block.content?.tool_references ?? [];
+        parts.push({ type: "found", search, names: references.map((each) => each.tool_name) });
+        break;
+      }
       case "web_search_tool_result":
       case "web_fetch_tool_result":
       case "code_execution_tool_result": {

@@ -100,10 +100,11 @@ const toolResult = lazy(() =>
 
 const compaction = lazy(() => z.object({ type: z.literal("compaction"), content: textLike() }));
 
-/** The result of a tool search on Anthropic's servers. It names tools, like a `tool_reference`. */
+/** The result of a tool search, of this gateway or of Anthropic's servers. It names tools, like a `tool_reference`. */
 const toolSearchResult = lazy(() =>
   z.object({
     type: z.literal("tool_search_tool_result"),
+    tool_use_id: textLike(),
     content: z.looseObject({ tool_references: z.array(toolReference()).nullish() }).nullish(),
   }),
 );
@@ -120,7 +121,11 @@ const toolChanges = lazy(() => [
 
 /** A call that this gateway ran. Those of other servers are blocks of an unsupported kind. */
 const serverToolUse = lazy(() =>
-  z.object({ type: z.literal("server_tool_use"), id: z.string().regex(SERVER_TOOL_ID) }),
+  z.object({
+    type: z.literal("server_tool_use"),
+    id: z.string().regex(SERVER_TOOL_ID),
+    input: z.unknown().optional(),
+  }),
 );
 
 /** Its result. A search result contains the encrypted call in one of its entries. */

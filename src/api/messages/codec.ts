@@ -14,6 +14,7 @@ import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client } from "../request/client.ts";
 import { mediaRules } from "../request/media.ts";
 import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
+import type { ToolSearchRequest } from "../tools/tool-search.ts";
 import {
   type BegunTurn,
   effortHeader,
@@ -62,6 +63,8 @@ interface CountableTurn extends PreparedTurn {
   readonly compactionPlan: CompactionPlan | undefined;
   /** Tokens of the user's messages before an earlier summary. */
   readonly keptTokens: number;
+  /** Undefined: the gateway searches for no tools. */
+  readonly search: ToolSearchRequest | undefined;
   readonly headers: ResponseHeaders;
 }
 
@@ -194,6 +197,7 @@ async function prepareMessage(
       thinking: toShownThinking(sent, client.reasoningPolicy),
       contextManagement: prepared.applied,
       compaction,
+      toolSearch: prepared.search?.isPattern ? "tool_search_tool_regex" : "tool_search_tool_bm25",
       returnsProgress: sent.return_progress ?? false,
       containerExpiresAt: new Date(now() + settings.pythonIdleMs).toISOString(),
     },
@@ -254,6 +258,7 @@ async function prepareTurn(
     clearedTokens,
     compactionPlan: toCompactionPlan(edited, request, fitting),
     keptTokens: fitted.tokens,
+    search: offered.search,
     headers: {
       ...read.headers,
       ...turnHeaders(read, turn, restored.outcome),

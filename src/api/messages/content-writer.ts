@@ -234,7 +234,7 @@ class ServerToolWriter {
 
   start(part: GatewayCallPart): string {
     this.#call = { part, text: "" };
-    const name = serverToolName(part);
+    const name = serverToolName(part, this.#options);
     if (name === undefined || name === "web_fetch") return "";
     const started = this.#blocks.startInput(toServerToolUse(part, name, {}));
     return name === "code_execution" ? started + this.#blocks.delta('{"code":"') : started;
@@ -242,12 +242,12 @@ class ServerToolWriter {
 
   delta(part: GatewayCallPart, text: string): string {
     if (this.#call) this.#call.text += text;
-    const isCode = serverToolName(part) === "code_execution";
+    const isCode = serverToolName(part, this.#options) === "code_execution";
     return isCode ? this.#blocks.delta(JSON.stringify(text).slice(1, -1)) : "";
   }
 
   end(part: GatewayCallPart): string {
-    const name = serverToolName(part);
+    const name = serverToolName(part, this.#options);
     if (name === undefined || name === "web_fetch") return "";
     const input = toServerToolInput(name, this.#call?.text ?? "", undefined);
     const rest = name === "code_execution" ? '"}' : JSON.stringify(input);
@@ -256,7 +256,7 @@ class ServerToolWriter {
 
   result(result: GatewayCallResult): string {
     const part = this.#call?.part;
-    const name = part && serverToolName(part);
+    const name = part && serverToolName(part, this.#options);
     if (part === undefined || name === undefined) return "";
     const { block, carries } = toResultBlock(part, result);
     const container = result.failed ? null : toContainer(result.shown, this.#options);

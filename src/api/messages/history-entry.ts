@@ -1,8 +1,8 @@
 /** The entries of a history: items, and the parts of assistant messages as the client sent them. */
-import type { CallItem, Item, KeptCallItem, ReasoningItem } from "../turn/history.ts";
+import type { CallItem, FoundItem, Item, KeptCallItem, ReasoningItem } from "../turn/history.ts";
 
 export type HistoryEntry =
-  | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" }>
+  | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" | "found" }>
   /** A tool that is offered from here on: its place among {@link History.added}. */
   | { readonly type: "tool"; readonly index: number }
   | AssistantEntry;
@@ -20,7 +20,8 @@ export type AssistantPart =
   | ReasoningItem
   | { readonly type: "text"; readonly text: string }
   | CallItem
-  | KeptCallItem;
+  | KeptCallItem
+  | FoundItem;
 
 export interface SealedThinking {
   readonly type: "thinking";
@@ -39,5 +40,11 @@ export interface SealedCall {
 
 /** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */
 export function answerFrom(parts: readonly AssistantPart[]): number {
-  return parts.findLastIndex(({ type }) => type === "gateway-call" || type === "kept-call") + 1;
+  return parts.findLastIndex(({ type }) => GATEWAY_PARTS.has(type)) + 1;
 }
+
+const GATEWAY_PARTS: ReadonlySet<AssistantPart["type"]> = new Set([
+  "gateway-call",
+  "kept-call",
+  "found",
+]);

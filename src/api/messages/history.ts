@@ -91,7 +91,7 @@ function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntr
       after.map((entry) => (entry.type === "result" ? entry.callId : undefined)),
     );
     return (entry) => {
-      if (["instructions", "user", "tool"].includes(entry.type)) return [entry];
+      if (["instructions", "user", "tool", "found"].includes(entry.type)) return [entry];
       if (entry.type !== "assistant") return [];
       const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.callId));
       return parts.length === 0 ? [] : [{ type: "assistant", parts }];
@@ -177,13 +177,17 @@ function toToolChanges(
     if (block.type === "tool_addition" && block.tool.definition !== undefined) {
       const { definition } = block.tool;
       const name: unknown = Reflect.get(Object(definition), "name");
-      if (typeof name === "string") removed.delete(name);
+      if (typeof name === "string") {
+        removed.delete(name);
+        entries.push({ type: "found", names: [name] });
+      }
       entries.push({ type: "tool", index: added.length });
       added.push({ definition, param: `${param}[${index}].tool.definition` });
     } else if (block.type === "tool_addition" || block.type === "tool_removal") {
       const { name } = block.tool;
       if (!name) continue;
       const isRemoval = block.type === "tool_removal";
+      if (!isRemoval) entries.push({ type: "found", names: [name] });
       if (isRemoval) removed.add(name);
       else if (!removed.delete(name)) continue;
       const change = isRemoval ? "not available any more" : "available again";

@@ -46,7 +46,13 @@ const serverToolBlocks = lazy(() => {
     z.object({
       type: z.literal("server_tool_use"),
       id: z.string(),
-      name: z.enum(["web_search", "web_fetch", "code_execution"]),
+      name: z.enum([
+        "web_search",
+        "web_fetch",
+        "code_execution",
+        "tool_search_tool_bm25",
+        "tool_search_tool_regex",
+      ]),
       input: z.record(z.string(), z.string()),
       caller,
     }),
@@ -104,6 +110,19 @@ const serverToolBlocks = lazy(() => {
           ),
         }),
         failureOf("code_execution_tool_result_error"),
+      ]),
+    }),
+    z.object({
+      type: z.literal("tool_search_tool_result"),
+      ...result,
+      content: z.union([
+        z.object({
+          type: z.literal("tool_search_tool_search_result"),
+          tool_references: z.array(
+            z.object({ type: z.literal("tool_reference"), tool_name: z.string() }),
+          ),
+        }),
+        failureOf("tool_search_tool_result_error"),
       ]),
     }),
   ] as const;

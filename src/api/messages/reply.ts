@@ -3,6 +3,7 @@ import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import type { AppliedEdits } from "./context-management.ts";
+import type { ToolSearchName } from "./server-tool-blocks.ts";
 import type { ShownThinking } from "./thinking.ts";
 
 export interface ReplyOptions {
@@ -19,6 +20,8 @@ export interface ReplyOptions {
   readonly contextManagement?: AppliedEdits | undefined;
   /** Begins the reply. Undefined: the conversation is not compacted. */
   readonly compaction?: Pick<AutoCompaction, "made" | "hasPaused"> | undefined;
+  /** The name of the tool search in the request. Absent: there is none. */
+  readonly toolSearch?: ToolSearchName | undefined;
   /** The client asked for pings that say how far the prompt has been processed. */
   readonly returnsProgress?: boolean;
 }

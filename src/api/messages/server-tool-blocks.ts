@@ -9,6 +9,7 @@
 import { asObject, parseJson } from "../../engines/untyped-json.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import type { CodeShown, ShownCall } from "../../tools/gateway-tool.ts";
+import { SEARCH_RECIPIENT } from "../../tools/tool-search/deferred-functions.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 
@@ -19,10 +20,16 @@ function toServerToolId({ id }: Pick<GatewayCallPart, "id">): string {
   return `srvtoolu_${id}`;
 }
 
-type ServerToolName = "web_search" | "web_fetch" | "code_execution";
+type ServerToolName = "web_search" | "web_fetch" | "code_execution" | ToolSearchName;
+
+export type ToolSearchName = "tool_search_tool_bm25" | "tool_search_tool_regex";
 
 /** Undefined: calls of this tool are not returned. */
-export function serverToolName({ name, origin }: GatewayCallPart): ServerToolName | undefined {
+export function serverToolName(
+  { name, origin }: GatewayCallPart,
+  { toolSearch }: { readonly toolSearch?: ToolSearchName | undefined },
+): ServerToolName | undefined {
+  if (name === SEARCH_RECIPIENT) return toolSearch;
   if (origin !== undefined) return undefined;
   if (name === "browser.search") return "web_search";
   const tool = trainedToolOf(name);
@@ -52,6 +59,9 @@ export function toServerToolInput(
   switch (name) {
     case "code_execution":
       return { code: text };
+    case "tool_search_tool_bm25":
+    case "tool_search_tool_regex":
+      return { query: shown?.type === "tools" ? shown.query : textMember(text, "query") };
     case "web_search":
       return { query: shown?.type === "search" ? shown.query : textMember(text, "query") };
     case "web_fetch":
@@ -70,6 +80,15 @@ export interface ResultBlock {
 
 export function toResultBlock(part: GatewayCallPart, result: GatewayCallResult): ResultBlock {
   const { shown, sealed } = result;
+  if (shown.type === "tools") {
+    const references = shown.found.map((name) => ({ type: "tool_reference", tool_name: name }));
+    const content = result.failed
+      ? { type: "tool_search_tool_result_error", error_code: toCodeError(result.reason) }
+      : { type: "tool_search_tool_search_result", tool_references: references };
+    const block = { type: "tool_search_tool_result", tool_use_id: toServerToolId(part), content };
+    // The names say all that the model has seen.
+    return { block, carries: true };
+  }
   const base = { tool_use_id: toServerToolId(part), caller: { type: "direct" } };
   if (shown.type === "code") {
     const block = { type: "code_execution_tool_result", tool_use_id: base.tool_use_id };

@@ -54,7 +54,7 @@ function readTurn(
 ): RequestedTurn {
   const reasoning = requestedReasoning(request, context.namedEffort);
   const { offered } = context;
-  const { functions, later, callable } = offered;
+  const { functions, later, deferred, search, callable } = offered;
   const { max_tokens: maxTokens, tool_choice: choice } = request;
   const hosted = choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
   const forced = forcedHosted(toDemand(request, offered), offered.hosted.tools);
@@ -64,7 +64,7 @@ function readTurn(
     callable,
   );
   // A removed tool stays in the prompt, whose prefix does not change.
-  const isOpen = callable.length === functions.length + added.length;
+  const isOpen = callable.length === functions.length + added.length + deferred.length;
   const toolChoice: ToolChoice =
     isOpen || requested.type !== "auto" ? requested : { type: "allowed", names: callable };
   const format = toFormat(request, context);
@@ -77,6 +77,8 @@ function readTurn(
       reasoning,
       functions,
       later: added,
+      deferred,
+      search,
       toolChoice,
       hosted,
       clientTrainedTools: NO_CLIENT_TRAINED_TOOLS,
@@ -153,6 +155,7 @@ function toItem(part: AssistantPart): Item[] {
     case "reasoning":
     case "call":
     case "kept-call":
+    case "found":
       return [part];
     // It was not restored: a result must not be invented.
     case "thinking":

@@ -18,6 +18,7 @@ import {
   readHostedTools,
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
+import { type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import type { AddedTool } from "./history.ts";
 import { type CountRequest, tool as toolSchema } from "./request.ts";
@@ -44,6 +45,10 @@ export interface ToolsOptions {
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
+  /** Further ones, which are shown once the history has named them. */
+  readonly deferred: readonly OfferedFunction[];
+  /** The gateway runs the search for these. */
+  readonly search: ToolSearchRequest | undefined;
   /** The functions that each added tool adds: none where its name is known, whose first definition applies, or it cannot run here. */
   readonly later: readonly (OfferedFunction | undefined)[];
   /** Names of those that may be called. */
@@ -59,8 +64,8 @@ export interface OfferedTools {
 }
 
 /**
- * A tool loaded on demand (`defer_loading`) is offered once the history names it: as a reference in the
- * result of a tool search, or in a call.
+ * A tool loaded on demand (`defer_loading`) is offered once the history names it: as a reference in the result of a tool search, or
+ * in a call. With a search of the gateway, it is defined behind that; otherwise among the other tools.
  */
 export function toOfferedFunctions(
   { tools, tool_choice: choice, container }: CountRequest,
@@ -79,6 +84,7 @@ export function toOfferedFunctions(
   const schemas = readOrdered(bodyText, "tools", tools, tenant);
   const forced = choice?.type === "tool" ? choice.name : undefined;
   const functions: OfferedFunction[] = [];
+  const deferred: OfferedFunction[] = [];
   const unserved: ServerTool[] = [];
   const declared: Declaration[] = [];
   const names = new Map<string, string>();
@@ -87,8 +93,12 @@ export function toOfferedFunctions(
   const searches = (tools ?? []).some(
     (tool) => tool.type === "server" && /^web_search_\d+$/.test(tool.kind),
   );
+  const search = (tools ?? [])
+    .flatMap((tool) => (tool.type === "server" ? (toToolSearch(tool.kind, tool.fields) ?? []) : []))
+    .at(0);
   for (const [index, tool] of (tools ?? []).entries()) {
     if (tool.type === "server") {
+      if (toToolSearch(tool.kind) !== undefined) continue;
       const kind = servedAs(tool.kind, searches);
       if (kind !== undefined && isHosted(kind, hosted)) {
         if (!isLoaded(tool.name, tool.fields["defer_loading"]) || removed.has(tool.name)) continue;
@@ -98,17 +108,19 @@ export function toOfferedFunctions(
       }
       if (serverTools === "refuse") throw unsupported(tool.kind, index);
       unserved.push(tool);
-    } else if (isLoaded(tool.name, tool.defer_loading)) {
+    } else if (search !== undefined || isLoaded(tool.name, tool.defer_loading)) {
       const param = `tools[${index}].input_schema`;
       const definition = { ...tool, parameters: tool.input_schema };
       const schema = jsonAt(schemas, [index, "input_schema"]);
       const each = toOfferedFunction(definition, schema, param);
-      functions.push(tool.defer_loading === true ? { ...each, isLater: true } : each);
+      if (tool.defer_loading !== true) functions.push(each);
+      else if (search === undefined) functions.push({ ...each, isLater: true });
+      else deferred.push(each);
     }
   }
-  refuseDuplicates(functions);
+  refuseDuplicates([...functions, ...deferred]);
   const hasOthers = unserved.length < (tools?.length ?? 0);
-  const known = new Set(functions.map(({ name }) => name));
+  const known = new Set([...functions, ...deferred].map(({ name }) => name));
   const unread: string[] = [];
   const later = added.map((each) => {
     const found = known.size < maxTools ? toLaterFunction(each) : "tool_addition";
@@ -119,6 +131,8 @@ export function toOfferedFunctions(
   });
   return {
     functions,
+    deferred,
+    search,
     later,
     callable: [...known].filter((name) => !removed.has(name)),
     hosted: readHostedTools(withPresetTools(declared, preset), hosted),

@@ -46,6 +46,7 @@ export function toUserEntries(
           text: toResultText(block, { param: `${param}[${index}]`, media, skipped }),
           param: `${param}[${index}]`,
         });
+        entries.push(...toFound(block));
         break;
       default:
         skipped.add(kindOf(block));
@@ -65,6 +66,12 @@ function toResultText(
 ): string {
   const text = typeof content === "string" ? content : joinResult(content ?? [], options);
   return text === "" && isError ? "Error" : text;
+}
+
+function toFound({ content }: Extract<Block, { type: "tool_result" }>): HistoryEntry[] {
+  if (!Array.isArray(content)) return [];
+  const names = content.flatMap((each) => (each.type === "tool_reference" ? [each.tool_name] : []));
+  return names.length === 0 ? [] : [{ type: "found", names }];
 }
 
 function joinResult(

@@ -3,6 +3,8 @@
  * search, code interpreter, MCP.
  */
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
+import { SEARCH_RECIPIENT } from "../../tools/tool-search/deferred-functions.ts";
+import { toSearchArguments } from "./tool-items.ts";
 import type { McpError, ShownCall } from "../../tools/gateway-tool.ts";
 import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 
@@ -26,7 +28,12 @@ export interface GatewayIncludes {
 
 export interface GatewayItem {
   readonly id: string;
-  readonly type: "web_search_call" | "code_interpreter_call" | "mcp_call" | "mcp_approval_request";
+  readonly type:
+    | "web_search_call"
+    | "code_interpreter_call"
+    | "mcp_call"
+    | "mcp_approval_request"
+    | "tool_search_call";
   readonly [field: string]: unknown;
 }
 
@@ -58,6 +65,16 @@ export function toGatewayItem(
     }
     case "mcp":
       return toMcpItem(call, status);
+    case "tools":
+      return {
+        id,
+        type: "tool_search_call",
+        // This item has no status for a failure.
+        status: status === "failed" ? "completed" : status,
+        execution: "server",
+        call_id: null,
+        arguments: toSearchArguments(text),
+      };
     case "web": {
       const results = shown?.type === "search" && includes.results ? shown.results : undefined;
       return {
@@ -131,7 +148,8 @@ export interface GatewayEvent {
 }
 
 export function eventsAtStart({ part }: GatewayCallState): GatewayEvent[] {
-  return part.awaitsApproval ? [] : [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
+  if (part.awaitsApproval || kindOf(part) === "tools") return [];
+  return [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
 }
 
 /** The type of its deltas. Undefined: its text is sent only when it is complete. */
@@ -160,6 +178,8 @@ export function eventsAtRun({ part, text }: GatewayCallState): GatewayEvent[] {
         { type: "response.mcp_call_arguments.delta", members: `"delta":${json}` },
         { type: "response.mcp_call_arguments.done", members: `"arguments":${json}` },
       ];
+    case "tools":
+      return [];
     default:
       return kind satisfies never;
   }
@@ -167,14 +187,15 @@ export function eventsAtRun({ part, text }: GatewayCallState): GatewayEvent[] {
 
 /** Only MCP has an event for a failure. */
 export function eventsAtEnd({ part, result }: GatewayCallState): GatewayEvent[] {
-  if (part.awaitsApproval || result === undefined) return [];
+  if (part.awaitsApproval || result === undefined || kindOf(part) === "tools") return [];
   if (!result.failed) return [{ type: `${eventPrefix(part)}.completed`, members: "" }];
   return kindOf(part) === "mcp" ? [{ type: `${eventPrefix(part)}.failed`, members: "" }] : [];
 }
 
-type Kind = "web" | "code" | "mcp";
+type Kind = "web" | "code" | "mcp" | "tools";
 
 function kindOf({ name, origin }: GatewayCallPart): Kind {
+  if (name === SEARCH_RECIPIENT) return "tools";
   if (origin !== undefined) return "mcp";
   return KINDS[trainedToolOf(name) ?? "python"];
 }
@@ -182,11 +203,13 @@ function kindOf({ name, origin }: GatewayCallPart): Kind {
 const KINDS: Readonly<Record<TrainedTool, Kind>> = { browser: "web", python: "code" };
 
 function eventPrefix(part: GatewayCallPart): string {
-  return EVENT_PREFIXES[kindOf(part)];
+  const kind = kindOf(part);
+  return kind === "tools" ? "" : EVENT_PREFIXES[kind];
 }
 
-const PREFIXES: Record<Kind, string> = { web: "ws", code: "ci", mcp: "mcp" };
-const EVENT_PREFIXES: Record<Kind, string> = {
+const PREFIXES: Record<Kind, string> = { web: "ws", code: "ci", mcp: "mcp", tools: "tsc" };
+/** A search for tools has no events of its own. */
+const EVENT_PREFIXES: Record<Exclude<Kind, "tools">, string> = {
   web: "response.web_search_call",
   code: "response.code_interpreter_call",
   mcp: "response.mcp_call",

@@ -52,11 +52,14 @@ export type HistoryItem =
       readonly content: Content;
       readonly param: string;
     }
-  /** Tools that are offered from here on. `callId`: the tool search that found them. */
+  /** A search that the gateway has run. */
+  | { readonly type: "search"; readonly body: string }
+  /** Tools that are offered from here on. `callId`: the client's search that found them. `isFound`: the gateway's. */
   | {
       readonly type: "tools";
       readonly tools: readonly Tool[];
       readonly callId: string | undefined;
+      readonly isFound?: boolean;
       readonly param: string;
     }
   | McpHistoryItem

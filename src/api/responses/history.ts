@@ -111,6 +111,7 @@ function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): Mode
 /** Unknown items do not end a step of the model. */
 function isFromModel(item: InputItem): boolean {
   if (item.type === "message") return item.role === "assistant";
+  if (item.type === "tool_search_output") return !item.call_id;
   return CALL_TYPES.has(item.type) || ["reasoning", "unsupported"].includes(item.type);
 }
 

@@ -1,8 +1,9 @@
 /** An output item while the model writes it, and its wire formats. */
-import { isObject, parseJson, hasMembers } from "../../engines/untyped-json.ts";
+import { parseJson, hasMembers } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { GatewayCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { JsonText } from "../../json-text.ts";
+import { toSearchArguments } from "./tool-items.ts";
 import { type GatewayIncludes, type GatewayItemStatus, toGatewayItem } from "./gateway-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";
@@ -124,13 +125,6 @@ function toCallItem(
     default:
       return kind satisfies never;
   }
-}
-
-/** The client expects an object. Other text is used as the query. */
-function toSearchArguments(text: string): Readonly<Record<string, unknown>> {
-  if (text === "") return {};
-  const value = parseJson(text);
-  return isObject(value) ? { ...value } : { query: text };
 }
 
 /** The item for the store, including what a later request needs. */

@@ -13,6 +13,7 @@ import { usedEffort } from "../request/reasoning-options.ts";
 import type { RequestedModel } from "../request/requested-model.ts";
 import { modelNotFound } from "../request/unknown-model.ts";
 import { isHosted } from "../tools/hosted-tools.ts";
+import { toToolSearch } from "../tools/tool-search.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
 import {
   type PreparedTurn,
@@ -105,10 +106,11 @@ export async function prepareResponse(
         parallelToolCalls: turn.parallelToolCalls,
         ...(context.conversation !== undefined && { conversation: context.conversation }),
       },
-      (kind) => isHosted(kind, deps.hosted),
+      (kind) => isHosted(kind, deps.hosted) || toToolSearch(kind) !== undefined,
     ),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     targets,
+    findDeferred: (name) => turn.gatewayTools?.deferred?.functions.find(name),
     listings,
     now: () => toSeconds(deps.now()),
     showReasoning: caller.client.reasoningPolicy === "raw",

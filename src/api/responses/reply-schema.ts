@@ -226,9 +226,16 @@ const modelItems = lazy(
       z.object({
         ...place(),
         type: z.literal("tool_search_call"),
-        call_id: z.string(),
-        execution: z.literal("client"),
+        call_id: nullableText(),
+        execution: z.enum(["client", "server"]),
         arguments: z.looseObject({}),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("tool_search_output"),
+        call_id: z.null(),
+        execution: z.literal("server"),
+        tools: z.array(z.looseObject({ type: z.string() })),
       }),
       z.object({ id: z.string(), type: z.literal("compaction"), encrypted_content: z.string() }),
     ] as const,

@@ -7,6 +7,8 @@
 import { logprobText } from "../reply/held-reply.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { PrefillNote } from "../reply/prefill-note.ts";
+import type { NamespacedFunction } from "../../harmony/tool-names.ts";
+import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
@@ -31,8 +33,12 @@ import type {
   OutputItem,
   ResponseResource,
   ResponseState,
+  ToolSearchOutputItem,
   UrlCitation,
 } from "./to-response.ts";
+import { toFoundTools } from "./tool-items.ts";
+
+type WholeItem = CompactionItem | McpListItem | ToolSearchOutputItem;
 
 export interface ResponseBuilderOptions {
   /** Creates the response object. Copies the output, which grows. */
@@ -41,6 +47,8 @@ export interface ResponseBuilderOptions {
   readonly toItemId: (prefix: string, index: number) => string;
   /** The wire format of each tool's calls. */
   readonly targets: CallTargets;
+  /** The function with this name, of those that a search may find. Absent: there are none. */
+  readonly findDeferred?: (name: string) => NamespacedFunction | undefined;
   /** MCP servers whose tools were listed for the request: they are the first items. */
   readonly listings: readonly Listing[];
   /** Seconds since 1970. */
@@ -76,7 +84,7 @@ export interface ResponseListener {
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
   /** An item that is added at once. `isCompacting`: that the conversation is compacted has an event of its own. */
-  onWholeItem(item: CompactionItem | McpListItem, index: number, isCompacting: boolean): void;
+  onWholeItem(item: WholeItem, index: number, isCompacting: boolean): void;
   onEnd(status: "completed" | "incomplete"): void;
   /** The response has failed. May follow `onEnd`, which it then replaces. */
   onFailure(error: ResponsesError): void;
@@ -186,7 +194,8 @@ export class ResponseBuilder {
           this.#open.result = event;
           this.#open.sealed = event.sealed;
         }
-        return this.#close("completed");
+        this.#close("completed");
+        return this.#addFound(event.shown);
       case "end":
         return this.#finish(event);
       default:
@@ -217,7 +226,15 @@ export class ResponseBuilder {
     this.#addWhole({ id, type: "compaction", encrypted_content: sealed }, isAutomatic);
   }
 
-  #addWhole(item: CompactionItem | McpListItem, isCompacting = false): void {
+  #addFound(shown: ShownCall): void {
+    if (shown.type !== "tools") return;
+    const id = this.#options.toItemId("tso", this.output.length);
+    const tools = toFoundTools(shown.found, this.#options.findDeferred ?? (() => undefined));
+    const item = { id, type: "tool_search_output", status: "completed" } as const;
+    this.#addWhole({ ...item, call_id: null, execution: "server", tools });
+  }
+
+  #addWhole(item: WholeItem, isCompacting = false): void {
     const index = this.output.length;
     this.output.push(item);
     this.#shown.push(item);

@@ -19,7 +19,12 @@ import type { CompactionEvent } from "./compaction.ts";
 import type { ItemDelta, ResponseBuilder, ResponseListener } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
 import { listEvents, type McpListItem } from "./mcp-items.ts";
-import type { CompactionItem, OutputItem, UrlCitation } from "./to-response.ts";
+import type {
+  CompactionItem,
+  OutputItem,
+  ToolSearchOutputItem,
+  UrlCitation,
+} from "./to-response.ts";
 
 /**
  * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
@@ -172,15 +177,19 @@ class EventList implements ResponseListener {
     this.#write("response.output_item.done", members);
   }
 
-  onWholeItem(item: CompactionItem | McpListItem, index: number, isCompacting: boolean): void {
+  onWholeItem(
+    item: CompactionItem | McpListItem | ToolSearchOutputItem,
+    index: number,
+    isCompacting: boolean,
+  ): void {
     const place = `"output_index":${index}`;
     const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: undefined } : item;
-    this.#write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
+    this.#write("response.output_item.added", `${place},"item":${toJson(begun)}`);
     const compacting = isCompacting ? ["response.compaction.compacting"] : [];
     for (const type of item.type === "mcp_list_tools" ? listEvents(item) : compacting) {
       this.#write(type, `"item_id":${JSON.stringify(item.id)},${place}`);
     }
-    this.#write("response.output_item.done", `${place},"item":${JSON.stringify(item)}`);
+    this.#write("response.output_item.done", `${place},"item":${toJson(item)}`);
   }
 
   onEnd(status: string): void {

@@ -1,7 +1,8 @@
 /** Converts the items of a history to those of all APIs, and to messages. */
 import { functionRecipient } from "../../harmony/messages.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
-import { type NamespaceStyle, toolRecipient } from "../../harmony/tool-names.ts";
+import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
+import { foundText } from "../../tools/tool-search/deferred-functions.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import { contentText } from "../request/content-text.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
@@ -23,10 +24,11 @@ export type LaterTools = ReadonlyMap<HistoryItem, readonly OfferedFunction[]>;
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, style, trained = [], mapped, sampled, shield = NO_SHIELD }: HistoryOptions,
+  { unsupported, style, shield = NO_SHIELD, trained = [], ...others }: HistoryOptions,
   later: LaterTools = new Map(),
 ): ReturnType<typeof render> {
-  const rules = { style, trained, mapped, sampled, shield };
+  const { mapped, sampled, deferred } = others;
+  const rules = { style, trained, mapped, sampled, shield, deferred };
   const read = toItems(items, { unsupported, style, shield, later });
   return render(read, { ...rules, hasLead: true, unknownCall });
 }
@@ -41,6 +43,7 @@ function* toItems(
   { unsupported: { kinds, media }, style, shield, later }: ItemOptions,
 ): Generator<Item> {
   const requests = approvalRequests(items);
+  let search: string | undefined;
   for (const item of items) {
     switch (item.type) {
       case "message": {
@@ -67,9 +70,15 @@ function* toItems(
         yield { type: "result", callId, text, param };
         break;
       }
+      case "search":
+        search = item.body;
+        break;
       case "tools": {
         const { callId, param } = item;
-        if (callId !== undefined) {
+        if (item.isFound && search !== undefined) {
+          yield { type: "found", search, names: toNames(item.tools) };
+          search = undefined;
+        } else if (callId !== undefined) {
           const text = toSearchResult(item.tools, style, shield);
           yield { type: "result", callId, text, param };
         }
@@ -113,7 +122,18 @@ function toSearchResult(tools: readonly Tool[], style: NamespaceStyle, shield: N
     }
   });
   const names = recipients.map((recipient) => shield.recipient(recipient));
-  return names.length === 0 ? "No tools were found." : `Tools found: ${names.join(", ")}`;
+  return foundText(names);
+}
+
+/** As they are called in the turn. */
+function toNames(tools: readonly Tool[]): string[] {
+  return tools.flatMap((tool) => {
+    if (tool.type === "function" || tool.type === "custom") return [tool.name];
+    if (tool.type !== "namespace") return [];
+    return tool.tools.flatMap((each) =>
+      each.type === "unsupported" ? [] : [qualifiedName(tool.name, each.name)],
+    );
+  });
 }
 
 function unknownCall(callId: string, param: string): RequestError {

@@ -19,9 +19,11 @@ export type OutputItem =
     >
   | MessageItem
   | McpListItem
+  | ToolSearchOutputItem
   | GatewayItem;
 
 export type CompactionItem = WrittenItem<"compaction">;
+export type ToolSearchOutputItem = WrittenItem<"tool_search_output">;
 export type ItemStatus = MessageItem["status"];
 export type UrlCitation = Written<typeof urlCitation>;
 

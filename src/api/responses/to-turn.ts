@@ -124,9 +124,16 @@ function* readPrompt(
   const reasoning = requestedReasoning(request, context.namedEffort);
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
   const tools = yield* toTools(request, lists, context);
-  const { offered } = tools;
-  const names = offered.map((each) => turnName(each));
   const hosted = allowedHosted(withServers(tools.hosted, servers.tools), request);
+  // A search has found tools of servers, too: the gateway runs them.
+  const run = new Set(
+    hosted.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
+  );
+  const found = tools.later.map((list) => list.filter((each) => !run.has(turnName(each))));
+  const later = found.flat();
+  const others = new Set(tools.later.flat()).difference(new Set(later));
+  const offered = tools.offered.filter((each) => !others.has(each));
+  const names = offered.map((each) => turnName(each));
   const demand = toDemand(request, offered.length);
   const forced = forcedHosted(demand, hosted.tools, servers.listings);
   refuseDuplicates([...offered, ...hosted.functions]);
@@ -141,8 +148,7 @@ function* readPrompt(
     functions: names,
     hosted,
   });
-  const later = tools.later.flat();
-  const functions = offered.filter((each) => !later.includes(each));
+  const functions = offered.filter((each) => !later.includes(each) && !tools.deferred.has(each));
   const format = toFormat(request, context);
   const instructions = [request.instructions];
   return {
@@ -150,6 +156,8 @@ function* readPrompt(
       reasoning,
       functions,
       later,
+      deferred: [...tools.deferred],
+      search: tools.search,
       toolChoice,
       hosted,
       clientTrainedTools,
@@ -157,7 +165,7 @@ function* readPrompt(
       instructions,
     },
     forced,
-    later: new Map(isNone ? [] : lists.map((list, index) => [list, tools.later[index] ?? []])),
+    later: new Map(isNone ? [] : lists.map((list, index) => [list, found[index] ?? []])),
     targets: new Map([...tools.targets, ...toClientTargets(clientTrainedTools)]),
     skipped: tools.skipped,
   };

@@ -15,6 +15,7 @@ const functionTool = lazy(() =>
     description: textLike(),
     parameters: z.record(z.string(), z.unknown()).nullish(),
     strict: z.boolean().nullish(),
+    defer_loading: z.boolean().nullish(),
   }),
 );
 
@@ -37,6 +38,7 @@ const customTool = lazy(() =>
         }),
       ])
       .nullish(),
+    defer_loading: z.boolean().nullish(),
   }),
 );
 
@@ -55,7 +57,7 @@ const namespaceTool = lazy(() =>
   }),
 );
 
-/** A search for further tools that the client runs. OpenAI also has one that the server runs. */
+/** A search for further tools that the client runs. One that the gateway runs is read with the other hosted tools. */
 const toolSearch = lazy(() =>
   z.object({
     type: z.literal("tool_search"),

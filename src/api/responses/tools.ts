@@ -21,12 +21,18 @@ import {
   readHostedTools,
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
+import { type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
+import { TOOL_SEARCH } from "../../tools/tool-search/deferred-functions.ts";
 import { type ClientTrainedTools, CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { jsonAt } from "../request/ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
 
 export interface RequestTools {
   readonly offered: readonly OfferedFunction[];
+  /** Those of them that are shown once a search has found them. */
+  readonly deferred: ReadonlySet<OfferedFunction>;
+  /** Set if the gateway runs the search. */
+  readonly search: ToolSearchRequest | undefined;
   /** The tools that each of the later lists adds. */
   readonly later: readonly (readonly OfferedFunction[])[];
   /** The wire format of each tool's calls, by the tool's name in the turn. */
@@ -77,10 +83,23 @@ export function readTools(
   const targets = new Map<string, CallTarget>();
   const skipped: string[] = [];
   const declarations: Declaration[] = [];
+  const deferred = new Set<OfferedFunction>();
+  const search = tools
+    .flatMap((tool) =>
+      tool.type === "unsupported" ? (toToolSearch(tool.kind, tool.fields) ?? []) : [],
+    )
+    .at(0);
+  // Without a search, nothing could find them.
+  const defers = search !== undefined || tools.some(({ type }) => type === "tool_search");
 
-  function add(kind: CallTarget["kind"], each: OfferedFunction): void {
+  function add(
+    kind: CallTarget["kind"],
+    each: OfferedFunction,
+    { defer_loading: isDeferred }: { readonly defer_loading?: boolean | null | undefined } = {},
+  ): void {
     const { namespace, name } = each;
     offered.push(each);
+    if (defers && isDeferred) deferred.add(each);
     if (offered.length > maxTools) throw tooMany(maxTools);
     const key = turnName(each);
     if (targets.has(key)) return;
@@ -94,10 +113,12 @@ export function readTools(
         const schema = at.ordered
           ? jsonAt(ordered, [...at.ordered, "parameters"])
           : tool.parameters && fromPlainJson(tool.parameters);
-        return add("function", toOfferedFunction(tool, schema ?? undefined, param, namespace));
+        const each = toOfferedFunction(tool, schema ?? undefined, param, namespace);
+        // Those of a later list are shown where it stands.
+        return add("function", each, at.ordered ? tool : {});
       }
       case "custom":
-        return add("custom", toTextFunction(tool, at.param, namespace));
+        return add("custom", toTextFunction(tool, at.param, namespace), at.ordered ? tool : {});
       case "tool_search": {
         const schema = tool.parameters ? fromPlainJson(tool.parameters) : undefined;
         const definition = { ...tool, name: TOOL_SEARCH };
@@ -111,6 +132,7 @@ export function readTools(
         return undefined;
       }
       case "unsupported":
+        if (at.ordered && toToolSearch(tool.kind) !== undefined) return undefined;
         if (namespace === undefined && isHosted(tool.kind, hosted) && !isLaterServer(tool, at)) {
           declarations.push({ kind: tool.kind, fields: tool.fields, param: at.param });
           return undefined;
@@ -138,7 +160,8 @@ export function readTools(
     return found;
   });
   const declared = withPresetTools(declarations, preset, byClient);
-  return { offered, later: added, targets, hosted: readHostedTools(declared, hosted), skipped };
+  const run = readHostedTools(declared, hosted);
+  return { offered, deferred, search, later: added, targets, hosted: run, skipped };
 }
 
 /** A search may find a tool that is already offered: the first definition applies. */
@@ -170,9 +193,6 @@ export function toClientTargets({ tools }: ClientTrainedTools): [string, CallTar
     return [name, { kind: "function", namespace, name: inner }];
   });
 }
-
-/** The name of the function by which the model searches for tools. */
-export const TOOL_SEARCH = "tool_search";
 
 /** The position of a tool: its field, and its path in the ordered JSON. */
 interface ToolPlace {

@@ -57,6 +57,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
       case "output":
         calls.get(item.callId)?.push(index);
         break;
+      case "search":
       case "mcp-list":
       case "mcp-request":
       case "summary":

@@ -56,7 +56,9 @@ export function withTools({ maxUses }: HostedTools, tools: readonly GatewayTool[
   return {
     tools,
     namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
-    functions: tools.flatMap(({ functions = [] }) => functions.map(({ shown }) => shown)),
+    functions: tools.flatMap(({ functions = [], isDeferred }) =>
+      isDeferred ? [] : functions.map(({ shown }) => shown),
+    ),
     maxUses,
   };
 }
@@ -135,12 +137,13 @@ export interface GatewayToolsRequest {
   readonly saved?: ReadonlyMap<string, string> | undefined;
   /** Approved calls, which are run before anything is sampled. */
   readonly approved?: readonly ApprovedCall[] | undefined;
+  readonly deferred?: TurnGatewayTools["deferred"] | undefined;
 }
 
 /** Undefined: the gateway runs no tools in this turn. */
 export function toTurnGatewayTools(
   { tools, maxUses }: HostedTools,
-  { maxCalls, forced, saved, approved = [] }: GatewayToolsRequest,
+  { maxCalls, forced, saved, approved = [], deferred }: GatewayToolsRequest,
   deps: HostedDeps,
 ): TurnGatewayTools | undefined {
   if (tools.length === 0) return undefined;
@@ -152,6 +155,7 @@ export function toTurnGatewayTools(
     ...(forced !== undefined && { forced }),
     ...(saved && { saved }),
     ...(approved.length > 0 && { approved }),
+    ...(deferred && { deferred }),
   };
 }
 

@@ -59,6 +59,7 @@ export const mcpDeclaration = lazy(() =>
           "has characters that no header can have",
         )
         .nullish(),
+      defer_loading: z.boolean().nullish(),
       allowed_tools: z.union([names(), toolFilter()]).nullish(),
       require_approval: z
         .union([
@@ -102,7 +103,14 @@ export function withoutCredentials(
   };
 }
 
-const SHOWN = ["type", "server_label", "server_description", "allowed_tools", "require_approval"];
+const SHOWN = [
+  "type",
+  "server_label",
+  "server_description",
+  "allowed_tools",
+  "require_approval",
+  "defer_loading",
+];
 
 type SentFilter = z.output<ReturnType<typeof toolFilter>>;
 

@@ -76,6 +76,7 @@ interface Wanted {
   readonly description: string | undefined;
   /** Named by the request: its earlier listing is used. */
   readonly isDeclared: boolean;
+  readonly isDeferred: boolean | null | undefined;
   readonly param: string;
 }
 
@@ -95,6 +96,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
       policies: [withApproval(policy, request)],
       description: declared.server_description ?? undefined,
       isDeclared: true,
+      isDeferred: declared.defer_loading,
       param,
     };
   }
@@ -107,6 +109,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
     policies: [operators.policy, ownPolicy],
     description: declared.server_description ?? operators.description,
     isDeclared: false,
+    isDeferred: declared.defer_loading,
     param,
   };
 }
@@ -181,7 +184,7 @@ async function openServer(
   wanted: Wanted,
   request: McpRequest,
 ): Promise<{ readonly tool?: GatewayTool; readonly listing?: Listing }> {
-  const { server, policies, description, isDeclared, param } = wanted;
+  const { server, policies, description, isDeclared, isDeferred, param } = wanted;
   const { label } = server;
   const known = request.known.get(label);
   try {
@@ -200,6 +203,7 @@ async function openServer(
         policies,
         description,
         style: request.style,
+        isDeferred: isDeferred ?? false,
         readMedia: request.media.readResult,
       }),
       ...(known === undefined && { listing: { label, tools: allowed, param } }),

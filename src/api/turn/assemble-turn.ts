@@ -16,6 +16,7 @@ import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset, PromptRules } from "../../turn/preset.ts";
 import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
 import { joinTexts } from "../request/apply-preset.ts";
+import type { DeferredFunctions } from "../../tools/tool-search/deferred-functions.ts";
 import { type OfferedFunction, toOfferedTools } from "../request/offered-functions.ts";
 import { type CollectedHistory, withHead } from "./prompt-history.ts";
 import type { ReasoningOptions } from "../request/reasoning-options.ts";
@@ -27,6 +28,7 @@ import {
   type HostedTools,
   toTurnGatewayTools,
 } from "../tools/hosted-tools.ts";
+import { type ToolSearchRequest, withToolSearch } from "../tools/tool-search.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
 import { toTrainedTools, type TrainedTools, unwrittenCalls } from "../trained/trained-tools.ts";
 import { type RequestedFormat, toAnswerFormat, toShownFormat } from "./requested-format.ts";
@@ -55,6 +57,10 @@ export interface RequestedPrompt {
   readonly functions: readonly OfferedFunction[];
   /** Further ones, which items of the history add. */
   readonly later?: readonly OfferedFunction[];
+  /** Further ones, which the prompt defines once a search has found them, or the model has called them. */
+  readonly deferred?: readonly OfferedFunction[];
+  /** The gateway runs the search. */
+  readonly search?: ToolSearchRequest | undefined;
   readonly toolChoice: ToolChoice;
   readonly hosted: HostedTools;
   readonly clientTrainedTools: ClientTrainedTools;
@@ -82,6 +88,7 @@ export interface HistoryRules extends Pick<TurnContext, "sampled"> {
   /** Calls of the client's tools that the model knows as those of trained ones. */
   readonly mapped: TrainedHistory | undefined;
   readonly shield: NameShield;
+  readonly deferred?: DeferredFunctions | undefined;
 }
 
 export interface TurnHistory {
@@ -109,12 +116,12 @@ export function* assembleTurn(
   context: TurnContext,
 ): Generator<void, (write: WriteHistory) => Turn> {
   const { prompt, maxCalls, forced, sampling, maxOutputTokens, topLogprobs, affinity } = requested;
-  const { reasoning, hosted, format, later = [] } = prompt;
+  const { reasoning, format, later = [], deferred = [] } = prompt;
   const { style = "own" } = context;
   const shown = toShown(prompt, context);
-  const { trained, shield } = shown;
-  const { toolChoice } = trained;
-  const offered = [...trained.functions, ...(toolChoice.type === "none" ? [] : later)];
+  const { trained, shield, hosted, toolChoice } = shown;
+  const further = toolChoice.type === "none" ? [] : [...later, ...deferred];
+  const offered = [...trained.functions, ...further];
   const functions = yield* toOfferedTools(offered, toolChoice, { style, shield });
   const ofTraining = [...trained.tools, ...prompt.clientTrainedTools.tools];
   if (format.type === "json-schema") yield;
@@ -122,7 +129,13 @@ export function* assembleTurn(
   return (write) => {
     const { messages, prefill, toolStates, approved } = toMessages(prompt, shown, context, write);
     const { hosted: deps } = context;
-    const asked = { maxCalls, forced, saved: toolStates, approved };
+    const asked = {
+      maxCalls,
+      forced: shown.forced ?? forced,
+      saved: toolStates,
+      approved,
+      deferred: shown.deferred && { functions: shown.deferred, defined: messages.defined },
+    };
     const gatewayTools = deps && toTurnGatewayTools(hosted, asked, deps);
     return settlePrefill({
       id: context.turnId,
@@ -165,28 +178,29 @@ export function assembleConversation(
   };
 }
 
-/** The client's tools as the model is shown them. */
-interface ShownTools {
+/** The tools of a request as the model is shown them. */
+interface ShownTools extends ReturnType<typeof withToolSearch> {
   readonly trained: TrainedTools;
   readonly shield: NameShield;
 }
 
 function toShown(
-  { functions, later = [], toolChoice }: RequestedPrompt,
-  { rules, style }: Omit<TurnContext, "turnId">,
+  { functions, later = [], deferred = [], search, hosted, toolChoice }: RequestedPrompt,
+  { rules, style = "own" }: Omit<TurnContext, "turnId">,
 ): ShownTools {
   // Tools that are added later change nothing about those that are shown at the beginning.
   const trained = toTrainedTools(rules?.trainedTools, functions, toolChoice);
   const shield =
     rules?.nameShield === "on"
-      ? createNameShield([...trained.unmapped, ...later], style)
+      ? createNameShield([...trained.unmapped, ...later, ...deferred], style)
       : NO_SHIELD;
-  return { trained, shield };
+  const searching = { functions, deferred, search, hosted, toolChoice: trained.toolChoice };
+  return { trained, shield, ...withToolSearch(searching, { style, shield }) };
 }
 
 function toMessages(
-  { reasoning, hosted, clientTrainedTools, format, instructions = [] }: RequestedPrompt,
-  { trained, shield }: ShownTools,
+  { reasoning, clientTrainedTools, format, instructions = [] }: RequestedPrompt,
+  { trained, shield, hosted, deferred, toolChoice }: ShownTools,
   { system, preset, style = "own", sampled }: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
@@ -197,6 +211,7 @@ function toMessages(
     shield,
     style,
     sampled,
+    deferred,
   });
   const { leading = [], tools = [] } = others;
   const developer = developerMessage({
@@ -219,5 +234,25 @@ function toMessages(
     }),
     ...(developer === undefined ? [] : [developer]),
   ];
-  return { ...others, messages: withHead(head, history) };
+  return { ...others, messages: withNamed(withHead(head, history), toolChoice, deferred) };
+}
+
+/** A deferred function that the model must call is defined at the end. */
+function withNamed(
+  collected: CollectedHistory,
+  toolChoice: ToolChoice,
+  deferred: DeferredFunctions | undefined,
+): CollectedHistory {
+  const isNamed = toolChoice.type === "required" && toolChoice.names.length === 1;
+  const recipient = isNamed ? deferred?.recipientOf(toolChoice.names[0] ?? "") : undefined;
+  const defined = new Set(collected.defined);
+  const message = recipient === undefined ? undefined : deferred?.define([recipient], defined);
+  if (message === undefined) return collected;
+  const { messages, callIds } = collected;
+  return {
+    ...collected,
+    messages: [...messages, message],
+    callIds: [...callIds, undefined],
+    defined,
+  };
 }

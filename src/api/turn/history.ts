@@ -30,6 +30,7 @@ export type Item =
   | CallItem
   | KeptCallItem
   | ResultItem
+  | FoundItem
   /** Functions that are offered from here on. */
   | { readonly type: "tools"; readonly functions: readonly OfferedFunction[] };
 
@@ -75,6 +76,14 @@ export interface ResultItem {
   readonly param: string;
 }
 
+/** Tools that are known from here on: those that are deferred are defined. */
+export interface FoundItem {
+  readonly type: "found";
+  /** The arguments of the gateway's search, of which it is the result. Absent: the client has named the tools. */
+  readonly search?: string | undefined;
+  readonly names: readonly string[];
+}
+
 /** What differs between the APIs. */
 interface Rendering extends HistoryRules {
   /** Instructions and tools before anything else belong to the beginning of the prompt. */
@@ -88,11 +97,11 @@ interface Rendering extends HistoryRules {
 /** Items are read one by one: an error in one of them comes before those of later items. */
 export function render(
   items: Iterable<Item>,
-  { sampled, style, trained, mapped, shield, ...api }: Rendering,
+  { sampled, style, trained, mapped, shield, deferred, ...api }: Rendering,
 ): TurnHistory & Required<Pick<TurnHistory, "leading" | "tools" | "toolStates">> {
   const leading: string[] = [];
   const tools: OfferedFunction[] = [];
-  const history = new PromptHistory(sampled, { shield, trained: mapped });
+  const history = new PromptHistory(sampled, { shield, trained: mapped, deferred });
   const leads = () => api.hasLead === true && history.isEmpty;
   const keptCalls: KeptCall[] = [];
   let prefill: string | undefined;
@@ -147,6 +156,10 @@ export function render(
         if (!history.addResultOf(result.name ?? "", text)) history.addLoneResult(result);
         break;
       }
+      case "found":
+        if (item.search === undefined) history.define(item.names);
+        else history.addSearch(item.search, item.names);
+        break;
       case "tools":
         if (leads()) tools.push(...item.functions);
         else {

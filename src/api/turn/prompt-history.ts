@@ -5,8 +5,13 @@
 import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
-import { resultMessage } from "../../harmony/messages.ts";
+import { callMessage, functionRecipient, resultMessage } from "../../harmony/messages.ts";
 import { trainedResultMessage } from "../../harmony/trained-tools.ts";
+import {
+  type DeferredFunctions,
+  foundText,
+  SEARCH_RECIPIENT,
+} from "../../tools/tool-search/deferred-functions.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { formInId } from "../../turn/call-id.ts";
 import { putBackStep } from "../../turn/sampled/put-back.ts";
@@ -26,17 +31,19 @@ export interface CollectedHistory {
   /** The id of the call or result at the same index, for which Harmony has no field. */
   readonly callIds: readonly (string | undefined)[];
   readonly changes: ReadonlySet<HistoryChange>;
+  /** The recipients of deferred functions that the messages define. */
+  readonly defined: ReadonlySet<string>;
 }
 
 /** Puts messages without calls before a history. */
 export function withHead(
   head: readonly Message[],
-  { messages, callIds, changes }: CollectedHistory,
+  { messages, callIds, ...others }: CollectedHistory,
 ): CollectedHistory {
   return {
     messages: [...head, ...messages],
     callIds: [...head.map(() => undefined), ...callIds],
-    changes,
+    ...others,
   };
 }
 
@@ -85,6 +92,8 @@ interface CallQueue {
 export interface ShownCalls {
   readonly shield?: NameShield | undefined;
   readonly trained?: TrainedHistory | undefined;
+  /** Functions that the beginning of the prompt does not define. */
+  readonly deferred?: DeferredFunctions | undefined;
 }
 
 export class PromptHistory {
@@ -99,12 +108,20 @@ export class PromptHistory {
   readonly #sampled: SampledSteps;
   readonly #trained: TrainedHistory | undefined;
   readonly #shield: NameShield;
+  readonly #deferred: DeferredFunctions | undefined;
+  readonly #defined = new Set<string>();
+  /** The recipients of deferred functions to be defined behind the results that come next. */
+  readonly #wanted: string[] = [];
 
   /** @param sampled of the running loop: the steps that ended with its calls. */
-  constructor(sampled: SampledSteps = new Map(), { shield = NO_SHIELD, trained }: ShownCalls = {}) {
+  constructor(
+    sampled: SampledSteps = new Map(),
+    { shield = NO_SHIELD, trained, deferred }: ShownCalls = {},
+  ) {
     this.#sampled = sampled;
     this.#shield = shield;
     this.#trained = trained;
+    this.#deferred = deferred;
   }
 
   get isEmpty(): boolean {
@@ -116,12 +133,21 @@ export class PromptHistory {
     for (const message of messages) {
       const endsStep = isAnswered(this.#step) ? "assistant" : "user";
       if (message.role === endsStep) this.#step = undefined;
+      if (message.role !== "tool") this.#define();
       this.#slots.push({ messages: [message] });
+      if (message.role === "tool") this.#note(message.name ?? "", message.content);
+      else if (message.recipient !== undefined) this.#note(message.recipient, "");
     }
+  }
+
+  /** Defines deferred functions here, by their names in the turn. Those that the history has defined stay where they are. */
+  define(names: readonly string[]): void {
+    this.#wanted.push(...names.flatMap((name) => this.#deferred?.recipientOf(name) ?? []));
   }
 
   /** `id`: empty if the client gave none. It names the form in which the message is written. */
   addCall(id: string, sent: Message): void {
+    this.#define();
     const trained = this.#trained?.toTrained(sent);
     if (this.#step === undefined || isAnswered(this.#step)) {
       this.#step = { calls: [], places: [] };
@@ -145,6 +171,7 @@ export class PromptHistory {
     if (id !== "") enqueue(this.#byId, id, call);
     enqueue(this.#byRecipient, shielded, call);
     this.#slots.push({ messages: [message], id: call.id, call });
+    this.#note(shielded, "");
   }
 
   /** Returns false if no call has this id. Of several calls in a step, the oldest unanswered one counts. */
@@ -165,6 +192,15 @@ export class PromptHistory {
     return true;
   }
 
+  /** Adds a search that the gateway has run. `found`: names in the turn. */
+  addSearch(body: string, found: readonly string[]): void {
+    const recipients = found.map(
+      (name) => this.#deferred?.recipientOf(name) ?? functionRecipient(name),
+    );
+    const result = resultMessage(SEARCH_RECIPIENT, foundText(recipients));
+    this.add(callMessage(SEARCH_RECIPIENT, body), result);
+  }
+
   /** Adds a result of a tool without any call. */
   addLoneResult(result: Message): void {
     this.add({ ...result, name: this.#shield.recipient(result.name ?? "") });
@@ -175,6 +211,7 @@ export class PromptHistory {
   }
 
   collect(): CollectedHistory {
+    this.#define();
     this.#putBackSteps();
     const messages: Message[] = [];
     const callIds: (string | undefined)[] = [];
@@ -192,7 +229,20 @@ export class PromptHistory {
         callIds.push(call.id);
       }
     }
-    return { messages, callIds, changes: this.#changes };
+    return { messages, callIds, changes: this.#changes, defined: this.#defined };
+  }
+
+  /** A call, or its result, makes deferred functions known. */
+  #note(recipient: string, result: Message["content"]): void {
+    const text = typeof result === "string" ? result : "";
+    this.#wanted.push(...(this.#deferred?.recipientsOf(recipient, text) ?? []));
+  }
+
+  /** Not between a call and its result, nor between the calls of a step. */
+  #define(): void {
+    if (this.#wanted.length === 0 || (this.#step !== undefined && !isAnswered(this.#step))) return;
+    const message = this.#deferred?.define(this.#wanted.splice(0), this.#defined);
+    if (message !== undefined) this.#slots.push({ messages: [message] });
   }
 
   /** Calls are written in the form in which they were sampled, and messages of the running loop with their ids. */
@@ -236,6 +286,7 @@ export class PromptHistory {
       this.#changes.add("replies-joined");
       return;
     }
+    this.#note(call.recipient, output);
     call.answeredAt = this.#results++;
     const step = isAnswered(call.step) ? call.step : this.#reopen(call.step);
     // A result that comes after the model has continued joins the others of its step.

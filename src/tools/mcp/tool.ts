@@ -23,6 +23,8 @@ export interface McpToolOptions {
   /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
+  /** Shown once a search has found them. */
+  readonly isDeferred?: boolean | undefined;
   /** Undefined: a note stands for each image and file of a result. */
   readonly readMedia?: ReadMedia | undefined;
 }
@@ -34,6 +36,7 @@ export function createMcpTool(options: McpToolOptions): GatewayTool {
   return {
     name: mcpToolName(server.label),
     functions,
+    ...(options.isDeferred && { isDeferred: true }),
     rawBody: false,
     accepts: (recipient) => byRecipient.has(recipient),
     origin: (recipient) => toOrigin(server.label, recipient, byRecipient.get(recipient)),

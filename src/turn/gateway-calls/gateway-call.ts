@@ -27,9 +27,16 @@ export async function runGatewayCall(state: TurnState): Promise<Outcome> {
   const outcome = tool && (await gatewayTools.run(tool, call));
   const result = outcome?.type === "result" ? outcome.result : undefined;
   const fitted = await fit(state, result?.text ?? NO_CALLS_LEFT);
-  const messages = toMessages(written, fitted.text);
-  state.usage.addToolOutput(fitted.tokens);
-  appendMessage(state, state.prefixes.endOfCall, messages[1]);
+  const messages = toMessages(written, fitted.text, tool);
+  const definition = gatewayTools.define(part.name, fitted.text);
+  const added = definition === undefined ? [] : [definition];
+  const length = added.reduce(
+    (sum, each) => sum + state.renderer.renderMessage(each).ids.length,
+    0,
+  );
+  const fits = fitted.fits && length <= fitted.left;
+  state.usage.addToolOutput(fitted.tokens + (fits ? length : 0));
+  appendMessage(state, state.prefixes.endOfCall, messages[1], ...(fits ? added : []));
   const saved = tool && gatewayTools.saveOne(tool);
   const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
   const event: TurnEvent = {
@@ -42,7 +49,7 @@ export async function runGatewayCall(state: TurnState): Promise<Outcome> {
     ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
   };
   if (!(await state.output.emit([event]))) throw new ConsumerStopped();
-  return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
+  return { type: "tool-ran", end: result === undefined || !fits ? "exhausted" : "answered" };
 }
 
 function describe(tool: GatewayTool | undefined, call: GatewayCall, text: string): ShownCall {
@@ -54,8 +61,12 @@ function describe(tool: GatewayTool | undefined, call: GatewayCall, text: string
 /**
  * The messages of the call and its result. Function calls are on commentary, others on the channel that the model used.
  */
-function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
-  if (part.origin !== undefined)
+function toMessages(
+  { part, raw, header }: WrittenCall,
+  text: string,
+  tool: GatewayTool | undefined,
+): [Message, Message] {
+  if (part.origin !== undefined || tool?.functions !== undefined)
     return [callMessage(part.name, raw), resultMessage(part.name, text)];
   const { channel = "analysis", contentType, order, isJoined } = header ?? {};
   const written = {
@@ -98,6 +109,8 @@ interface Fitted {
   readonly tokens: number;
   /** False: hardly any of it fitted, so further results would not fit either. */
   readonly fits: boolean;
+  /** Tokens that still fit behind it. */
+  readonly left: number;
 }
 
 /** Cuts the result to leave room for an answer, and says so in the text. */
@@ -114,7 +127,9 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
   const room = Math.max(0, Math.min(left, MAX_RESULT_TOKENS));
   const known = text.slice(0, MAX_RESULT_LENGTH);
   const ids = await runInSlices(tokenizer.encodeInSteps(known), { pause, signal, check() {} });
-  if (known === text && ids.length <= room) return { text, tokens: ids.length, fits: true };
+  if (known === text && ids.length <= room) {
+    return { text, tokens: ids.length, fits: true, left: room - ids.length };
+  }
   const kept = tokenizer.decode(ids.slice(0, room)).replace(/\uFFFD$/, "");
   const note = `[The result was cut here: ${room} tokens of it fit.]`;
   const fits = left >= LEAST_RESULT;
@@ -122,6 +137,7 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
     text: kept === "" ? note : `${kept}\n${note}`,
     tokens: Math.min(ids.length, room),
     fits,
+    left: 0,
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   CitedLines,
   CitedSource,
 } from "../../tools/gateway-tool.ts";
+import type { Message } from "../../harmony/conversation.ts";
 import type { Turn, TurnGatewayTools } from "../turn.ts";
 import { unlessAborted } from "../../streams/unless-aborted.ts";
 
@@ -29,6 +30,8 @@ export class GatewayToolRuns {
   readonly #gatewayTools: TurnGatewayTools;
   readonly #signal: AbortSignal;
   readonly #runs = new Map<GatewayTool, GatewayToolRun>();
+  /** The recipients of deferred functions that the transcript defines. */
+  readonly #defined: Set<string>;
   /** Aborted with the turn, and when the time limit for tools is reached. */
   readonly #limit = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -37,6 +40,7 @@ export class GatewayToolRuns {
     this.#turn = turn;
     this.#gatewayTools = gatewayTools;
     this.#signal = signal;
+    this.#defined = new Set(gatewayTools.deferred?.defined);
   }
 
   /** The tool that a call is for. Undefined: none. */
@@ -65,6 +69,12 @@ export class GatewayToolRuns {
       const reason = isOver ? ({ reason: "timeout" } as const) : {};
       return { type: "result", result: { text, failed: true, shown, ...reason } };
     }
+  }
+
+  /** The developer message behind the result of a call: it defines the functions that the call makes known. Undefined: none. */
+  define(recipient: string, result: string): Message | undefined {
+    const { functions } = this.#gatewayTools.deferred ?? {};
+    return functions?.define(functions.recipientsOf(recipient, result), this.#defined);
   }
 
   cite(cursor: number, lines?: CitedLines): CitedSource | undefined {

@@ -203,7 +203,6 @@ describe("items become Harmony messages", () => {
           user("Go."),
           { type: "web_search_call", id: "ws_1", status: "completed" },
           { type: "tool_search_call", call_id: null, arguments: { query: "x" } },
-          { type: "tool_search_output", call_id: null, tools: [] },
           { type: "something_new" },
         ],
       },

@@ -561,7 +561,7 @@ describe("tools and items that are left out of a request", () => {
   const tools = [
     { type: "web_search", external_web_access: true },
     { type: "image_generation" },
-    { type: "tool_search" },
+    { type: "file_search" },
     { ...WEATHER, tools: [PLAIN, { type: "m\u00e4h" }] },
     { type: "web_search" },
   ];
@@ -577,7 +577,7 @@ describe("tools and items that are left out of a request", () => {
   test.each([false, true])("are named in a header (stream: %s)", async (stream) => {
     const headers = await headersOf({ tools }, stream);
     expect(headers.get("x-harmony-skipped-tools")).toBe(
-      "web_search, image_generation, tool_search, mcp__weather.m_h",
+      "web_search, image_generation, file_search, mcp__weather.m_h",
     );
     expect(headers.has("x-harmony-skipped-items")).toBe(false);
   });
