@@ -1,110 +1,75 @@
-/** Removes the content of a record. Its structure, sizes, token counts and times remain. */
-import type {
-  RecordedCall,
-  RecordedIds,
-  RecordedRead,
-  RecordedText,
-  TurnRecord,
-} from "./schema.ts";
+/** Removes the content of a record, which its schema marks. Its structure, sizes, token counts and times remain. */
+import * as z from "zod";
+import { REDACTIONS, type TurnRecord, turnRecordSchema } from "./schema.ts";
 
 /** Pure. A record without content is returned unchanged. */
 export function redactRecord(record: TurnRecord): TurnRecord {
-  if (!record.content) return record;
-  const { request, prompt, answer, settings, end } = record;
-  return {
-    ...record,
-    content: false,
-    request: request && { ...request, body: textLength(request.body) },
-    settings: settings && redactSettings(settings),
-    conversation: record.conversation.map((message) => ({
-      ...message,
-      text: textLength(message.text),
-    })),
-    prompt: prompt && { ...prompt, ids: idCount(prompt.ids) },
-    decisions: record.decisions.map(({ problem, ...decision }) => ({
-      ...decision,
-      ...(problem !== undefined && { problem: textLength(problem) }),
-    })),
-    calls: record.calls.map((call) => redactCall(call)),
-    parts: record.parts.map(({ shown, trained, ...part }) => ({
-      ...part,
-      ...(trained && { trained: { ...trained, notes: trained.notes.map(textLength) } }),
-      text: textLength(part.text),
-      ...(shown !== undefined && { shown: textLength(shown) }),
-    })),
-    ...(record.cited && {
-      cited: record.cited.map((each) => ({ ...each, source: textLength(each.source) })),
-    }),
-    recoveries: record.recoveries.map((each) => ({ ...each, was: textLength(each.was) })),
-    answer: answer && {
-      ...answer,
-      ...(answer.body !== undefined && { body: textLength(answer.body) }),
-      ...(answer.events && {
-        events: answer.events.map(({ ms, text }) => ({ ms, text: textLength(text) })),
-      }),
-    },
-    end: end && redactEnd(end),
-    parsing: record.parsing.map((note) =>
-      "header" in note ? { header: idCount(note.header) } : note,
-    ),
+  return record.content ? { ...redact(turnRecordSchema(), record), content: false } : record;
+}
+
+/** What the schema has no place for is left out, too. */
+export function redact<T>(schema: z.core.$ZodType, value: T): T;
+export function redact(schema: z.core.$ZodType, value: unknown): unknown {
+  const without = redactorOf(schema);
+  return without === undefined ? value : without(value);
+}
+
+type Redactor = (value: unknown) => unknown;
+
+const known = new WeakMap<z.core.$ZodType, { readonly redactor: Redactor | undefined }>();
+
+/** Made once for each schema: a long turn has a hundred thousand reads. Undefined: the schema holds no content. */
+function redactorOf(schema: z.core.$ZodType): Redactor | undefined {
+  const before = known.get(schema);
+  if (before !== undefined) return before.redactor;
+  const redactor = REDACTIONS.get(schema)?.redact ?? toRedactor(schema);
+  known.set(schema, { redactor });
+  return redactor;
+}
+
+function toRedactor(schema: z.core.$ZodType): Redactor | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    const inner = redactorOf(schema.unwrap());
+    return inner && ((value) => (value === null || value === undefined ? value : inner(value)));
+  }
+  if (schema instanceof z.ZodArray) {
+    const inner = redactorOf(schema.element);
+    return inner && ((value) => (Array.isArray(value) ? value.map((each) => inner(each)) : []));
+  }
+  if (schema instanceof z.ZodObject) return ofAlternatives([schema]);
+  if (schema instanceof z.ZodUnion) {
+    if (schema.options.every((each) => redactorOf(each) === undefined)) return undefined;
+    return ofAlternatives(schema.options.filter((each) => each instanceof z.ZodObject));
+  }
+  if (schema instanceof z.ZodRecord && redactorOf(schema.valueType) === undefined) return undefined;
+  if (PLAIN.some((Plain) => schema instanceof Plain)) return undefined;
+  throw new Error("A record has a kind of schema that may hold content: say where in redact.ts.");
+}
+
+const PLAIN = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum];
+
+/** An object is the first alternative that has all its members. */
+function ofAlternatives(schemas: readonly z.ZodObject[]): Redactor | undefined {
+  const alternatives = schemas.map(({ shape }) => {
+    return new Map(Object.entries(shape).map(([name, member]) => [name, redactorOf(member)]));
+  });
+  if (alternatives.every((members) => [...members.values()].every((each) => !each)))
+    return undefined;
+  return (value) => {
+    if (typeof value !== "object" || value === null) return undefined;
+    const entries = Object.entries(value);
+    const members =
+      alternatives.length === 1
+        ? alternatives[0]
+        : alternatives.find((each) => entries.every(([name]) => each.has(name)));
+    const kept: Record<string, unknown> = {};
+    for (const [name, member] of entries) {
+      if (members?.has(name)) kept[name] = (members.get(name) ?? unchanged)(member);
+    }
+    return kept;
   };
 }
 
-function redactSettings(settings: NonNullable<TurnRecord["settings"]>): TurnRecord["settings"] {
-  const { preset } = settings;
-  return {
-    ...settings,
-    ...(preset?.instructions !== undefined && {
-      preset: { ...preset, instructions: textLength(preset.instructions) },
-    }),
-    stop: settings.stop.map(textLength),
-  };
-}
-
-/** Messages of engines and validators may quote the content. */
-function redactEnd({ error, ...end }: NonNullable<TurnRecord["end"]>): TurnRecord["end"] {
-  const { stopSequence, failure } = end;
-  return {
-    ...end,
-    ...(stopSequence !== undefined && { stopSequence: textLength(stopSequence) }),
-    ...(failure && { failure: { ...failure, message: textLength(failure.message) } }),
-    ...(error !== undefined && { error: LEFT_OUT }),
-  };
-}
-
-const LEFT_OUT = "left out, because content is not kept";
-
-function redactCall({ constraint, error, ...call }: RecordedCall): RecordedCall {
-  return {
-    ...call,
-    // The biased ids may be words of the content.
-    logitBias: undefined,
-    appended: idCount(call.appended),
-    ...(constraint && { constraint: { ...constraint, text: textLength(constraint.text) } }),
-    attempts: call.attempts.map(({ error: failure, ...attempt }) => ({
-      ...attempt,
-      ...(failure !== undefined && { error: LEFT_OUT }),
-    })),
-    reads: call.reads.map((read) => redactRead(read)),
-    ...(error !== undefined && { error: LEFT_OUT }),
-  };
-}
-
-function redactRead(read: RecordedRead): RecordedRead {
-  if ("ids" in read) return { ms: read.ms, ids: idCount(read.ids) };
-  if ("text" in read) return { ...read, text: textLength(read.text) };
-  return {
-    ...read,
-    pieces: read.pieces.map((piece) =>
-      "text" in piece ? { text: textLength(piece.text) } : piece,
-    ),
-  };
-}
-
-function textLength(text: RecordedText): RecordedText {
-  return typeof text === "string" ? { chars: text.length } : text;
-}
-
-function idCount(ids: RecordedIds): RecordedIds {
-  return Array.isArray(ids) ? { count: ids.length } : ids;
+function unchanged(value: unknown): unknown {
+  return value;
 }

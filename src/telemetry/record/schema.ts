@@ -24,10 +24,19 @@ export type RecordedIds = z.output<ReturnType<typeof recordedIds>>;
 const ms = () => z.number().describe("Milliseconds since the request was accepted.");
 const count = () => z.int().min(0);
 
+/**
+ * What takes the place of content where that is not kept, by its schema. Descriptions of a schema keep it. So a field with content is
+ * redacted wherever it stands (`redact.ts`).
+ */
+export const REDACTIONS = z.registry<{ readonly redact: (content: unknown) => unknown }>();
+
 /** Text, or how long it was where content is not kept. */
-const recordedText = lazy(() =>
+export const recordedText = lazy(() =>
   z
     .union([z.string(), z.strictObject({ chars: count() })])
+    .register(REDACTIONS, {
+      redact: (text) => (typeof text === "string" ? { chars: text.length } : text),
+    })
     .describe("Text, or only its length where content is not kept."),
 );
 
@@ -35,8 +44,20 @@ const recordedText = lazy(() =>
 const recordedIds = lazy(() =>
   z
     .union([z.array(z.int()), z.strictObject({ count: count() })])
+    .register(REDACTIONS, { redact: (ids) => (Array.isArray(ids) ? { count: ids.length } : ids) })
     .describe("Token ids, or only their number where content is not kept."),
 );
+
+/** A message of an engine or a validator, which may quote content. */
+const recordedError = lazy(() =>
+  z.string().register(REDACTIONS, { redact: () => "left out, because content is not kept" }),
+);
+
+/** Left out where content is not kept. */
+function contentAlone<T extends z.ZodType>(schema: T): T {
+  REDACTIONS.add(schema, { redact: () => undefined });
+  return schema;
+}
 
 const request = lazy(() =>
   z.strictObject({
@@ -188,7 +209,7 @@ const read = lazy(() =>
       z.strictObject({
         ms: ms(),
         ids: recordedIds(),
-        logprobs: z.array(logprob()).optional(),
+        logprobs: contentAlone(z.array(logprob())).optional(),
       }),
       z.strictObject({ ms: ms(), pieces: z.array(piece()), counts: z.array(count()) }),
       z.strictObject({ ms: ms(), text: recordedText(), tokens: count().optional() }),
@@ -205,7 +226,7 @@ const usage = lazy(() =>
 );
 
 const attempt = lazy(() =>
-  z.strictObject({ ms: ms(), backend: z.string(), error: z.string().optional() }),
+  z.strictObject({ ms: ms(), backend: z.string(), error: recordedError().optional() }),
 );
 
 const call = lazy(() =>
@@ -222,7 +243,8 @@ const call = lazy(() =>
     stopIds: z.array(z.int()),
     constraint: z.strictObject({ type: z.string(), text: recordedText() }).optional(),
     sampling: z.record(z.string(), z.number()),
-    logitBias: z.record(z.string(), z.number()).optional(),
+    // The biased ids may be words of the content.
+    logitBias: contentAlone(z.record(z.string(), z.number())).optional(),
     topLogprobs: count().optional(),
     attempts: z
       .array(attempt())
@@ -244,7 +266,7 @@ const call = lazy(() =>
     finish: z.enum(["stop", "length"]).nullable().describe("Null: cut by the gateway, or failed."),
     nativeReason: z.string().nullable(),
     usage: usage().optional(),
-    error: z.string().optional(),
+    error: recordedError().optional(),
   }),
 );
 
@@ -324,7 +346,7 @@ const end = lazy(() =>
     nativeReason: z.string().nullable(),
     stopSequence: recordedText().optional(),
     failure: z.strictObject({ kind: z.string(), message: recordedText() }).optional(),
-    error: z.string().optional(),
+    error: recordedError().optional(),
     usage: z
       .strictObject({
         promptTokens: count(),
