@@ -260,7 +260,7 @@ describe("the stream", () => {
   test("an ordinary event is not parsed as JSON, only the finish and the usage are, and one to learn from", async () => {
     const parse = vi.spyOn(JSON, "parse");
     await replay("answer.sse");
-    expect(parse).toHaveBeenCalledTimes(4);
+    expect(parse).toHaveBeenCalledTimes(3);
     parse.mockRestore();
   });
 
