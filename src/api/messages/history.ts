@@ -86,16 +86,11 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
 
 /** Without what the last summary replaces. Calls stay whose results come after it. */
 function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
-  return sinceSummary(entries, (after) => {
-    const answered = new Set(
-      after.map((entry) => (entry.type === "result" ? entry.callId : undefined)),
-    );
-    return (entry) => {
-      if (["instructions", "user", "tool", "found"].includes(entry.type)) return [entry];
-      if (entry.type !== "assistant") return [];
-      const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.callId));
-      return parts.length === 0 ? [] : [{ type: "assistant", parts }];
-    };
+  return sinceSummary(entries, (entry, answered) => {
+    if (["instructions", "user", "tool", "found"].includes(entry.type)) return [entry];
+    if (entry.type !== "assistant") return [];
+    const parts = entry.parts.filter((part) => part.type === "call" && answered.has(part.callId));
+    return parts.length === 0 ? [] : [{ type: "assistant", parts }];
   });
 }
 

@@ -11,21 +11,23 @@ export const KEPT_SHARE = 1 / 4;
 
 interface Item {
   readonly type: string;
+  readonly callId?: string | undefined;
 }
 
 /**
  * The history without the items that its last summary replaces.
  *
- * @param keeper called with the items from the summary on; returns the parts of an item before it that stay
+ * @param keep returns the parts of an item before it that stay. `answered` has the calls whose results come after it: they stay.
  */
 export function sinceSummary<Each extends Item>(
   items: readonly Each[],
-  keeper: (after: readonly Each[]) => (item: Each) => readonly Each[],
+  keep: (item: Each, answered: ReadonlySet<string | undefined>) => readonly Each[],
 ): readonly Each[] {
   const at = items.findLastIndex(({ type }) => type === "summary");
   if (at < 0) return items;
   const after = items.slice(at);
-  return [...items.slice(0, at).flatMap(keeper(after)), ...after];
+  const answered = new Set(after.flatMap(({ type, callId }) => (type === "result" ? callId : [])));
+  return [...items.slice(0, at).flatMap((item) => keep(item, answered)), ...after];
 }
 
 export interface TokenCounts<Each> {

@@ -59,14 +59,9 @@ export function toCompactionHistory(history: readonly HistoryItem[]): readonly H
 
 /** The history without what its last compaction item replaces. Calls stay whose outputs come after it. */
 export function sinceCompaction(history: readonly HistoryItem[]): readonly HistoryItem[] {
-  return sinceSummary(history, (after) => {
-    const answered = new Set(
-      after.map((item) => (item.type === "output" ? item.callId : undefined)),
-    );
-    return (item) => {
-      const stays = item.type === "message" || (item.type === "call" && answered.has(item.callId));
-      return stays ? [item] : [];
-    };
+  return sinceSummary(history, (item, answered) => {
+    const stays = item.type === "message" || (item.type === "call" && answered.has(item.callId));
+    return stays ? [item] : [];
   });
 }
 

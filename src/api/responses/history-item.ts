@@ -47,7 +47,7 @@ export type HistoryItem =
       readonly param: string;
     }
   | {
-      readonly type: "output";
+      readonly type: "result";
       readonly callId: string;
       readonly content: Content;
       readonly param: string;

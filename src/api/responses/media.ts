@@ -12,7 +12,7 @@ export async function withMediaTexts(
   signal: AbortSignal,
 ): Promise<readonly HistoryItem[]> {
   const slots = sinceCompaction(items).flatMap((item) => {
-    if (item.type === "output")
+    if (item.type === "result")
       return slotsOf(item.content, `${item.param}.output`, rules.inResults);
     if (!("content" in item)) return [];
     return slotsOf(item.content, `${item.param}.content`, rules.inMessages);

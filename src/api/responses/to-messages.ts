@@ -64,7 +64,7 @@ function* toItems(
       case "kept-call":
         yield item;
         break;
-      case "output": {
+      case "result": {
         const { callId, content, param } = item;
         const text = contentText(content, `${param}.output`, media.inResults);
         yield { type: "result", callId, text, param };

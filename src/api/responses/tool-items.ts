@@ -38,7 +38,7 @@ export function readToolItem(item: ToolItem, param: string): HistoryItem {
     }
     case "function_call_output":
     case "custom_tool_call_output":
-      return { type: "output", callId: item.call_id, content: item.output, param };
+      return { type: "result", callId: item.call_id, content: item.output, param };
     case "tool_search_call": {
       const { call_id: callId, arguments: sent } = item;
       const body = typeof sent === "string" ? sent : JSON.stringify(sent ?? {});

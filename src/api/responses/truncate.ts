@@ -54,7 +54,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         if (search !== undefined) kept.add(search);
         break;
       }
-      case "output":
+      case "result":
         calls.get(item.callId)?.push(index);
         break;
       case "search":

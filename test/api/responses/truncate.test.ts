@@ -17,7 +17,7 @@ const history = fc
       "reasoning",
       "summary",
       "call",
-      "output",
+      "result",
     ),
     { maxLength: 30 },
   )
@@ -39,7 +39,7 @@ const history = fc
         items.push({ type: "call", callId: text, name: "f", form: "json" as const, body: "{}" });
       } else {
         const callId = open.shift();
-        if (callId !== undefined) items.push({ type: "output", callId, content: text, param });
+        if (callId !== undefined) items.push({ type: "result", callId, content: text, param });
       }
     }
     return items;
@@ -53,7 +53,7 @@ const LENGTHS: TokenCounts<HistoryItem> = {
 
 const noPause = async () => undefined;
 
-function callIds(items: readonly HistoryItem[], type: "call" | "output"): string[] {
+function callIds(items: readonly HistoryItem[], type: "call" | "result"): string[] {
   return items.flatMap((item) => (item.type === type && "callId" in item ? [item.callId] : []));
 }
 
@@ -85,11 +85,11 @@ describe("a history that is too long", () => {
         const kept = await truncateHistory(items, LENGTHS, most, noPause);
 
         expect(items.filter((item) => kept.includes(item))).toEqual(kept);
-        for (const callId of callIds(kept, "output"))
+        for (const callId of callIds(kept, "result"))
           expect(callIds(kept, "call")).toContain(callId);
-        for (const callId of callIds(items, "output")) {
+        for (const callId of callIds(items, "result")) {
           const hasCall = callIds(kept, "call").includes(callId);
-          expect(callIds(kept, "output").includes(callId)).toBe(hasCall);
+          expect(callIds(kept, "result").includes(callId)).toBe(hasCall);
         }
         const answer = items.findLastIndex((item) => item.type === "assistant" && item.isAnswer);
         const lastQuestion = items.findLast(
@@ -124,7 +124,7 @@ describe("a history that is too long", () => {
     for (let call = 0; call < 5000; call++) {
       const callId = `call_${call}`;
       items.push({ type: "call", callId, name: "f", form: "json" as const, body: "{}" });
-      items.push({ type: "output", callId, content: "done", param });
+      items.push({ type: "result", callId, content: "done", param });
     }
     let prompts = 0;
     let counted = 0;
