@@ -13,12 +13,7 @@ import { shutdownError } from "../../models/shutdown.ts";
 import type { Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import {
-  createEventLog,
-  type EventLog,
-  type BackgroundWriter,
-  createBackgroundWriter,
-} from "./background-writer.ts";
+import { BackgroundWriter, EventLog } from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
 import type { PreparedResponse } from "./prepare.ts";
 import { ignoreStoreFailure, isInFlight, type StoredResponse } from "./response-store.ts";
@@ -55,10 +50,10 @@ export class Background {
   constructor(context: ResponsesContext) {
     this.#context = context;
     this.#running = runningIn(context.state);
-    this.#log = createEventLog(context);
+    this.#log = new EventLog(context);
     this.#cancelled = createEntries("response-cancelled", [cancelMark], context);
     this.#beats = createEntries("response-heartbeat", [heartbeat], context);
-    this.#heartbeats = createHeartbeatWatch(context.clock, context.store.staleMs, context.state);
+    this.#heartbeats = new HeartbeatWatch(context.clock, context.store.staleMs, context.state);
   }
 
   /**
@@ -74,7 +69,7 @@ export class Background {
     const beat = async () => {
       await this.#beats.set(context.now(), tenant, prepared.id);
     };
-    const writer = createBackgroundWriter(prepared, context, { log: this.#log, isCancelled, beat });
+    const writer = new BackgroundWriter(prepared, context, { log: this.#log, isCancelled, beat });
     writer.add(streamed.writer.queue());
     const abort = new AbortController();
     const accepted = writer.accept();
@@ -116,7 +111,7 @@ export class Background {
       {
         log: this.#log,
         read: (tenant, each) => this.read(tenant, each),
-        piecesHere: (each) => this.#runningHere(client.tenant, each)?.writer.pieces(),
+        piecesHere: (each) => this.#runningHere(client.tenant, each)?.writer.pieces,
         clock,
         store,
       },
@@ -216,50 +211,49 @@ const TOO_LARGE = {
   message: "The response became too large to be stored.",
 };
 
-/**
- * Recognises that the process which runs a background response has died: its heartbeat has not changed for a while by the
- * reader's own monotonic clock. What the heartbeat says is not compared with any clock, because the clocks of two machines
- * differ, and any of them may jump.
- */
-interface HeartbeatWatch {
-  /** Takes note of a response's heartbeat, and returns whether it has been the same for too long. */
-  isDead(id: string, beat: number): boolean;
-  /** The response has ended. */
-  forget(id: string): void;
-}
-
 /** Without a change for so long, the process that runs the response is considered dead. */
 const DEAD_AFTER_MS = 30_000;
 /** Responses that are watched at once. Without the oldest one, its death is noticed later. */
 const MAX_WATCHED = 10_000;
 
 /**
- * @param clock monotonic, in milliseconds.
- * @param staleMs how long the store may return an earlier heartbeat.
+ * Recognises that the process which runs a background response has died: its heartbeat has not changed for a while by the
+ * reader's own monotonic clock. What the heartbeat says is not compared with any clock, because the clocks of two machines
+ * differ, and any of them may jump.
  */
-function createHeartbeatWatch(
-  clock: () => number,
-  staleMs: number,
-  state?: ProcessState,
-): HeartbeatWatch {
-  const deadAfterMs = DEAD_AFTER_MS + staleMs;
-  const seen = seenIn(state);
-  return {
-    isDead(id, beat) {
-      const last = seen.get(id);
-      if (last?.beat === beat) return clock() - last.since >= deadAfterMs;
-      seen.delete(id);
-      seen.set(id, { beat, since: clock() });
-      for (const oldest of seen.keys()) {
-        if (seen.size <= MAX_WATCHED) break;
-        seen.delete(oldest);
-      }
-      return false;
-    },
-    forget(id) {
-      seen.delete(id);
-    },
-  };
+class HeartbeatWatch {
+  readonly #clock: () => number;
+  readonly #deadAfterMs: number;
+  readonly #seen: ReturnType<typeof seenIn>;
+
+  /**
+   * @param clock monotonic, in milliseconds.
+   * @param staleMs how long the store may return an earlier heartbeat.
+   */
+  constructor(clock: () => number, staleMs: number, state?: ProcessState) {
+    this.#clock = clock;
+    this.#deadAfterMs = DEAD_AFTER_MS + staleMs;
+    this.#seen = seenIn(state);
+  }
+
+  /** Takes note of a response's heartbeat, and returns whether it has been the same for too long. */
+  isDead(id: string, beat: number): boolean {
+    const seen = this.#seen;
+    const last = seen.get(id);
+    if (last?.beat === beat) return this.#clock() - last.since >= this.#deadAfterMs;
+    seen.delete(id);
+    seen.set(id, { beat, since: this.#clock() });
+    for (const oldest of seen.keys()) {
+      if (seen.size <= MAX_WATCHED) break;
+      seen.delete(oldest);
+    }
+    return false;
+  }
+
+  /** The response has ended. */
+  forget(id: string): void {
+    this.#seen.delete(id);
+  }
 }
 
 /** By the response's id. */

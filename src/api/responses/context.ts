@@ -6,9 +6,9 @@ import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
 import type { Client } from "../request/client.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import { mediaRules } from "../request/media.ts";
-import { type ConversationStore, createConversationStore } from "./conversations.ts";
+import { ConversationStore } from "./conversations.ts";
 import { type BeginMessage, logMessages } from "./log-messages.ts";
-import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
+import { OpenSockets } from "./open-sockets.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
 import type { Unsupported } from "./unsupported.ts";
@@ -69,9 +69,9 @@ export function createResponsesContext(services: Services): ResponsesContext {
         lease.release();
       }
     },
-    conversations: createConversationStore(entries),
+    conversations: new ConversationStore(entries),
     responses: createResponseStore(entries),
-    sockets: createOpenSockets(createKeySetting(settings, "maxSocketsPerKey"), state),
+    sockets: new OpenSockets(createKeySetting(settings, "maxSocketsPerKey"), state),
     ownResponses: new ByteBudget(maxBodyBytes, { held: ownBytesIn(state) }),
   };
 }

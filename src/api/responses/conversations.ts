@@ -9,7 +9,7 @@
  */
 import { partOf, type ProcessState } from "../../lazy.ts";
 import * as z from "zod";
-import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import { storeKey } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
@@ -26,20 +26,6 @@ export interface StoredConversation {
   readonly items: readonly WireItem[];
   /** What continues it is private too. */
   readonly isPrivate?: boolean | undefined;
-}
-
-/** Rejects with a `StoreError` when the store fails. */
-export interface ConversationStore {
-  get(tenant: string, id: string): Promise<StoredConversation | undefined>;
-  /** @throws RequestError when it is too large to be stored; the stored version is unchanged. */
-  put(tenant: string, conversation: StoredConversation): Promise<void>;
-  delete(tenant: string, id: string): Promise<void>;
-  /** Replaces it by the result of `change`. Undefined when it does not exist or has expired. */
-  update(
-    tenant: string,
-    id: string,
-    change: (conversation: StoredConversation) => StoredConversation,
-  ): Promise<StoredConversation | undefined>;
 }
 
 const storedConversation = z.lazy(() =>
@@ -71,78 +57,89 @@ interface Change {
 /** The latest change of each conversation, oldest first. */
 const changesIn = partOf(() => new Map<string, Change>());
 
-export function createConversationStore(deps: ConversationDeps): ConversationStore {
-  const entries = createEntries<z.ZodType<StoredConversation>>(
-    "conversation",
-    [storedConversation],
-    deps,
-  );
-  const changing = changesIn(deps.state);
+/** Rejects with a `StoreError` when the store fails. */
+export class ConversationStore {
+  readonly #deps: ConversationDeps;
+  readonly #entries: Entries<StoredConversation>;
+  readonly #changing: Map<string, Change>;
 
-  const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps;
+    this.#entries = createEntries<z.ZodType<StoredConversation>>(
+      "conversation",
+      [storedConversation],
+      deps,
+    );
+    this.#changing = changesIn(deps.state);
+  }
 
-  return {
-    get,
-    put,
-    delete: (tenant, id) => inTurn(tenant, id, () => entries.delete(tenant, id)),
-    update: (tenant, id, change) =>
-      inTurn(tenant, id, (goesOn) => update(tenant, id, change, goesOn)),
-  };
+  get(tenant: string, id: string): Promise<StoredConversation | undefined> {
+    return this.#entries.get(tenant, id);
+  }
 
-  async function put(tenant: string, conversation: StoredConversation): Promise<void> {
-    const isKept = await entries.set(conversation, tenant, conversation.id);
+  /** @throws RequestError when it is too large to be stored; the stored version is unchanged. */
+  async put(tenant: string, conversation: StoredConversation): Promise<void> {
+    const isKept = await this.#entries.set(conversation, tenant, conversation.id);
     if (!isKept) throw conversationTooLarge();
   }
 
-  async function update(
+  delete(tenant: string, id: string): Promise<void> {
+    return this.#inTurn(tenant, id, () => this.#entries.delete(tenant, id));
+  }
+
+  /** Replaces it by the result of `change`. Undefined when it does not exist or has expired. */
+  update(
     tenant: string,
     id: string,
     change: (conversation: StoredConversation) => StoredConversation,
-    goesOn: () => void,
   ): Promise<StoredConversation | undefined> {
-    const found = await get(tenant, id);
-    if (found === undefined) return undefined;
-    // A large one is read in slices, which takes its time while others are served.
-    goesOn();
-    const next = change(found);
-    await put(tenant, next);
-    return next;
+    return this.#inTurn(tenant, id, async (goesOn) => {
+      const found = await this.get(tenant, id);
+      if (found === undefined) return undefined;
+      // A large one is read in slices, which takes its time while others are served.
+      goesOn();
+      const next = change(found);
+      await this.put(tenant, next);
+      return next;
+    });
   }
 
-  async function waitForEnd(change: Change): Promise<void> {
+  async #waitForEnd(change: Change): Promise<void> {
     const state = { hasEnded: false };
     const ended = (async () => {
       await change.ended;
       state.hasEnded = true;
     })();
     for (;;) {
-      const leftMs = change.endsBy - deps.clock();
+      const leftMs = change.endsBy - this.#deps.clock();
       if (state.hasEnded || leftMs <= 0) return;
       await waitAtMost(ended, leftMs);
     }
   }
 
-  async function inTurn<T>(
+  async #inTurn<T>(
     tenant: string,
     id: string,
     work: (goesOn: () => void) => Promise<T>,
   ): Promise<T> {
+    const { clock, store } = this.#deps;
+    const changing = this.#changing;
     const key = await storeKey("changing", tenant, id);
-    const now = deps.clock();
+    const now = clock();
     for (const [oldest, { endsBy }] of changing) {
       if (endsBy > now) break;
       changing.delete(oldest);
     }
     const before = changing.get(key);
     const changed = (async () => {
-      if (before) await waitForEnd(before);
+      if (before) await this.#waitForEnd(before);
       return work(() => {
-        own.endsBy = Math.max(own.endsBy, deps.clock() + deps.store.changeMs);
+        own.endsBy = Math.max(own.endsBy, clock() + store.changeMs);
       });
     })();
     const own: Change = {
       ended: changed.catch(() => undefined),
-      endsBy: Math.max(now, before?.endsBy ?? now) + deps.store.changeMs,
+      endsBy: Math.max(now, before?.endsBy ?? now) + store.changeMs,
     };
     changing.delete(key);
     changing.set(key, own);

@@ -48,7 +48,7 @@ export function createOpenItem(
     id,
     index,
     target,
-    input: target?.kind === "custom" && !target.isCode ? createCustomInput() : undefined,
+    input: target?.kind === "custom" && !target.isCode ? new CustomInput() : undefined,
     text: "",
     logprobs: "",
     annotations: [],
@@ -162,29 +162,26 @@ export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputT
  * Reads the body of a call of a tool that takes one text. Models write the text as it is, or as JSON: a string, or an
  * object with the text as its only member.
  */
-interface CustomInput {
+class CustomInput {
+  #held = "";
+  #form: "unknown" | "plain" | "json" = "unknown";
+
   /** The part of the input that is certain. */
-  push(body: string): string;
+  push(body: string): string {
+    if (this.#form === "plain") return body;
+    this.#held += body;
+    if (this.#form === "unknown") this.#form = formOf(body);
+    return this.#form === "plain" ? this.#drain() : "";
+  }
+
   /** The rest of the input. */
-  end(): string;
-}
+  end(): string {
+    return readBody(this.#drain());
+  }
 
-function createCustomInput(): CustomInput {
-  let held = "";
-  let form: "unknown" | "plain" | "json" = "unknown";
-  return {
-    push(body) {
-      if (form === "plain") return body;
-      held += body;
-      if (form === "unknown") form = formOf(body);
-      return form === "plain" ? drain() : "";
-    },
-    end: () => readBody(drain()),
-  };
-
-  function drain(): string {
-    const text = held;
-    held = "";
+  #drain(): string {
+    const text = this.#held;
+    this.#held = "";
     return text;
   }
 }

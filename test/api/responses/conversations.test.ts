@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createConversationStore } from "../../../src/api/responses/conversations.ts";
+import { ConversationStore } from "../../../src/api/responses/conversations.ts";
 import { createGuardedStore, type GuardedStore } from "../../../src/store/guarded-store.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { useFakeTime } from "../../helpers/fake-time.ts";
@@ -21,7 +21,7 @@ async function conversationsWith({ cancelled }: { readonly cancelled: number }) 
     // Nothing of a cancelled request goes on: neither its promises nor its timers.
     get: (key) => (reads++ < cancelled ? new Promise(() => {}) : guarded.get(key)),
   };
-  const conversations = createConversationStore({
+  const conversations = new ConversationStore({
     store,
     clock,
     ttlSeconds: 60,

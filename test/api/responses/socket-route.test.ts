@@ -1,5 +1,5 @@
 import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
-import { createOpenSockets } from "../../../src/api/responses/open-sockets.ts";
+import { OpenSockets } from "../../../src/api/responses/open-sockets.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
 import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
@@ -534,7 +534,7 @@ test("without WebSockets, the path supports POST only", async () => {
 });
 
 test("a key that has as many connections as it may gets the limit as reason", () => {
-  const sockets = createOpenSockets(() => 1);
+  const sockets = new OpenSockets(() => 1);
   sockets.enter("a");
   expect(() => sockets.check("a")).toThrow(
     "This key has reached its limit of 1 open WebSockets. Close one, or send the request with POST.",
