@@ -72,9 +72,10 @@ async function serveUntilSignal(args: readonly string[], io: CommandIo): Promise
 async function start(args: readonly string[], io: CommandIo) {
   const { settings, warnings } = loadSettings(args, io.environment);
   const output = openLogOutput();
-  const { log: lines, terminal } = createConsoleLog(settings, output);
+  const { log, terminal } = createConsoleLog(settings, output);
   const found: FoundEngine[] = [];
-  const log = output.isTTY ? withEngineHints(lines, settings, found) : lines;
+  // They are of use where somebody can type a command: with the demo, or without the engine.
+  const hint = output.isTTY ? engineHints(log, settings, found) : undefined;
   // What Node itself reports there must not end the process either.
   process.stderr.on("error", () => {});
   for (const message of warnings) log.warn("warning", { message });
@@ -84,6 +85,7 @@ async function start(args: readonly string[], io: CommandIo) {
     droppedLines: () => output.dropped,
     isTerminal: output.isTTY,
     foundEngines: () => found,
+    ...(hint && { onUnavailable: () => void hint() }),
     ...(terminal && { onTokens: (count: number) => (tokens += count) }),
     demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
     environment: io.environment,
@@ -95,6 +97,7 @@ async function start(args: readonly string[], io: CommandIo) {
     else void reload(starting, () => loadSettings(args, io.environment), log);
   });
   const gateway = await starting;
+  if (toBackends(settings).every(({ engine }) => engine === "demo")) void hint?.();
   const stopShowing = terminal
     ? showMore(gateway, { terminal, tokens: () => tokens, settings, args, io })
     : () => {};
@@ -134,27 +137,14 @@ function showMore(gateway: Gateway, { terminal, tokens, settings, args, io }: Mo
   return stop;
 }
 
-/** Names engines on this machine, once: at the start of the demo, or when an engine cannot be reached. */
-function withEngineHints(log: Log, settings: Settings, found: FoundEngine[]): Log {
-  const backends = toBackends(settings);
-  const isDemo = backends.every(({ engine }) => engine === "demo");
-  const name = lazy(async () => {
-    const urls = backends.flatMap(({ url }) => url ?? []);
+/** Names engines on this machine, once. */
+function engineHints(log: Log, settings: Settings, found: FoundEngine[]): () => Promise<void> {
+  return lazy(async () => {
+    const urls = toBackends(settings).flatMap(({ url }) => url ?? []);
     const engines = await findEnginesOnLoopback(createFetchTransport(), urls);
     if (engines.length > 0) log.info("engines found", { engines });
     found.push(...engines.map((engine) => toFoundEngine(engine)));
   });
-  return {
-    ...log,
-    info(event, fields) {
-      log.info(event, fields);
-      if (event === "start" && isDemo) void name();
-    },
-    warn(event, fields) {
-      log.warn(event, fields);
-      if (event === "engine unavailable") void name();
-    },
-  };
 }
 
 function toFoundEngine({ kind, url, models: [model] }: EngineOnLoopback): FoundEngine {

@@ -43,6 +43,8 @@ export interface Shared {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
   readonly demoTokensPerSecond?: number;
+  /** Called when an engine cannot be reached. */
+  readonly onUnavailable?: () => void;
   /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
   readonly onTokens?: (tokens: number) => void;
   readonly log: Log;
@@ -152,6 +154,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
         onStatus: (model, status) => {
           if (onReady !== undefined && status.state === "ready") onReady();
           else reportStatus(model, status, log);
+          if (status.state === "unavailable") shared.onUnavailable?.();
         },
         onBackend: (model, backend, what) =>
           what === "health"

@@ -46,6 +46,8 @@ interface CommandOptions extends ServeOptions {
   readonly isTerminal?: boolean;
   /** Inference servers on this machine that are not used, for the chat. Absent: nobody looks for them. */
   readonly foundEngines?: () => readonly FoundEngine[];
+  /** Called when an engine cannot be reached. */
+  readonly onUnavailable?: () => void;
   /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
   readonly onTokens?: (tokens: number) => void;
 }
