@@ -1,4 +1,7 @@
-/** Prints at the end of a run why tests were skipped: titles say it, `(skipped where redis-server is not installed)`. */
+/**
+ * Prints at the end of a run why tests were skipped: titles say it, `(skipped where redis-server is not installed)`. The run fails if
+ * one of the reasons names a program that `REQUIRED_PROGRAMS` demands: `REQUIRED_PROGRAMS="redis-server, nginx"`.
+ */
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 export default class SkippedReporter implements Reporter {
@@ -16,6 +19,15 @@ export default class SkippedReporter implements Reporter {
     );
     const text = explainSkipped(names);
     if (text !== "") console.log(text);
+    const required = (process.env["REQUIRED_PROGRAMS"] ?? "").split(",").map((each) => each.trim());
+    const missing = required.filter(
+      (each) => each !== "" && names.some((name) => reasonOf(name).includes(each)),
+    );
+    if (missing.length === 0) return;
+    console.error(
+      ` Tests of ${missing.join(", ")} were skipped, and REQUIRED_PROGRAMS demands them: install what is missing.\n`,
+    );
+    process.exitCode = 1;
   }
 }
 
@@ -29,7 +41,8 @@ export function explainSkipped(names: readonly string[]): string {
   return `\n Skipped ${names.length} ${names.length === 1 ? "test" : "tests"}:\n${lines.join("\n")}\n`;
 }
 
+/** The innermost one: a test that is skipped may stand in a group that runs, whose title has a reason of its own. */
 function reasonOf(name: string): string {
-  const reason = /\bskipped(?: where| if|:) ([^)]+)\)/.exec(name)?.[1];
-  return reason ?? `no reason: ${name}`;
+  const reasons = [...name.matchAll(/\bskipped(?: where| if|:) ([^)]+)\)/g)];
+  return reasons.at(-1)?.[1] ?? `no reason: ${name}`;
 }

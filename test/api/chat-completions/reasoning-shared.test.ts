@@ -231,7 +231,8 @@ describe.skipIf(ON_WORKERS)("processes (skipped where the runtime is workerd)", 
     expect(vllm.prompts.map((prompt) => analysisIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
-  describe.skipIf(!HAS_REDIS)("with one Redis (skipped if redis-server is not installed)", () => {
+  const without = HAS_REDIS ? "" : " (skipped if redis-server is not installed)";
+  describe.skipIf(!HAS_REDIS)(`with one Redis${without}`, () => {
     let redis: TestRedis;
     beforeAll(async () => {
       redis = await startRedis();
