@@ -260,7 +260,7 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   [
     "input[0].type",
     { input: [{}] },
-    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "item_reference" or "compaction", but it is missing',
+    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "configuration_update", "item_reference" or "compaction", but it is missing',
   ],
   [
     "input[0].role",
@@ -312,7 +312,7 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   [
     "input[0].type",
     { input: [{ type: 5 }] },
-    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "item_reference" or "compaction", but it is 5',
+    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "configuration_update", "item_reference" or "compaction", but it is 5',
   ],
   ["instructions", { instructions: 5 }, "must be a string, but it is 5"],
   ["previous_response_id", { previous_response_id: 5 }, "must be a string, but it is 5"],

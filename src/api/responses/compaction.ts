@@ -54,7 +54,8 @@ export function toCompactionRequest(request: ResponsesRequest): ResponsesRequest
 }
 
 export function toCompactionHistory(history: readonly HistoryItem[]): readonly HistoryItem[] {
-  return [...withoutTriggers(history), SUMMARY_REQUEST];
+  const others = withoutTriggers(history).filter(({ type }) => type !== "configuration");
+  return [...others, SUMMARY_REQUEST];
 }
 
 /** The history without what its last compaction item replaces. Calls stay whose outputs come after it. */

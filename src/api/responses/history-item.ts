@@ -1,7 +1,7 @@
 /** An item of the conversation, as the prompt is made from it. */
 import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Item } from "../turn/history.ts";
-import type { Content } from "./items.ts";
+import type { Content, TextFormat } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
 
 /** Tool names are those of the server. */
@@ -63,4 +63,10 @@ export type HistoryItem =
       readonly param: string;
     }
   | McpHistoryItem
+  /** What it names holds from here on, in place of the request's fields. */
+  | {
+      readonly type: "configuration";
+      readonly effort: string | null | undefined;
+      readonly format: TextFormat | null | undefined;
+    }
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };

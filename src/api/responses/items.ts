@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { anyEffort } from "../request/reasoning-options.ts";
 
 const textLike = lazy(() => z.string().nullish());
 
@@ -104,6 +105,36 @@ const additionalTools = lazy(() =>
   z.looseObject({ type: z.literal("additional_tools"), id: textLike(), tools: declared() }),
 );
 
+export const textFormat = lazy(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("text") }),
+    z.object({ type: z.literal("json_object") }),
+    z.object({
+      type: z.literal("json_schema"),
+      // OpenAI requires it, Open Responses does not.
+      name: z
+        .string()
+        .min(1)
+        .max(64)
+        .nullish()
+        .transform((name) => name ?? "response"),
+      description: textLike(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  ]),
+);
+
+/** From here on, another effort and another format hold. */
+const configurationUpdate = lazy(() =>
+  z.looseObject({
+    type: z.literal("configuration_update"),
+    id: textLike(),
+    reasoning: z.looseObject({ effort: anyEffort().nullish() }).nullish(),
+    text: z.looseObject({ format: textFormat().nullish() }).nullish(),
+  }),
+);
+
 const itemReference = lazy(() =>
   z.looseObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
 );
@@ -127,6 +158,7 @@ const known = lazy(() =>
     toolSearchCall(),
     toolSearchOutput(),
     additionalTools(),
+    configurationUpdate(),
     itemReference(),
     compaction(),
   ]),
@@ -155,6 +187,7 @@ function nameUntyped(value: unknown): unknown {
 export const inputItem = z.lazy(() => z.preprocess(nameUntyped, z.union([known(), unsupported()])));
 
 export type InputItem = z.infer<ReturnType<typeof known>> | z.infer<ReturnType<typeof unsupported>>;
+export type TextFormat = z.infer<ReturnType<typeof textFormat>>;
 export type Content = z.infer<ReturnType<typeof content>>;
 
 /** Items that are calls of the model. */

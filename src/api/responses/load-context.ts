@@ -216,6 +216,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   tool_search_call: "tsc",
   tool_search_output: "tso",
   additional_tools: "at",
+  configuration_update: "cu",
   compaction: "cmp",
 };
 

@@ -35,6 +35,12 @@ export function toPlainItem(item: InputItem, param: string, answers: boolean): H
     case "tool_search_output":
     case "additional_tools":
       return readToolItem(item, param);
+    case "configuration_update":
+      return {
+        type: "configuration",
+        effort: item.reasoning?.effort,
+        format: item.text?.format,
+      };
     case "item_reference":
     case "compaction":
       return { type: "unsupported", kind: item.type, param };

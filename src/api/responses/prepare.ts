@@ -40,7 +40,7 @@ import { type PromptRequest, type ResponsesRequest, responsesRequest } from "./r
 import { ResponseBuilder, type ResponseBuilderOptions } from "./response-builder.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseWriter } from "./to-response.ts";
-import { asksForLogprobs, requestedReasoning, turnMaker } from "./to-turn.ts";
+import { asksForLogprobs, requestedReasoning, turnMaker, withUpdates } from "./to-turn.ts";
 
 /** A request that is ready to run. */
 export interface PreparedResponse extends PreparedTurn {
@@ -80,15 +80,20 @@ export async function prepareResponse(
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PreparedResponse> {
-  const { body, stages, request, asked, requested: found, reasoning, media, now } = read;
+  const { body, stages, asked, requested: found, media, now } = read;
   const purpose = toPurpose(read);
   const id = `resp_${deps.randomId()}`;
-  const loaded = await loadKeepable(request, found.model, { id, body, caller }, deps);
+  const loaded = await loadKeepable(read.request, found.model, { id, body, caller }, deps);
   const requested = loaded.isPrivate ? { ...found, model: toPrivateModel(found.model) } : found;
   await stages.next();
   const reading = { media, rules: deps.unsupported.media };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
+  const request = withUpdates(read.request, history);
+  const reasoning = requestedReasoning(
+    purpose === "compaction" ? asked : request,
+    read.namedEffort,
+  );
   const parts = { read, request: asked, requested, purpose, context, signal: caller.signal };
   const { turn, compaction, targets, listings, omissions } = await prepareTurn(parts, deps);
   const { model } = requested;
@@ -130,7 +135,7 @@ export async function prepareResponse(
     context,
     omissions,
     caller,
-    read,
+    read: { ...read, reasoning },
     seal,
     builder,
   };

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
-import { inputItem } from "./items.ts";
+import { inputItem, textFormat } from "./items.ts";
 import { lazy } from "../../lazy.ts";
 import { anyEffort, summaryDetail } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
@@ -45,26 +45,6 @@ const toolChoice = lazy(() =>
     ],
     { error: 'must be "none", "auto", "required", a function or allowed_tools' },
   ),
-);
-
-const textFormat = lazy(() =>
-  z.discriminatedUnion("type", [
-    z.object({ type: z.literal("text") }),
-    z.object({ type: z.literal("json_object") }),
-    z.object({
-      type: z.literal("json_schema"),
-      // OpenAI requires it, Open Responses does not.
-      name: z
-        .string()
-        .min(1)
-        .max(64)
-        .nullish()
-        .transform((name) => name ?? "response"),
-      description: textLike(),
-      schema: z.record(z.string(), z.unknown()),
-      strict: z.boolean().nullish(),
-    }),
-  ]),
 );
 
 const include = lazy(() =>

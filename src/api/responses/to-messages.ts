@@ -70,6 +70,8 @@ function* toItems(
         yield { type: "result", callId, text, param };
         break;
       }
+      case "configuration":
+        break;
       case "search":
         search = item.body;
         break;

@@ -116,10 +116,27 @@ interface ReadPrompt
   readonly later: LaterTools;
 }
 
+/** With the effort and the format that items of the history have changed last. */
+export function withUpdates<R extends PromptRequest>(
+  request: R,
+  history: readonly HistoryItem[],
+): R {
+  const updates = history.filter((item) => item.type === "configuration");
+  const effort = updates.findLast((each) => each.effort != null)?.effort;
+  const format = updates.findLast((each) => each.format != null)?.format;
+  const { enabled: _, max_tokens: __, ...reasoning } = request.reasoning ?? {};
+  return {
+    ...request,
+    ...(effort != null && { reasoning: { ...reasoning, effort } }),
+    ...(format && { text: { ...request.text, format } }),
+  };
+}
+
 function* readPrompt(
-  request: PromptRequest,
+  sent: PromptRequest,
   context: ResponsesTurnContext,
 ): Generator<void, ReadPrompt> {
+  const request = withUpdates(sent, context.history);
   const { servers = NO_SERVERS } = context;
   const reasoning = requestedReasoning(request, context.namedEffort);
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
@@ -192,12 +209,17 @@ function toDemand({ tool_choice: choice }: PromptRequest, functions: number): Ho
   };
 }
 
-function toFormat({ text }: PromptRequest, sent: RequestText): RequestedFormat {
+function toFormat(
+  { text }: PromptRequest,
+  { history, ...sent }: RequestText & Pick<ResponsesTurnContext, "history">,
+): RequestedFormat {
   const format = text?.format;
   if (format?.type !== "json_schema") {
     return { type: format?.type === "json_object" ? "json-object" : "text" };
   }
-  return readFormat(format, { member: "text", value: text, path: ["format", "schema"] }, sent);
+  const isUpdate = history.some((item) => item.type === "configuration" && item.format === format);
+  const value = isUpdate ? undefined : text;
+  return readFormat(format, { member: "text", value, path: ["format", "schema"] }, sent);
 }
 
 export function asksForLogprobs({ include }: Pick<ResponsesRequest, "include">): boolean {

@@ -57,6 +57,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
       case "result":
         calls.get(item.callId)?.push(index);
         break;
+      case "configuration":
       case "search":
       case "mcp-list":
       case "mcp-request":

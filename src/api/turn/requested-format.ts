@@ -1,6 +1,6 @@
 /** The format that a request demands of the answer: for the developer message, and as a constraint. */
 import type { ResponseFormat } from "../../harmony/conversation.ts";
-import type { Json } from "../../harmony/json.ts";
+import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import type { SchemaChecker } from "../../json-schema/index.ts";
 import type { AnswerFormat } from "../../turn/turn.ts";
 import { compileEnforced } from "../request/enforced-schemas.ts";
@@ -19,7 +19,7 @@ export type RequestedFormat =
 
 /** Where a request has its format. */
 interface FormatPlace {
-  /** A field of the request, and its value. */
+  /** A field of the request, and its value. Without a value, the schema is taken as `JSON.parse` has read it. */
   readonly member: string;
   readonly value: object | null | undefined;
   /** The path of the schema in it. */
@@ -39,7 +39,7 @@ export function readFormat(
   { bodyText, tenant }: RequestText,
 ): Extract<RequestedFormat, { type: "json-schema" }> {
   const ordered = plain ? jsonAt(readOrdered(bodyText, member, value, tenant), path) : undefined;
-  const schema = ordered ?? new Map();
+  const schema = ordered ?? (value == null && plain ? fromPlainJson(plain) : new Map());
   const compile = () => compileEnforced(schema, plain ?? {}, [member, ...path].join("."));
   return { type: "json-schema", name, description, schema, compile };
 }

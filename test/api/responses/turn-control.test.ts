@@ -156,3 +156,81 @@ describe("for Codex", () => {
     });
   });
 });
+
+describe("configuration_update items", () => {
+  const FORMAT = {
+    type: "json_schema",
+    name: "later",
+    schema: { type: "object", properties: { a: { type: "integer" } }, required: ["a"] },
+  };
+  const user = (content: string) => ({ role: "user", content });
+  const update = (fields: object) => ({ type: "configuration_update", ...fields });
+
+  async function sent(input: readonly object[], fields: object = {}) {
+    const engine = scriptedEngine(['<|channel|>final<|message|>{"a":1}<|return|>']);
+    const app = responsesApp({ engine });
+    const body = { model: MODEL, input, ...fields };
+    const response = await app.send("POST", "/v1/responses", body);
+    const reply = (await response.json()) as {
+      reasoning: unknown;
+      text: { format: unknown };
+    };
+    const effort = response.headers.get("x-harmony-reasoning-effort");
+    return { reply, effort, status: response.status, prompt: engine.prompts[0] ?? "" };
+  }
+
+  test("the last effort holds, whatever the request's field says", async () => {
+    const items = [
+      user("A"),
+      update({ reasoning: { effort: "low" } }),
+      user("B"),
+      update({ reasoning: { effort: "high" } }),
+      user("C"),
+      update({ text: { format: { type: "text" } } }),
+    ];
+    const { prompt, effort, reply } = await sent(items, { reasoning: { effort: "medium" } });
+    expect(prompt).toContain("Reasoning: high");
+    expect(effort).toBe("high");
+    expect(reply.reasoning).toMatchObject({ effort: "high" });
+  });
+
+  test("so does the last format, and text ends it", async () => {
+    const { prompt, reply } = await sent([user("A"), update({ text: { format: FORMAT } })]);
+    expect(prompt).toContain("## later");
+    expect(prompt).toContain('"a":{"type":"integer"}');
+    expect(reply.text.format).toMatchObject({ type: "json_schema", name: "later" });
+    const plain = update({ text: { format: { type: "text" } } });
+    const ended = await sent([user("A"), update({ text: { format: FORMAT } }), plain, user("B")]);
+    expect(ended.prompt).not.toContain("## later");
+  });
+
+  test("an effort of tomorrow is the highest, and other members are skipped", async () => {
+    const item = update({ reasoning: { effort: "ultra", mode: "x" }, tools: 5, id: null });
+    expect(await sent([user("A"), item])).toMatchObject({ status: 200, effort: "high" });
+    expect((await sent([user("A"), update({})])).status).toBe(200);
+  });
+
+  test("in a response that is continued", async () => {
+    const engine = scriptedEngine([
+      "<|channel|>final<|message|>1<|return|>",
+      "<|channel|>final<|message|>2<|return|>",
+    ]);
+    const app = responsesApp({ engine });
+    const input = [user("A"), update({ reasoning: { effort: "low" } })];
+    const { id } = await app.create({ input });
+    await app.create({ previous_response_id: id, input: "B" });
+    expect(engine.prompts[1]).toContain("Reasoning: low");
+    const items = await app.send("GET", `/v1/responses/${id}/input_items?order=asc`);
+    expect(await items.json()).toMatchObject({
+      data: [{ type: "message" }, { type: "configuration_update" }],
+    });
+  });
+
+  test("a wrong one is the client's mistake", async () => {
+    const { status } = await sent([
+      user("A"),
+      update({ text: { format: { type: "json_schema" } } }),
+    ]);
+    expect(status).toBe(400);
+  });
+});
