@@ -103,7 +103,8 @@ async function run(folder: string): Promise<ClientResult> {
     });
     // Claude Code is configured with a longer context than there is, so that it gets the gateway's error.
     const short = [...args, "--context-length", "17000"];
-    await withClaude(short, surroundings, async (claude) => {
+    const longer = { ...surroundings, variables: { CLAUDE_CODE_MAX_CONTEXT_TOKENS: "131072" } };
+    await withClaude(short, longer, async (claude) => {
       await claude(tasks.fill.ask);
       const { result } = await claude("--continue", tasks.overflow.ask);
       check(
