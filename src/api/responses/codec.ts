@@ -5,7 +5,7 @@ import { holding } from "../reply/held-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { type BegunTurn, effortHeader, type TurnCodec, turnHeaders } from "../turn/serve-turn.ts";
 import type { Background } from "./background.ts";
-import { isCodex } from "./codex.ts";
+import { isCodex } from "./to-client.ts";
 import type { ResponsesContext } from "./context.ts";
 import { omissionHeaders } from "./omissions.ts";
 import { type PreparedResponse, prepareResponse, responsesReader } from "./prepare.ts";

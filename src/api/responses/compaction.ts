@@ -1,7 +1,8 @@
 /**
  * Compaction within a response: an input that ends with a `compaction_trigger` asks for a summary of the conversation,
- * sealed in one compaction item, instead of an answer.
+ * in one compaction item, instead of an answer. The summary is encrypted for its tenant: only the gateway can read it.
  */
+import * as z from "zod";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import { collectTurn } from "../../turn/collect.ts";
@@ -9,10 +10,15 @@ import type { TurnEvent } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { sinceSummary } from "../reply/shorten-history.ts";
-import { finishedSummary, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
+import {
+  finishedSummary,
+  SUMMARY_INSTRUCTIONS,
+  summaryText,
+  UNFINISHED_SUMMARY,
+} from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
-import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
+import { readStored } from "../../store/entries.ts";
 
 /** A finished compaction item of a response, in place of the turn's parts. */
 export interface CompactionEvent {
@@ -107,4 +113,37 @@ export function withCompactionItem(
       return consumer({ type: "compaction", sealed, isAutomatic: true });
     }),
   );
+}
+
+/** The prompt for a summary. */
+export const SUMMARY_REQUEST: HistoryItem = {
+  type: "message",
+  role: "user",
+  content: SUMMARY_INSTRUCTIONS,
+  param: "input",
+};
+
+const PURPOSE = "compaction";
+
+const sealedSummary = z.lazy(() => z.object({ summary: z.string() }));
+
+export function sealSummary(
+  summary: string,
+  tenant: string,
+  cipher: ReasoningCipher,
+): Promise<string> {
+  const payload: z.infer<typeof sealedSummary> = { summary };
+  return cipher.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
+}
+
+/** The text that replaces the summarized items. Undefined unless it was encrypted here for this tenant. */
+export async function openSummary(
+  sealed: string,
+  tenant: string,
+  cipher: ReasoningCipher,
+): Promise<string | undefined> {
+  const opened = await cipher.open(sealed, { tenant, purpose: PURPOSE });
+  if (!opened.opened) return undefined;
+  const summary = readStored(sealedSummary, opened.text)?.summary;
+  return summary === undefined ? undefined : summaryText(summary);
 }

@@ -1,6 +1,6 @@
 /** The services that all requests of the Responses API share, and the caller of one request. */
 import { createKeySetting } from "../../config/key-setting.ts";
-import { partOf } from "../../lazy.ts";
+import { partOf, type ProcessState } from "../../lazy.ts";
 import type { Services } from "../api.ts";
 import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
 import type { Client } from "../request/client.ts";
@@ -8,10 +8,10 @@ import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import { mediaRules } from "../request/media.ts";
 import { ConversationStore } from "./conversations.ts";
 import { type BeginMessage, logMessages } from "./log-messages.ts";
-import { OpenSockets } from "./open-sockets.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
-import type { Unsupported } from "./unsupported.ts";
+import type { Unsupported } from "./history-item.ts";
+import { RequestError } from "../errors.ts";
 
 /** The services, what this API reads of the settings, and the stores that all its requests share. */
 export interface ResponsesContext extends Services {
@@ -90,3 +90,45 @@ export interface Caller {
   /** Where the caller's responses are stored. On a WebSocket, those of the connection come first. */
   readonly responses: ResponseStore;
 }
+
+/** Counts the open WebSockets of each tenant: each may hold messages of the maximum size in memory. */
+export class OpenSockets {
+  readonly #maxOf: (tenant: string) => number;
+  readonly #open: Map<string, number>;
+
+  /** @param state in it, those of all generations of settings are counted. */
+  constructor(maxOf: (tenant: string) => number, state?: ProcessState) {
+    this.#maxOf = maxOf;
+    this.#open = openIn(state);
+  }
+
+  /** @throws RequestError when the tenant has reached the limit. */
+  check(tenant: string): void {
+    const own = this.#countOf(tenant);
+    if (own < this.#maxOf(tenant)) return;
+    throw new RequestError(
+      `This key has reached its limit of ${own} open WebSockets. Close one, or send the request with POST.`,
+      { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
+    );
+  }
+
+  /** Counts one more until the returned function is called. Calling that again has no effect. */
+  enter(tenant: string): () => void {
+    this.#open.set(tenant, this.#countOf(tenant) + 1);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      const left = this.#countOf(tenant) - 1;
+      if (left > 0) this.#open.set(tenant, left);
+      else this.#open.delete(tenant);
+    };
+  }
+
+  #countOf(tenant: string): number {
+    return this.#open.get(tenant) ?? 0;
+  }
+}
+
+/** Their number, by tenant. */
+const openIn = partOf(() => new Map<string, number>());

@@ -9,26 +9,27 @@ import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest } from "./request.ts";
 import {
   countOrInfinity,
+  dropOldest,
   fitKeptWords,
   KEPT_SHARE,
   type KeptWords,
   type TokenCounts,
 } from "../reply/shorten-history.ts";
-import { compactionRule, sinceCompaction } from "./compaction.ts";
+import { compactionRule, sinceCompaction, SUMMARY_REQUEST } from "./compaction.ts";
 import { toHistory } from "./to-messages.ts";
 import type { PromptContext } from "./to-turn.ts";
-import { truncateHistory } from "./truncate.ts";
+import { runningLoopStart } from "../../harmony/analysis.ts";
 
 /** Tokens kept free for the answer when a history is truncated and the request sets no limit. */
 const DEFAULT_ROOM = 4096;
 
-export interface FittingTurn {
+interface FittingTurn {
   readonly turn: Turn;
   /** Tokens of the user's messages before the last summary. */
   readonly keptTokens: number;
 }
 
-export interface FittingOptions {
+interface FittingOptions {
   readonly turnOf: (history: readonly HistoryItem[]) => Turn;
   readonly history: readonly HistoryItem[];
   readonly prompt: PromptContext;
@@ -77,4 +78,74 @@ export async function toFittingTurn(
   const { items, tokens: keptTokens } = fitting;
   if (request.truncation !== "auto") return { turn: turnOf(items), keptTokens };
   return { turn: turnOf(await truncateHistory(items, counts, limit, pause)), keptTokens };
+}
+
+/**
+ * `truncation: "auto"`: the longest end of the history with which the prompt has at most `limit` tokens.
+ *
+ * A call is dropped together with its output. System and developer messages, summaries, the last user message, the request
+ * for a summary behind it and the reasoning of the running tool loop, which the model needs, are never dropped.
+ */
+export function truncateHistory(
+  history: readonly HistoryItem[],
+  counts: TokenCounts<HistoryItem>,
+  limit: number,
+  pause: Pause,
+): Promise<readonly HistoryItem[]> {
+  return dropOldest(history, { order: dropOrder(history), counts, limit, pause });
+}
+
+/** The items that may be dropped, oldest first. Each entry has the indexes of items that are dropped together. */
+function dropOrder(history: readonly HistoryItem[]): number[][] {
+  const lastQuestion = history.findLastIndex((item) => isQuestion(item));
+  const running = runningLoopStart(history, (item) => item.type === "assistant" && item.isAnswer);
+  const order: number[][] = [];
+  /** By call id, the call that an output belongs to. */
+  const calls = new Map<string, number[]>();
+  const kept = new Set<number[]>();
+  for (const [index, item] of history.entries()) {
+    switch (item.type) {
+      case "message":
+        if (isQuestion(item) && index !== lastQuestion) order.push([index]);
+        break;
+      case "assistant":
+        order.push([index]);
+        break;
+      case "reasoning":
+      case "kept-call":
+      case "mcp-call":
+      case "mcp-response":
+        if (index < running) order.push([index]);
+        break;
+      case "call": {
+        const unit = [index];
+        calls.set(item.callId, unit);
+        order.push(unit);
+        break;
+      }
+      case "tools": {
+        // The tools that were found are offered: the search stays.
+        const search = item.callId === undefined ? undefined : calls.get(item.callId);
+        if (search !== undefined) kept.add(search);
+        break;
+      }
+      case "result":
+        calls.get(item.callId)?.push(index);
+        break;
+      case "search":
+      case "configuration":
+      case "mcp-list":
+      case "mcp-request":
+      case "summary":
+      case "unsupported":
+        break;
+      default:
+        item satisfies never;
+    }
+  }
+  return order.filter((unit) => !kept.has(unit));
+}
+
+function isQuestion(item: HistoryItem): boolean {
+  return item.type === "message" && item.role === "user" && item !== SUMMARY_REQUEST;
 }

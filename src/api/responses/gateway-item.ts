@@ -4,7 +4,7 @@
  */
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
 import { SEARCH_RECIPIENT } from "../../tools/tool-search/deferred-functions.ts";
-import { toSearchArguments } from "./tool-items.ts";
+import { toSearchArguments } from "./plain-history.ts";
 import type { McpError, ShownCall } from "../../tools/gateway-tool.ts";
 import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 

@@ -3,6 +3,7 @@ import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Item } from "../turn/history.ts";
 import type { Content, TextFormat } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
+import type { MediaRules } from "../request/media.ts";
 
 /** Tool names are those of the server. */
 export type McpHistoryItem =
@@ -70,3 +71,10 @@ export type HistoryItem =
       readonly format: TextFormat | null | undefined;
     }
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };
+
+export interface Unsupported {
+  /** Tools and items of hosted kinds: left out, or answered with 400. */
+  readonly kinds: "skip" | "refuse";
+  /** Images and files. */
+  readonly media: MediaRules;
+}

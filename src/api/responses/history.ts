@@ -13,11 +13,10 @@ import {
 import { RequestError } from "../errors.ts";
 import { placeReasoning, toKeptCallItem, toReasoningItem } from "../turn/history.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
-import { withThoughts } from "./thought-items.ts";
+import { isAnswer, reasoningText, toPlainItem, withThoughts } from "./plain-history.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { isGatewayItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
 import { readMcpItem } from "./mcp-items.ts";
-import { isAnswer, reasoningText, toPlainItem } from "./plain-history.ts";
 
 /** An input item, its field, and whether it was read from the store. References are resolved. */
 export interface LocatedItem {

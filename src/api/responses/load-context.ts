@@ -7,7 +7,7 @@ import { type LocatedItem, resolveHistory } from "./history.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";
-import { openSummary } from "./summary.ts";
+import { openSummary } from "./compaction.ts";
 import { isInFlight, toItemId } from "./response-store.ts";
 import { ItemReads, type HistoryBudget, readChain, sizeOf, wantedIds } from "./stored-reads.ts";
 

@@ -1,4 +1,4 @@
-/** Converts MCP items of a conversation: lists of tools, calls, approval requests and the client's answers. */
+/** MCP servers of a request, and MCP items of a conversation: lists of tools, calls, approval requests and the client's answers. */
 import * as z from "zod";
 import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
@@ -10,9 +10,12 @@ import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
-import type { Listing } from "../tools/mcp-servers.ts";
+import { type Listing, NO_SERVERS, type OpenedServers, openServers } from "../tools/mcp-servers.ts";
 import type { HistoryItem, McpCall, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
+import type { RequestMedia } from "../media/request-media.ts";
+import type { PromptRequest } from "./request.ts";
+import type { HostedDeps } from "../tools/hosted-tools.ts";
 
 /** Undefined: an item of another type. Throws a {@link RequestError} for an invalid one. */
 export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
@@ -44,9 +47,7 @@ export function readMcpItem(item: WireItem, param: string): McpHistoryItem | und
 }
 
 /** By label: the tools that were listed in the conversation. */
-export function knownTools(
-  history: readonly HistoryItem[],
-): ReadonlyMap<string, readonly McpTool[]> {
+function knownTools(history: readonly HistoryItem[]): ReadonlyMap<string, readonly McpTool[]> {
   return new Map(
     history.flatMap((item) =>
       item.type === "mcp-list" && item.tools ? [[item.label, boundTools(item.tools)] as const] : [],
@@ -57,7 +58,7 @@ export function knownTools(
 type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
 
 /** By id. */
-export type ApprovalRequests = ReadonlyMap<string, McpRequestItem>;
+type ApprovalRequests = ReadonlyMap<string, McpRequestItem>;
 
 /** Of several requests with the same id, the first counts. */
 export function approvalRequests(history: readonly HistoryItem[]): ApprovalRequests {
@@ -259,3 +260,28 @@ const errorText = lazy(() =>
     }),
   ]),
 );
+
+interface ServerContext {
+  readonly tenant: string;
+  readonly style: NamespaceStyle;
+  readonly hosted: HostedDeps;
+  /** Reads images and files in results. */
+  readonly media: RequestMedia;
+}
+
+/** Throws a {@link RequestError} for a declaration that cannot be used. */
+export async function openResponseServers(
+  { tools, tool_choice: choice }: PromptRequest,
+  history: readonly HistoryItem[],
+  { tenant, style, hosted, media }: ServerContext,
+): Promise<OpenedServers> {
+  const { mcp: toolbox } = hosted.toolbox;
+  if (toolbox === undefined || choice === "none") return NO_SERVERS;
+  const declarations = (tools ?? []).flatMap((tool, index) =>
+    tool.type === "unsupported"
+      ? [{ kind: tool.kind, fields: tool.fields, param: `tools[${index}]` }]
+      : [],
+  );
+  const known = knownTools(history);
+  return openServers(declarations, { toolbox, tenant, style, known, media, hasApprovals: true });
+}

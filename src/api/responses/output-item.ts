@@ -3,7 +3,7 @@ import { parseJson, hasMembers } from "../../engines/untyped-json.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { GatewayCallResult, Part, ToolCallPart } from "../../turn/turn.ts";
 import { JsonText } from "../../json-text.ts";
-import { toSearchArguments } from "./tool-items.ts";
+import { toSearchArguments } from "./plain-history.ts";
 import { type GatewayIncludes, type GatewayItemStatus, toGatewayItem } from "./gateway-item.ts";
 import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";

@@ -34,7 +34,7 @@ import { toFittingTurn } from "./fitting-turn.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { withMediaTexts } from "./media.ts";
-import { openResponseServers } from "./mcp-tools.ts";
+import { openResponseServers } from "./mcp-items.ts";
 import { noteOmissions, type Omissions, toOmissions } from "./omissions.ts";
 import { type PromptRequest, type ResponsesRequest, responsesRequest } from "./request.ts";
 import { ResponseBuilder, type ResponseBuilderOptions } from "./response-builder.ts";

@@ -12,14 +12,14 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
 import { withMediaTexts } from "./media.ts";
-import { openResponseServers } from "./mcp-tools.ts";
+import { openResponseServers } from "./mcp-items.ts";
 import { loadContext } from "./load-context.ts";
 import { findModel } from "../turn/serve-turn.ts";
 import { toPromptContext, unknownModel, withPresetEffort } from "./prepare.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
-import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
+import { sealSummary, SUMMARY_REQUEST } from "./compaction.ts";
 import { toResponseUsage } from "./to-response.ts";
 import { turnMaker } from "./to-turn.ts";
 

@@ -12,7 +12,7 @@ import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { Citation } from "../../turn/output/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { FATAL_CODE } from "./codex.ts";
+import { FATAL_CODE } from "./to-client.ts";
 import type { CompactionEvent } from "./compaction.ts";
 import { type ResponsesError, toResponsesError } from "./errors.ts";
 import {
@@ -36,7 +36,7 @@ import type {
   ToolSearchOutputItem,
   UrlCitation,
 } from "./to-response.ts";
-import { toFoundTools } from "./tool-items.ts";
+import { toFoundTools } from "./plain-history.ts";
 
 type WholeItem = CompactionItem | McpListItem | ToolSearchOutputItem;
 

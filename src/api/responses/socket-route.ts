@@ -4,7 +4,7 @@ import type { WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
-import { isCodex } from "./codex.ts";
+import { isCodex } from "./to-client.ts";
 import type { ResponsesContext } from "./context.ts";
 import { getWaitUntil } from "./wait-until.ts";
 import { SocketPort } from "./socket-port.ts";

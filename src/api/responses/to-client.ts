@@ -81,3 +81,14 @@ export function toList(page: readonly WireItem[], hasMore: boolean) {
     has_more: hasMore,
   };
 }
+
+/**
+ * Whether a request is from Codex (0.169.0), by the headers it sends. It repeats a turn after any failure whose code it does not
+ * know, and gives up on an incomplete response.
+ */
+export function isCodex(header: (name: string) => string | undefined): boolean {
+  return /^codex/i.test(header("originator") ?? header("user-agent") ?? "");
+}
+
+/** The code of a failure of the model. OpenAI has none for it; this one of OpenAI's is not retried. */
+export const FATAL_CODE = "invalid_prompt";

@@ -8,10 +8,9 @@ import { contentText } from "../request/content-text.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import type { HistoryRules } from "../turn/assemble-turn.ts";
 import { type Item, render, toKeptCallItem } from "../turn/history.ts";
-import type { HistoryItem } from "./history-item.ts";
+import type { HistoryItem, Unsupported } from "./history-item.ts";
 import { approvalRequests, mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
-import type { Unsupported } from "./unsupported.ts";
 
 export interface HistoryOptions extends Partial<HistoryRules> {
   readonly unsupported: Unsupported;

@@ -27,13 +27,12 @@ import {
 import { toToolStates } from "../turn/history.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
 import { sinceCompaction } from "./compaction.ts";
-import type { HistoryItem } from "./history-item.ts";
+import type { HistoryItem, Unsupported } from "./history-item.ts";
 import { approvedCalls } from "./mcp-items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
 import { readTools, type RequestTools, toClientTargets, type ToolList } from "./tools.ts";
-import type { Unsupported } from "./unsupported.ts";
 
 /** Inputs of a prompt that are not in the request's fields. */
 export interface PromptContext extends Omit<TurnContext, "turnId">, RequestText {

@@ -3,7 +3,7 @@ import { qualifiedName } from "../../harmony/tool-names.ts";
 import { type HostedTools, hostedKindOf } from "../tools/hosted-tools.ts";
 import type { NamedTool, RequestedChoice } from "../request/offered-functions.ts";
 import type { PromptRequest } from "./request.ts";
-import { type Unsupported } from "./unsupported.ts";
+import { type Unsupported } from "./history-item.ts";
 import { refusal } from "../errors.ts";
 
 export function requestedChoice(

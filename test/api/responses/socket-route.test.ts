@@ -1,5 +1,5 @@
 import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
-import { OpenSockets } from "../../../src/api/responses/open-sockets.ts";
+import { OpenSockets } from "../../../src/api/responses/context.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
 import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TokenCounts } from "../../../src/api/reply/shorten-history.ts";
 import type { HistoryItem } from "../../../src/api/responses/history-item.ts";
-import { truncateHistory } from "../../../src/api/responses/truncate.ts";
+import { truncateHistory } from "../../../src/api/responses/fitting-turn.ts";
 
 const param = "input";
 
