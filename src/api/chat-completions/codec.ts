@@ -34,8 +34,7 @@ import {
   type TurnCodec,
   turnHeaders,
 } from "../turn/serve-turn.ts";
-import { withMediaTexts } from "./media.ts";
-import { runningSteps } from "./reasoning-in.ts";
+import { runningSteps, withMediaTexts } from "./history.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { toFailureFrames, toFrames } from "./to-chunks.ts";

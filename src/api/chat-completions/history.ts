@@ -1,14 +1,18 @@
-/** The messages of a chat request as items of a history. */
+/** The messages of a chat request as items of a history: their texts, media and calls, and the reasoning that the client sends back. */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
-import type { CallReasoning } from "../../store/call-reasoning.ts";
+import type { CallReasoning, LoopStep } from "../../store/call-reasoning.ts";
 import { refusal } from "../errors.ts";
 import { contentText } from "../request/content-text.ts";
 import type { MediaInput, MediaRules } from "../request/media.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
 import { type CallItem, type Item, placeReasoning, toReasoningItem } from "../turn/history.ts";
-import { assistantText, sentReasoning } from "./reasoning-in.ts";
-import type { AssistantMessage, ChatMessage } from "./request.ts";
+import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
+import { runningLoopStart } from "../../harmony/analysis.ts";
+import { splitThought, type TaggedText } from "../request/thought-tag.ts";
+import { SUMMARY_ID_PREFIX } from "./reply.ts";
+import { type MediaTexts, slotsOf, withTextParts } from "../media/content-media.ts";
+import type { RequestMedia } from "../media/request-media.ts";
 
 /**
  * Restored reasoning of the running tool loop: by message index, the reasoning around each of the message's calls. Other
@@ -16,7 +20,7 @@ import { CUSTOM_INPUT } from "./tools.ts";
  */
 export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly restored: RestoredReasoning;
   readonly trained: readonly ToolNamespace[];
   readonly media: MediaRules;
@@ -136,4 +140,106 @@ function toCalls(
     calls.push({ type: "call", callId: "", name, body: args ?? "", form: "json" });
   }
   return calls;
+}
+
+/** The assistant messages of the running tool loop by their index, the last one first. */
+export function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
+  const last = messages.length - 1;
+  const running = runningLoopStart(messages, (message, index) => {
+    // An answer at the end of the history is a prefill that the model continues.
+    if (message.role !== "assistant" || index === last || callIdsOf(message).length > 0)
+      return false;
+    return assistantText(message, `messages[${index}]`, "placeholder").text !== "";
+  });
+  const steps = messages.flatMap((message, index) =>
+    index >= running && message.role === "assistant" ? [[index, toStep(message)] as const] : [],
+  );
+  return new Map(steps.toReversed());
+}
+
+function toStep(message: AssistantMessage): LoopStep {
+  const sent = sentReasoning(message);
+  return {
+    sent: sent === undefined ? [] : [sent],
+    sealed: sealedReasoning(message),
+    callIds: callIdsOf(message),
+  };
+}
+
+function callIdsOf({ tool_calls: calls, function_call: call }: AssistantMessage) {
+  return [...(calls ?? []).map(({ id }) => id), ...(call ? [undefined] : [])];
+}
+
+/**
+ * Reads one source and never joins several: clients often send the same text under two names. The most structured one
+ * wins. Encrypted entries are not text; see `sealedReasoning`.
+ */
+function sentReasoning(message: AssistantMessage): string | undefined {
+  const candidates = [
+    detailsText(message.reasoning_details),
+    message.reasoning,
+    message.reasoning_content,
+    message.reasoning_text,
+    message.thinking,
+    // opencode sends the details as a plain string when that name is set as its interleaved field.
+    typeof message.reasoning_details === "string" ? message.reasoning_details : undefined,
+  ];
+  const sent = candidates.find((text) => text !== undefined && text !== null && text !== "");
+  return sent ?? assistantText(message, "", "placeholder").reasoning;
+}
+
+/** The text for the user, and the reasoning that the client has put before it. */
+function assistantText(message: AssistantMessage, param: string, media: MediaInput): TaggedText {
+  const tagged = splitThought(contentText(message.content, `${param}.content`, media));
+  return tagged.text === "" ? { ...tagged, text: message.refusal ?? "" } : tagged;
+}
+
+/** Encrypted reasoning the client has sent back: the `data` of encrypted entries. */
+function sealedReasoning(message: AssistantMessage): readonly string[] {
+  if (!Array.isArray(message.reasoning_details)) return [];
+  return message.reasoning_details.flatMap((detail) =>
+    detail.type === "reasoning.encrypted" && detail.data ? [detail.data] : [],
+  );
+}
+
+/**
+ * The text of all `reasoning.text` entries in order; of the summaries when there is no text. A summary made here is
+ * left out: the reasoning itself has been stored.
+ */
+function detailsText(details: AssistantMessage["reasoning_details"]): string | undefined {
+  if (!Array.isArray(details)) return undefined;
+  const inOrder = details.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+  const text = inOrder
+    .map((detail) => (detail.type === "reasoning.text" ? detail.text : ""))
+    .join("");
+  if (text !== "") return text;
+  return inOrder
+    .map(({ type, id, summary }) =>
+      type === "reasoning.summary" && !isOurSummary(id) ? summary : "",
+    )
+    .join("");
+}
+
+function isOurSummary(id: unknown): boolean {
+  return typeof id === "string" && id.startsWith(SUMMARY_ID_PREFIX);
+}
+
+/** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
+export async function withMediaTexts(
+  request: ChatRequest,
+  { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
+  signal: AbortSignal,
+): Promise<ChatRequest> {
+  const slots = request.messages.flatMap(({ role, content }, index) => {
+    const isResult = role === "tool" || role === "function";
+    const rule = isResult ? rules.inResults : rules.inMessages;
+    return slotsOf(content, `messages[${index}].content`, rule);
+  });
+  const texts = await media.read(slots, signal);
+  if (texts.size === 0) return request;
+  return { ...request, messages: request.messages.map((message) => withTexts(message, texts)) };
+}
+
+function withTexts(message: ChatMessage, texts: MediaTexts): ChatMessage {
+  return { ...message, content: withTextParts(message.content, texts) };
 }

@@ -5,13 +5,10 @@
 import { sinceSummary } from "../reply/shorten-history.ts";
 import { summaryText } from "../reply/summary-text.ts";
 import type { MediaRules } from "../request/media.ts";
-import { toAssistantParts } from "./assistant-parts.ts";
-import { kindOf } from "./block-text.ts";
-import { createArgumentsReader } from "./call-arguments.ts";
+import { createArgumentsReader, kindOf, toAssistantParts, toUserEntries } from "./read-blocks.ts";
 import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
 import type { WireMessage } from "./request.ts";
 import type { Block } from "./block-schema.ts";
-import { toUserEntries } from "./user-entries.ts";
 
 export interface History {
   readonly entries: readonly HistoryEntry[];
