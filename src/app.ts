@@ -1,16 +1,20 @@
 /** The application: middleware for every request, and the list of APIs. Independent of the runtime. */
 import { Hono, type HonoRequest } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import { type Api, type Services, BEARER, type ErrorEnvelope } from "./api/api.ts";
+import {
+  type Api,
+  BEARER,
+  type ErrorEnvelope,
+  type Services,
+  type WebSocketOptions,
+} from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
 import type { ApiEnv } from "./api/request/client.ts";
 import { describeError } from "./api/errors.ts";
 import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
-import { identify } from "./api/middleware/identify.ts";
-import { CLIENT_LEFT, logRequests } from "./api/middleware/log-requests.ts";
-import { traced } from "./api/middleware/traced.ts";
+import { CLIENT_LEFT, identify, logRequests, traced } from "./api/middleware/log-requests.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
 import { createOpenMedia } from "./api/media/open-media.ts";
@@ -19,7 +23,6 @@ import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
 import { ByteBudget, HeldBytes } from "./api/request/byte-budget.ts";
-import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/loopback.ts";
 import { createKeySetting, createPromptRules } from "./config/key-setting.ts";
 import { systemOptions } from "./config/system-options.ts";

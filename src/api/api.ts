@@ -3,6 +3,7 @@
  * `src/app.ts` lists them. What only one API has stays in its folder.
  */
 import type { Hono, HonoRequest } from "hono";
+import type { UpgradeWebSocket } from "hono/ws";
 import type { PromptRulesOf } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { SystemOptions } from "../harmony/messages.ts";
@@ -26,7 +27,6 @@ import type { StreamDeps } from "./reply/stream-reply.ts";
 import type { ProcessState } from "../lazy.ts";
 import type { ByteBudget } from "./request/byte-budget.ts";
 import type { HostedDeps } from "./tools/hosted-tools.ts";
-import type { WebSocketOptions } from "./web-sockets.ts";
 
 export interface Api {
   /** Its name in records of turns. */
@@ -134,3 +134,14 @@ export const BEARER: Authentication = {
   },
   instruction: "Send it as `Authorization: Bearer <key>`.",
 };
+
+export interface WebSocketOptions {
+  /** The runtime's function that turns a request into a WebSocket. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has its own type of socket
+  readonly upgrade: UpgradeWebSocket<any>;
+  /**
+   * Aborted when the server shuts down or has new settings: each connection closes after its in-flight response. The next
+   * one is authenticated anew.
+   */
+  readonly closing?: AbortSignal;
+}

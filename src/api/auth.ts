@@ -6,8 +6,7 @@ import type { HonoRequest } from "hono";
 import { onlyAllowed } from "../models/allowed-models.ts";
 import type { Models } from "../models/models.ts";
 import type { Authentication } from "./api.ts";
-import type { Client, KeyExpiry } from "./request/client.ts";
-import { toPrivate } from "./request/private-client.ts";
+import { type Client, type KeyExpiry, toPrivate } from "./request/client.ts";
 import { RequestError } from "./errors.ts";
 import { sha256Hex } from "./sha256.ts";
 

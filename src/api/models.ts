@@ -16,7 +16,7 @@ import { toCodexModels } from "./codex-catalogue.ts";
 import { refusal } from "./errors.ts";
 import { readinessOf } from "./health.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
-import { modelNotFound } from "./request/unknown-model.ts";
+import { modelNotFound } from "./request/requested-model.ts";
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;

@@ -3,10 +3,9 @@ import { type Context, Hono, type HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { type Api, type Services, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
-import type { ApiEnv } from "./request/client.ts";
+import { type ApiEnv, obeyRecordHeader, RECORD_HEADER } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
 import { type ErrorReader, noSuchPath, RequestError, toError } from "./errors.ts";
-import { obeyRecordHeader, RECORD_HEADER } from "./request/private-client.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
 

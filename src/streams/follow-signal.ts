@@ -29,3 +29,10 @@ export async function withDeadline<T>(
     release();
   }
 }
+
+/** A controller that follows the signal of a request. */
+export function createAbort(request: AbortSignal): AbortController {
+  const abort = new AbortController();
+  followSignal(abort, request);
+  return abort;
+}

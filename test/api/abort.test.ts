@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAbort } from "../../src/api/abort.ts";
+import { createAbort } from "../../src/streams/follow-signal.ts";
 
 test("aborts with the request, for the same reason", () => {
   const request = new AbortController();

@@ -20,8 +20,11 @@ import { worstOutcome } from "../../store/reasoning-store.ts";
 import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client, ReasoningPolicy } from "../request/client.ts";
 import { mediaRules } from "../request/media.ts";
-import type { RequestedModel } from "../request/requested-model.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import {
+  listAvailable,
+  type RequestedModel,
+  UNKNOWN_MODEL_REASON,
+} from "../request/requested-model.ts";
 import { CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
 import { toToolSearch } from "../tools/tool-search.ts";

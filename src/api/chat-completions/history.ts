@@ -2,8 +2,7 @@
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { CallReasoning, LoopStep } from "../../store/call-reasoning.ts";
 import { refusal } from "../errors.ts";
-import { contentText } from "../request/content-text.ts";
-import type { MediaInput, MediaRules } from "../request/media.ts";
+import { contentText, type MediaInput, type MediaRules } from "../request/media.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
 import { type CallItem, type Item, placeReasoning, toReasoningItem } from "../turn/history.ts";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";

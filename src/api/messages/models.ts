@@ -5,7 +5,7 @@ import { type FoundModel, listedModels, type Models } from "../../models/models.
 import type { ApiEnv } from "../request/client.ts";
 import { refusal, RequestError } from "../errors.ts";
 import { readinessOf } from "../health.ts";
-import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/unknown-model.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../request/requested-model.ts";
 
 /** Anthropic's clients send a version with every request; no other clients do. */
 export function namesVersion(request: HonoRequest): boolean {

@@ -2,6 +2,8 @@
 import type { Models } from "../../models/models.ts";
 import type { MediaCounts } from "../media/media-counts.ts";
 import type { SseBindings, SseVariables } from "../reply/event-stream.ts";
+import { withPrivateTurns } from "../../models/private-turns.ts";
+import { RequestError } from "../errors.ts";
 
 /**
  * How chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary only, or not at
@@ -53,4 +55,22 @@ export interface ApiEnv {
   };
   /** Set by middleware: `client` by authentication, `requestId` and `ending` for every request. `media`: set by the APIs for a turn. */
   Variables: SseVariables & { client: Client; ending?: Ending; media?: MediaCounts };
+}
+
+/** The header by which a client keeps the content of one request out of records, traces and logs. */
+export const RECORD_HEADER = "x-harmony-record";
+
+/** Every turn that the client's models run is private, whichever API asks for it, and when. */
+export function toPrivate(client: Client): Client {
+  if (client.isPrivate) return client;
+  return { ...client, isPrivate: true, models: withPrivateTurns(client.models) };
+}
+
+/** @param value of {@link RECORD_HEADER}. A value that has no effect is refused, since its sender relies on it. */
+export function obeyRecordHeader(client: Client, value: string | undefined): Client {
+  if (value === undefined) return client;
+  if (value.trim().toLowerCase() === "off") return toPrivate(client);
+  throw new RequestError(
+    `The header ${RECORD_HEADER} has the value off, or is left out: there is no other value.`,
+  );
 }

@@ -1,4 +1,4 @@
-/** What becomes of images, audio and files: gpt-oss reads text only. */
+/** The text of content, and what becomes of images, audio and files in it: gpt-oss reads text only. */
 import { refusal } from "../errors.ts";
 
 /** Replaced by a note, or answered with 400. */
@@ -37,4 +37,40 @@ export function noteOrRefuse(
   if (media === "placeholder") return mediaNote(type);
   const problem = `the model is text-only and cannot read ${JSON.stringify(type)} ${noun}`;
   throw refusal(param, problem);
+}
+
+interface ContentPart {
+  readonly type: string;
+  readonly text?: string | null | undefined;
+  readonly refusal?: string | null | undefined;
+}
+
+/**
+ * Joins text parts without a separator. Throws a `RequestError` for media if they are refused.
+ *
+ * @param param the content's field
+ */
+export function contentText(
+  content: string | readonly ContentPart[] | null | undefined,
+  param: string,
+  media: MediaInput,
+): string {
+  if (typeof content === "string") return content;
+  let text = "";
+  for (const [index, part] of (content ?? []).entries()) {
+    switch (part.type) {
+      // Clients put any of these into messages of any role.
+      case "input_text":
+      case "output_text":
+      case "text":
+        text += part.text ?? "";
+        break;
+      case "refusal":
+        text += part.refusal ?? "";
+        break;
+      default:
+        text += noteOrRefuse(part.type, { media, param: `${param}[${index}].type`, noun: "parts" });
+    }
+  }
+  return text;
 }

@@ -1,6 +1,7 @@
-/** The model of a request: the one it names, else the first served one of OpenRouter's `models`. */
-import type { FoundModel, Models } from "../../models/models.ts";
+/** The model of a request: the one it names, else the first served one of OpenRouter's `models`; and the errors about an unknown one. */
+import { type FoundModel, listedModels, type Models } from "../../models/models.ts";
 import { prevailingEffort } from "./apply-preset.ts";
+import { RequestError } from "../errors.ts";
 
 export interface RequestedModel extends FoundModel {
   /** As the request has it. Replies repeat it. */
@@ -57,4 +58,29 @@ function namesOf({ model, models, preset }: ModelRequest): ModelName[] {
   const marked = `@preset/${preset.replace(/^@preset\//, "")}`;
   if (sent.length === 0) return [{ name: marked, sent: marked }];
   return sent.map((name) => ({ name: name + marked, sent: name }));
+}
+
+/** Longer lists are for `GET /v1/models`. */
+const MOST_LISTED = 10;
+
+/** ` Available: "openai/gpt-oss-20b".` */
+export function listAvailable(models: Models): string {
+  const all = listedModels(models);
+  const names = all.slice(0, MOST_LISTED).map(({ name }) => JSON.stringify(name));
+  const more = all.length > MOST_LISTED ? " and more, see GET /v1/models" : "";
+  return ` Available: ${names.join(", ")}${more}.`;
+}
+
+/** For the log, which has no names that clients send. */
+export const UNKNOWN_MODEL_REASON = "model: there is no model of this name";
+
+/** OpenAI's, with status 404. */
+export function modelNotFound(sentence: string, models: Models): RequestError {
+  return new RequestError(sentence + listAvailable(models), {
+    reason: UNKNOWN_MODEL_REASON,
+    status: 404,
+    type: "not_found_error",
+    param: "model",
+    errorType: "model_not_found",
+  });
 }

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
-import type { WebSocketOptions } from "../web-sockets.ts";
+import type { WebSocketOptions } from "../api.ts";
 import { isCodex } from "./to-client.ts";
 import type { ResponsesContext } from "./context.ts";
 import { getWaitUntil } from "./wait-until.ts";

@@ -1,7 +1,7 @@
 /** Routes of stored responses: read, follow, list, cancel, delete. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import { createAbort } from "../abort.ts";
+import { createAbort } from "../../streams/follow-signal.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";

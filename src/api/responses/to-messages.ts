@@ -4,7 +4,7 @@ import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
 import { foundText } from "../../tools/tool-search/deferred-functions.ts";
 import { refusal, type RequestError } from "../errors.ts";
-import { contentText } from "../request/content-text.ts";
+import { contentText } from "../request/media.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import type { HistoryRules } from "../turn/assemble-turn.ts";
 import { type Item, render, toKeptCallItem } from "../turn/history.ts";

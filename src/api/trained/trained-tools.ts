@@ -14,7 +14,7 @@ import type { OfferedFunction } from "../request/offered-functions.ts";
 import { toNameList } from "../tools/skipped-tools.ts";
 import { toClientCall } from "./mapping.ts";
 import { CLASS_OF, findMatches, type Match, shownTool } from "./match.ts";
-import { PROFILES } from "./profiles/profiles.ts";
+import { PROFILES } from "./profiles.ts";
 import { createTrainedHistory, type TrainedHistory } from "./trained-history.ts";
 
 export interface TrainedTools {

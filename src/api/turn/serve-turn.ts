@@ -10,7 +10,7 @@ import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Preset } from "../../turn/preset.ts";
 import { exactHeader } from "../../turn/sampled/exactness.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { createAbort } from "../abort.ts";
+import { createAbort } from "../../streams/follow-signal.ts";
 import type { Services } from "../api.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { mediaHeader } from "../media/media-counts.ts";

@@ -2,7 +2,7 @@
 import type { EventEmitter } from "node:events";
 import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
 import type { WebSocket, WebSocketServer } from "ws";
-import type { WebSocketOptions } from "../../api/web-sockets.ts";
+import type { WebSocketOptions } from "../../api/api.ts";
 
 export interface WebSockets {
   /** For the application. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { toClientCall, toTrainedBody } from "../../../src/api/trained/mapping.ts";
 import { CLASS_OF, findMatches, type Match, shownTool } from "../../../src/api/trained/match.ts";
 import { TOOL_CLASSES } from "../../../src/api/trained/profile.ts";
-import { PROFILES } from "../../../src/api/trained/profiles/profiles.ts";
+import { PROFILES } from "../../../src/api/trained/profiles.ts";
 import { toTrainedTools } from "../../../src/api/trained/trained-tools.ts";
 import { type AgentTool, CLAUDE_CODE, CODEX, OPENCODE, toFunctions } from "./agents.ts";
 import { AGENTS } from "./examples.ts";
