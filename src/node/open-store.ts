@@ -2,6 +2,12 @@
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import {
+  isStoreOnNode,
+  storeForms,
+  storeKind,
+  type StoreKindOn,
+} from "../config/settings/store.ts";
+import {
   DEFAULT_TIMEOUT_MS,
   maxEntryBytes,
   toMemoryStore,
@@ -19,46 +25,52 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-/**
- * A server need not be reachable yet. A file must be usable.
- * @param log takes a warning when the file is deleted or replaced while it is open.
- * @throws SettingsError, StoreBusyError
- */
-export async function openStore(settings: Settings, log?: Log): Promise<OpenStore> {
-  if (settings.store === "memory") {
-    return { store: toMemoryStore(settings), close: async () => {} };
-  }
-  const binding = /^(kv|d1):/.exec(settings.store)?.[1];
-  if (binding !== undefined) {
-    throw new SettingsError([
-      `store ${binding}: is available on Workers only. On Node, use a file (sqlite:state.db), Redis or PostgreSQL.`,
-    ]);
-  }
-  const path = sqlitePath(settings);
-  if (path !== undefined) {
+type Opener = (settings: Settings, log: Log | undefined) => Promise<OpenStore>;
+
+const OPENERS: Readonly<Record<StoreKindOn<"node">, Opener>> = {
+  memory: async (settings) => ({ store: toMemoryStore(settings), close: async () => {} }),
+  async sqlite(settings, log) {
+    const path = sqlitePath(settings) ?? "";
     const onProblem: SqliteStoreOptions["onProblem"] = (problem) => {
       if (problem === undefined) log?.info("store file in place again");
       else log?.warn("store file not in place", { path, message: problem });
     };
     const file = await openFile(path, settings, { onProblem });
     return { store: file, file, close: () => file.close() };
-  }
-  const timeoutMs = settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS;
-  if (settings.store.startsWith("postgres")) {
+  },
+  async redis(settings) {
+    const { openRedisStore } = await import("./redis/redis-store.ts");
+    return toOpen(openRedisStore(settings.store, toServerOptions(settings)));
+  },
+  async postgres(settings) {
     const { openPostgresStore } = await import("./postgres-store.ts");
-    const store = await openPostgresStore(settings.store, {
-      timeoutMs,
-      maxValueBytes: maxEntryBytes(settings),
-      ...toStoreBounds(settings),
-    });
-    return { store, close: () => store.close() };
-  }
-  const { openRedisStore } = await import("./redis/redis-store.ts");
-  const store = openRedisStore(settings.store, {
-    timeoutMs,
-    maxValueBytes: maxEntryBytes(settings),
-  });
+    const options = { ...toServerOptions(settings), ...toStoreBounds(settings) };
+    return toOpen(await openPostgresStore(settings.store, options));
+  },
+};
+
+/**
+ * A server need not be reachable yet. A file must be usable.
+ * @param log takes a warning when the file is deleted or replaced while it is open.
+ * @throws SettingsError, StoreBusyError
+ */
+export async function openStore(settings: Settings, log?: Log): Promise<OpenStore> {
+  const kind = storeKind(settings.store);
+  if (isStoreOnNode(kind)) return OPENERS[kind](settings, log);
+  throw new SettingsError([
+    `store ${kind}: is available on Workers only. On Node, use ${storeForms("node")}.`,
+  ]);
+}
+
+function toOpen(store: Store & { close(): Promise<void> }): OpenStore {
   return { store, close: () => store.close() };
+}
+
+function toServerOptions(settings: Settings) {
+  return {
+    timeoutMs: settings.storeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    maxValueBytes: maxEntryBytes(settings),
+  };
 }
 
 /** Undefined: the store is not a file. */

@@ -1,6 +1,7 @@
 /** Opens the configured store on Workers: memory, or what is bound under a name. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
+import { storeForms, storeKind, type StoreKindOn } from "../config/settings/store.ts";
 import { createD1Store, isD1Database } from "./d1-store.ts";
 import { createKvStore, isKvNamespace } from "./kv-store.ts";
 import { toMemoryStore } from "./reasoning.ts";
@@ -21,13 +22,14 @@ export function openBinding(
   if (store === "memory") {
     return { store: toMemoryStore(settings), notes: [MEMORY_NOTE, BACKGROUND_NOTE] };
   }
-  const [, kind, name = ""] = /^(kv|d1):(\w+)$/.exec(store) ?? [];
-  if (kind === undefined) {
-    const other = store.slice(0, store.indexOf(":"));
+  const kind = storeKind(store);
+  if (kind !== "d1" && kind !== "kv") {
     throw new SettingsError([
-      `store ${other}: is available on Node only. On Workers, use d1:BINDING or kv:BINDING.`,
+      `store ${kind}: is available on Node only. On Workers, use ${storeForms("workers")}.`,
     ]);
   }
+  kind satisfies Exclude<StoreKindOn<"workers">, "memory">;
+  const name = store.slice(store.indexOf(":") + 1);
   const binding = env[name];
   if (kind === "d1" && isD1Database(binding)) {
     return { store: createD1Store(binding), notes: [BACKGROUND_NOTE] };

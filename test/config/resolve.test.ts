@@ -118,7 +118,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "another store",
       { store: "mysql://x" },
-      "--store: expected memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING.",
+      "--store: expected memory, sqlite:PATH, redis://HOST, postgres://HOST/DATABASE, d1:BINDING or kv:BINDING.",
     ],
     [
       "a key that is no hash",

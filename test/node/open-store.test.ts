@@ -48,7 +48,7 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
 test.each(["kv", "d1"])("%s is on Workers only", async (kind) => {
   await expect(open({ store: `${kind}:STORE` })).rejects.toThrow(
     new SettingsError([
-      `store ${kind}: is available on Workers only. On Node, use a file (sqlite:state.db), Redis or PostgreSQL.`,
+      `store ${kind}: is available on Workers only. On Node, use sqlite:PATH, redis://HOST or postgres://HOST/DATABASE.`,
     ]),
   );
 });

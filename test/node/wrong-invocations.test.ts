@@ -96,11 +96,11 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ],
   [
     "--store mysql://db",
-    "--store: expected memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING.",
+    "--store: expected memory, sqlite:PATH, redis://HOST, postgres://HOST/DATABASE, d1:BINDING or kv:BINDING.",
   ],
   [
     "--store kv:STORE",
-    "store kv: is available on Workers only. On Node, use a file (sqlite:state.db), Redis or PostgreSQL.",
+    "store kv: is available on Workers only. On Node, use sqlite:PATH, redis://HOST or postgres://HOST/DATABASE.",
   ],
   // The config file
   ["--config", "--config: expected a value after it."],
@@ -158,7 +158,7 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   [
     "store stats --store redis://gpu",
     "store: only a file can be looked into. Name it: --store sqlite:state.db. " +
-      "The store memory ends with its process; Redis, D1 and KV remove entries after storeTtlSeconds.",
+      "The store memory ends with its process; the others remove entries after storeTtlSeconds.",
   ],
   ["store stats --store sqlite:~/none.db", "store sqlite:~/none.db: there is no such file."],
   ["store stats --store sqlite:~/folder", "store sqlite:~/folder: is a folder. Name a file in it."],

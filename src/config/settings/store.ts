@@ -2,27 +2,96 @@
 import * as z from "zod";
 import { bytes, count, milliseconds, setting } from "../setting.ts";
 
+interface StoreEntry {
+  /** The runtime that has it. */
+  readonly on: "any" | "node" | "workers";
+  /** Of the setting's values, and how the reader is shown them. */
+  readonly pattern: RegExp;
+  readonly form: string;
+  /** Ends the sentence "Entries are kept …". */
+  readonly place: string;
+}
+
+/** The kinds of stores. The setting, errors and help are made from it, and each runtime has an opener for each of its own. */
+export const STORES = {
+  memory: {
+    on: "any",
+    pattern: /^memory$/,
+    form: "memory",
+    place: "in this process (memory)",
+  },
+  sqlite: {
+    on: "node",
+    pattern: /^sqlite:(?!\/\/|:).+$/,
+    form: "sqlite:PATH",
+    place: "in a file that outlives it (sqlite:state.db)",
+  },
+  redis: {
+    on: "node",
+    pattern: /^rediss?:\/\/.+$/,
+    form: "redis://HOST",
+    place: "in Redis (redis://host:6379)",
+  },
+  postgres: {
+    on: "node",
+    pattern: /^postgres(ql)?:\/\/.+$/,
+    form: "postgres://HOST/DATABASE",
+    place: "in PostgreSQL (postgres://user@host:5432/database)",
+  },
+  d1: {
+    on: "workers",
+    pattern: /^d1:\w+$/,
+    form: "d1:BINDING",
+    place: "in the D1 database bound under a name on Workers (d1:STORE)",
+  },
+  kv: {
+    on: "workers",
+    pattern: /^kv:\w+$/,
+    form: "kv:BINDING",
+    place: "in the KV namespace bound under a name on Workers (kv:STORE)",
+  },
+} as const satisfies Readonly<Record<string, StoreEntry>>;
+
+export type StoreKind = keyof typeof STORES;
+/** The kinds that a runtime has. */
+export type StoreKindOn<R extends "node" | "workers"> = {
+  [K in StoreKind]: (typeof STORES)[K]["on"] extends "any" | R ? K : never;
+}[StoreKind];
+
+export function isStoreOnNode(kind: StoreKind | undefined): kind is StoreKindOn<"node"> {
+  return kind !== undefined && STORES[kind].on !== "workers";
+}
+
+/** Undefined: the value is none of the setting. */
+export function storeKind(store: string): StoreKind | undefined {
+  return STORE_KINDS.find((kind) => STORES[kind].pattern.test(store));
+}
+
+/** `sqlite:PATH, redis://HOST or postgres://HOST/DATABASE`: what lasts, on a runtime or on all. */
+export function storeForms(runtime?: "node" | "workers"): string {
+  const kinds = STORE_KINDS.map((kind) => STORES[kind]).filter(
+    ({ on }) => on !== "any" && (runtime === undefined || on === runtime),
+  );
+  return listOf(kinds.map(({ form }) => form));
+}
+
+function listOf(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+const STORE_KINDS = Object.keys(STORES).filter((name): name is StoreKind => name in STORES);
+
 export function storeSettings() {
   return {
-    store: setting(
-      "store",
-      () =>
-        z
-          .string()
-          .regex(/^(memory|sqlite:(?!\/\/|:).+|(rediss?|postgres(ql)?):\/\/.+|(kv|d1):\w+)$/),
-      {
-        ofServer: true,
-        fixed: true,
-        common: true,
-        default: "memory",
-        description:
-          "Where reasoning and stored responses are kept: in this process (memory), in a file that outlives it (sqlite:state.db), " +
-          "in Redis (redis://host:6379), in PostgreSQL (postgres://user@host:5432/database), or, on Workers, in the D1 database or the KV namespace bound under a name (d1:STORE, kv:STORE).",
-        expected:
-          "memory, sqlite:PATH, a redis://, rediss:// or postgres:// URL, d1:BINDING or kv:BINDING",
-        secret: true,
-      },
-    ),
+    store: setting("store", () => z.string().refine((store) => storeKind(store) !== undefined), {
+      ofServer: true,
+      fixed: true,
+      common: true,
+      default: "memory",
+      description: `Where reasoning and stored responses are kept: ${listOf(STORE_KINDS.map((kind) => STORES[kind].place))}.`,
+      expected: `memory, ${storeForms()}`,
+      secret: true,
+    }),
     storeTtlSeconds: setting("store", count, {
       common: true,
       default: 86_400,

@@ -66,7 +66,7 @@ export async function runStore(
   if (path === undefined) {
     throw new SettingsError([
       "store: only a file can be looked into. Name it: --store sqlite:state.db. " +
-        "The store memory ends with its process; Redis, D1 and KV remove entries after storeTtlSeconds.",
+        "The store memory ends with its process; the others remove entries after storeTtlSeconds.",
     ]);
   }
   const file = await open(path, settings, { mayCreate: false, timeoutMs: PATIENCE_MS });

@@ -2,6 +2,7 @@
 import type { FoundEngine } from "../../pages/chat-routes.ts";
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { Settings } from "../../config/settings.ts";
+import { storeKind } from "../../config/settings/store.ts";
 import { WEB_SOCKET_PATHS } from "../../app.ts";
 import type { ModelOptions, Models } from "../../models/models.ts";
 import { createShutdown } from "../../models/shutdown.ts";
@@ -117,7 +118,7 @@ async function openGateway(
     baseUrl: `${origin}/v1`,
     version: readVersion(),
     keys: settings.keys.length,
-    store: settings.store === "memory" ? "memory" : settings.store.replace(/:.*/s, ""),
+    store: storeKind(settings.store),
     seconds: process.uptime(),
     backends: generations.backends,
     inspect: inspectUrl,
