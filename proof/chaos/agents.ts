@@ -6,6 +6,7 @@ import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";
 import { type Asking, type Ended, PATIENCE_MS, promptOf, refusal, request } from "./asking.ts";
 import { answerText, STEP_TOOL } from "./engine.ts";
+import { parseEvents } from "../../test/helpers/replies.ts";
 
 export const AGENT_KINDS = ["responses-agent", "messages-agent"] as const;
 
@@ -181,9 +182,7 @@ function toPost(asking: Asking, path: string): Post {
 function eventsOf<T>(text: string, schema: z.ZodType<T>): T[] {
   const problem = findStreamProblem(text);
   if (problem !== undefined) throw new Error(problem);
-  return Array.from(text.matchAll(/^data: (\{.*)$/gm), ([, data = ""]) =>
-    schema.parse(JSON.parse(data)),
-  );
+  return parseEvents(text, schema);
 }
 
 /** Every step must be one call with the next number; the last one, the complete answer. */

@@ -17,6 +17,7 @@ import {
   request,
 } from "./asking.ts";
 import { answerText } from "./engine.ts";
+import { parseEvents } from "../../test/helpers/replies.ts";
 
 export interface Outcome extends Ended {
   readonly number: number;
@@ -117,9 +118,7 @@ const streamed = z.object({
 function streamEnd(text: string, words: number): Ended {
   const problem = findStreamProblem(text);
   if (problem !== undefined) return { end: "defect", status: 200, detail: problem.slice(0, 300) };
-  const events = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) =>
-    streamed.parse(JSON.parse(data)),
-  );
+  const events = parseEvents(text, streamed);
   const texts = new Map<number, string>();
   let isReported = false;
   for (const { type, delta, error, choices = [] } of events) {

@@ -6,6 +6,7 @@ import { sha256Hex } from "../../src/api/sha256.ts";
 import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { parseEvents } from "../helpers/replies.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const WRONG_ANSWER = "<|channel|>final<|message|>nope<|return|>";
@@ -96,8 +97,7 @@ describe("the code of an error, below /v1 and below /api/v1", () => {
 describe("the code of an error in a reply that has begun", () => {
   async function lastEvents(path: string, request: object, count: number) {
     const text = await (await post(path, request)).text();
-    const data = Array.from(text.matchAll(/^data: (\{.*)$/gm), ([, json]) => json ?? "");
-    return data.slice(-count).map((json) => z.looseObject({}).parse(JSON.parse(json)));
+    return parseEvents(text, z.looseObject({})).slice(-count);
   }
 
   test("a failing stream", async () => {

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openResponsesEvent, responseObject } from "../api/responses/schemas.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
+import { parseEvents } from "../helpers/replies.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const PIXEL =
@@ -141,10 +142,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   "streaming-response": async (baseUrl) => {
     const body = { model: MODEL, input: [said("user", "Count from 1 to 5.")], stream: true };
     const text = await (await post(`${baseUrl}/responses`, body)).text();
-    const events = text
-      .split("\n")
-      .filter((line) => line.startsWith("data: {"))
-      .map((line) => readEvent(JSON.parse(line.slice("data: ".length))));
+    const events = parseEvents(text, z.unknown()).map((event) => readEvent(event));
     const last = events.at(-1);
     completed.parse(last && "response" in last ? last.response : undefined);
   },

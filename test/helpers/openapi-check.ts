@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { openApiDocument } from "../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
+import { readEvents } from "./replies.ts";
 
 const record = z.record(z.string(), z.unknown());
 const described = z.object({
@@ -42,9 +43,7 @@ export async function problemsWith(answer: Answer): Promise<string[]> {
 
 /** The data of each event, without the end of a stream. */
 export function toEvents(body: string): string[] {
-  return Array.from(body.matchAll(/^data: (.*)$/gm), ([, data = ""]) => data).filter(
-    (data) => data !== "[DONE]",
-  );
+  return readEvents(body).filter((data) => data !== "[DONE]");
 }
 
 function schemaFor({ operation, status, type }: Answer) {

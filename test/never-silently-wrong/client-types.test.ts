@@ -4,6 +4,7 @@ import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { chat, CLIENTS, messages, MODEL, responses } from "./clients.ts";
+import { parseEvents } from "../helpers/replies.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
@@ -18,10 +19,7 @@ async function ask(path: string, body: object, script: Script = ANALYSIS + ANSWE
 
 /** The data of the events of a reply, parsed. */
 async function eventsOf(response: Response) {
-  const text = await response.text();
-  return Array.from(text.matchAll(/^data: (\{.*)$/gm), ([, json = ""]) =>
-    z.looseObject({}).parse(JSON.parse(json)),
-  );
+  return parseEvents(await response.text(), z.looseObject({}));
 }
 
 describe.each(CLIENTS)("$name", ({ path, toBody }) => {

@@ -7,7 +7,12 @@
  * store (`api/responses/background-slow-store`), cut transcripts (`api/responses/truncate`), tools that the client runs
  * (`client-builtins` of an API), OpenChatML (`openchatml/promises`), white space (`turn/steering/white-space`).
  */
-import * as z from "zod";
+import {
+  chatReply,
+  messagesReply,
+  type ResponsesItem,
+  responsesReply,
+} from "../helpers/replies.ts";
 
 /** What a conversation consists of, in order. */
 export type Entry =
@@ -191,50 +196,6 @@ export const messages: Client = {
 
 export const CLIENTS: readonly Client[] = [chat, responses, messages];
 
-export const chatReply = z.looseObject({
-  choices: z.tuple([
-    z.looseObject({
-      message: z.looseObject({
-        content: z.string().nullable(),
-        reasoning: z.string().nullish(),
-        tool_calls: z
-          .array(
-            z.looseObject({
-              id: z.string(),
-              function: z.object({ name: z.string(), arguments: z.string() }),
-            }),
-          )
-          .optional(),
-      }),
-    }),
-  ]),
-});
-
-const responsesItem = z.looseObject({
-  type: z.string(),
-  content: z.array(z.looseObject({ text: z.string() })).optional(),
-  call_id: z.string().optional(),
-  namespace: z.string().nullish(),
-  name: z.string().optional(),
-  arguments: z.string().optional(),
-  input: z.string().optional(),
-});
-
-export const responsesReply = z.looseObject({ output: z.array(responsesItem) });
-
-function textOf({ type, content = [] }: z.infer<typeof responsesItem>, wanted: string): string {
+function textOf({ type, content = [] }: ResponsesItem, wanted: string): string {
   return type === wanted ? content.map(({ text }) => text).join("") : "";
 }
-
-export const messagesReply = z.looseObject({
-  content: z.array(
-    z.looseObject({
-      type: z.string(),
-      thinking: z.string().optional(),
-      text: z.string().optional(),
-      id: z.string().optional(),
-      name: z.string().optional(),
-      input: z.unknown().optional(),
-    }),
-  ),
-});

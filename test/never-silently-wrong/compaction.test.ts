@@ -4,14 +4,11 @@ import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { MODEL } from "./clients.ts";
+import { responsesReply } from "../helpers/replies.ts";
 
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 const SUMMARY = "Summary of the conversation so far:\n\nThe sum is 5.";
 const LONG = "Something long. ".repeat(500);
-
-const compacted = z.object({
-  output: z.array(z.looseObject({ type: z.string(), encrypted_content: z.string().optional() })),
-});
 
 function start(scripts: readonly string[], contextLength = 131_072) {
   const engine = scriptedEngine(scripts);
@@ -32,7 +29,7 @@ describe("Responses", () => {
   async function startCompacted() {
     const app = start(["<|channel|>final<|message|>The sum is 5.<|return|>", ANSWER, ANSWER]);
     const { body } = await app.send(`${path}/compact`, { input: LONG });
-    const { output } = compacted.parse(body);
+    const { output } = responsesReply.parse(body);
     return { ...app, item: output.at(-1) ?? {} };
   }
 
@@ -152,7 +149,7 @@ describe("over the context, the oldest user's messages before the summary go fir
     const summarized = ["<|channel|>final<|message|>The sum is 5.<|return|>", ANSWER];
     const { send, prompted } = start(summarized, contextLength);
     const { body } = await send("/v1/responses/compact", { input: "Hi." });
-    const item = compacted.parse(body).output.at(-1);
+    const item = responsesReply.parse(body).output.at(-1);
     const wishes = told(12).map((content) => ({ role: "user", content }));
     const input = [{ role: "developer", content: "Be brief." }, ...wishes, item, question];
     const { status } = await send("/v1/responses", { input, max_output_tokens: 200 });

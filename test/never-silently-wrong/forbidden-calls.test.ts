@@ -4,6 +4,7 @@ import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { chat, CLIENTS, type Client, type Entry, messages, MODEL, responses } from "./clients.ts";
+import { responsesReply } from "../helpers/replies.ts";
 
 const CALL =
   '<|channel|>analysis<|message|>Rome, too.<|end|><|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"city":"Rome"}<|call|>';
@@ -60,14 +61,13 @@ describe("a summary", () => {
   const content = z.object({
     content: z.array(z.object({ type: z.string(), content: z.string() })),
   });
-  const sealed = z.object({ output: z.array(z.looseObject({ type: z.string() })) });
 
   /** What the model reads in place of the conversation. */
   async function continueFrom(
     post: (path: string, body: object) => Response | Promise<Response>,
     body: unknown,
   ) {
-    const { output } = sealed.parse(body);
+    const { output } = responsesReply.parse(body);
     const input = [...output, { role: "user", content: "Go on." }];
     await post(responses.path, { model: MODEL, input });
   }

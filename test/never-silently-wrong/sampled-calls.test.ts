@@ -4,6 +4,7 @@ import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { MODEL } from "./clients.ts";
+import { responsesReply } from "../helpers/replies.ts";
 
 const FINAL = "<|channel|>final<|message|>1024<|return|>";
 const ARGS = '{"query":"x"}';
@@ -48,11 +49,6 @@ async function askChat(post: Post) {
   }));
   return post(path, { ...request, messages: [question, message, ...results] });
 }
-
-const responsesReply = z.looseObject({
-  id: z.string(),
-  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
-});
 
 async function askResponses(post: Post, isStored: boolean) {
   const request = { model: MODEL, builtin_tools: ["browser", "python"] };

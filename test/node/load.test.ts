@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type FaultyVllm, startFaultyVllm } from "../helpers/faulty-vllm.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
+import { chatChunk, parseEvents, readEvents } from "../helpers/replies.ts";
 
 const STREAMS = 100;
 const TOKEN_MS = 10;
@@ -77,17 +78,7 @@ const streamError = z.object({
   metadata: z.object({ error_type: z.string() }),
 });
 
-const chunk = z.object({
-  choices: z
-    .array(
-      z.object({
-        delta: z.object({ content: z.string().nullish() }),
-        finish_reason: z.string().nullable(),
-      }),
-    )
-    .default([]),
-  error: streamError.optional(),
-});
+const chunk = chatChunk.partial().extend({ error: streamError.optional() });
 
 async function ask(prompt: number, signal?: AbortSignal): Promise<Outcome> {
   const response = await fetch(`${gateway.baseURL}/chat/completions`, {
@@ -98,21 +89,16 @@ async function ask(prompt: number, signal?: AbortSignal): Promise<Outcome> {
     }),
     ...(signal && { signal }),
   });
-  const frames = (await response.text())
-    .split("\n\n")
-    .filter((frame) => frame.startsWith("data: "))
-    .map((frame) => frame.slice("data: ".length));
-  const chunks = frames
-    .filter((frame) => frame !== "[DONE]")
-    .map((frame) => chunk.parse(JSON.parse(frame)));
-  const choices = chunks.flatMap((each) => each.choices);
+  const text = await response.text();
+  const chunks = parseEvents(text, chunk);
+  const choices = chunks.flatMap((each) => each.choices ?? []);
   return {
     prompt,
     status: response.status,
     text: choices.map(({ delta }) => delta.content ?? "").join(""),
     finish: choices.findLast((each) => each.finish_reason !== null)?.finish_reason ?? undefined,
     error: chunks.find((each) => each.error !== undefined)?.error,
-    done: frames.at(-1) === "[DONE]",
+    done: readEvents(text).at(-1) === "[DONE]",
   };
 }
 

@@ -18,6 +18,7 @@ import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts"
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { QUIET_IO } from "../helpers/command-io.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
+import { readChatMessage } from "../helpers/replies.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const HELLO = { model: MODEL, messages: [{ role: "user", content: "Hi <|end|> there" }] };
@@ -150,23 +151,14 @@ test("a file can set nothing of the gateway but how its turn was steered", async
   ).toMatchObject({ differences: [] });
 });
 
-const reply = z.object({
-  choices: z.tuple([
-    z.object({
-      message: z.looseObject({ tool_calls: z.tuple([z.looseObject({ id: z.string() })]) }),
-    }),
-  ]),
-});
-
 test("a tool loop whose reasoning was stored can be run again without a store", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(loopScripts("plan")) });
   const body = { ...HELLO, tools: [STEP_TOOL] };
-  const first = await app.post("/v1/chat/completions", body);
-  const { message } = reply.parse(await first.json()).choices[0];
+  const { tool_calls: calls } = await readChatMessage(await app.post("/v1/chat/completions", body));
   const messages = [
     ...HELLO.messages,
-    { role: "assistant", content: null, tool_calls: message.tool_calls },
-    { role: "tool", tool_call_id: message.tool_calls[0].id, content: "ok" },
+    { role: "assistant", content: null, tool_calls: calls },
+    { role: "tool", tool_call_id: calls?.[0]?.id, content: "ok" },
   ];
   await (await app.post("/v1/chat/completions", { ...body, messages })).text();
   const record = (await app.records()).at(-1);

@@ -12,6 +12,7 @@ import { freePort } from "../helpers/listen.ts";
 import { HAS_NGINX, startNginx, type TestNginx } from "../helpers/nginx.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 import { analysisIn, forgetful, loopScripts, type Post, runLoop } from "../helpers/tool-loop.ts";
+import { responsesReply } from "../helpers/replies.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const FINAL = "<|channel|>final<|message|>";
@@ -191,17 +192,11 @@ function answerWithHistory(prompt: string): string {
   return `${FINAL}${Array.from(said, ([, text]) => text).join(" ")}<|return|>`;
 }
 
-const responseObject = z.object({
-  id: z.string(),
-  status: z.string(),
-  output: z.array(
-    z.looseObject({ content: z.array(z.looseObject({ text: z.string() })).optional() }),
-  ),
-});
+const storedReply = responsesReply.extend({ status: z.string() });
 
 async function readResponse(response: Response) {
   expect(response.status).toBe(200);
-  const { id, status, output } = responseObject.parse(await response.json());
+  const { id, status, output } = storedReply.parse(await response.json());
   const texts = output.flatMap(({ content = [] }) => content.map(({ text }) => text));
   return { id, status, text: texts.join("") };
 }

@@ -7,6 +7,7 @@ import { listenAnywhere } from "../helpers/listen.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { toServerInfo } from "../helpers/vllm-server.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { chatReply } from "../helpers/replies.ts";
 
 let server: Server | undefined;
 const sockets = new Set<Socket>();
@@ -67,10 +68,6 @@ async function startShiftingEngine(): Promise<string> {
   return `http://127.0.0.1:${await listenAnywhere(server)}`;
 }
 
-const reply = z.object({
-  choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
-});
-
 test("no answer goes to another request", async () => {
   const gateway = await startTestGateway({
     settings: { engine: "vllm", url: await startShiftingEngine(), log: "silent" },
@@ -85,7 +82,7 @@ test("no answer goes to another request", async () => {
     const document: unknown = await response.json();
     outcomes.push(
       response.status === 200
-        ? reply.parse(document).choices[0].message.content === `word${n}`
+        ? chatReply.parse(document).choices[0].message.content === `word${n}`
           ? "its own"
           : "another's"
         : `status ${response.status}`,

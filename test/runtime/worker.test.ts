@@ -19,6 +19,7 @@ import { forgetful, loopScripts, type Post, runLoop, analysisIn } from "../helpe
 import { startWorker, type TestWorker } from "../helpers/worker.ts";
 import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
+import { responsesReply } from "../helpers/replies.ts";
 
 // What is deployed, as `wrangler dev` runs it: the bundle, wrangler.toml, KV.
 
@@ -209,7 +210,7 @@ describe("Workers with an engine", () => {
   test.each(SHARED)("two with one store continue each other's responses: %s", async (pair) => {
     const { engine, sends } = connectTwo(pair);
     const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
-    let previous: z.infer<typeof StoredResponse> | undefined;
+    let previous: z.infer<typeof responsesReply> | undefined;
     for (const send of [...sends, ...sends]) {
       const call = previous?.output.find(({ type }) => type === "function_call");
       const answer = await send("/v1/responses", {
@@ -220,7 +221,7 @@ describe("Workers with an engine", () => {
           : "Go.",
         ...(previous && { previous_response_id: previous.id }),
       });
-      previous = StoredResponse.parse(await answer.json());
+      previous = responsesReply.parse(await answer.json());
     }
     expect(previous?.output.at(-1)?.type).toBe("message");
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
@@ -294,8 +295,3 @@ async function balance(workers: readonly Worker[]) {
 const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
 
 const LogLine = z.looseObject({ event: z.string() });
-
-const StoredResponse = z.object({
-  id: z.string(),
-  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
-});

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestHarness } from "wrangler";
-import { z } from "zod";
 import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
 import { testStoreContract } from "../helpers/store-contract.ts";
+import { type ChatMessage, readChatMessage } from "../helpers/replies.ts";
 
 // The real bundle in the real runtime, with a KV namespace bound and a key to seal with.
 const server = createTestHarness({
@@ -61,17 +61,7 @@ test.each([undefined, null, "STORE", {}, { get: () => {} }])("%j is no namespace
   expect(isKvNamespace(value)).toBe(false);
 });
 
-const Reply = z.object({
-  choices: z.tuple([
-    z.object({
-      message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })) }),
-    }),
-  ]),
-});
-
-type Message = z.infer<typeof Reply>["choices"][0]["message"];
-
-test.each<[string, (message: Message) => object, string]>([
+test.each<[string, (message: ChatMessage) => object, string]>([
   ["a client that sends back what it cannot read", (message) => message, "sealed"],
   [
     "a client that forgets it",
@@ -89,9 +79,9 @@ test.each<[string, (message: Message) => object, string]>([
         tools: [{ type: "function", function: { name: "get_weather", parameters } }],
       }),
     });
-  const { message } = Reply.parse(await (await ask()).json()).choices[0];
+  const message = await readChatMessage(await ask());
   messages.push(remember(message));
-  for (const { id } of message.tool_calls) {
+  for (const { id } of message.tool_calls ?? []) {
     messages.push({ role: "tool", tool_call_id: id, content: "4 °C" });
   }
   expect((await ask()).headers.get("x-harmony-cot")).toBe(outcome);

@@ -5,7 +5,7 @@ import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
 import { FIRST_SEED } from "./engine.ts";
 import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
-import { readEvents, StreamError } from "./stream-error.ts";
+import { readEvents, StreamError } from "../../../test/helpers/replies.ts";
 
 export const chat: Api = {
   path: "/v1/chat/completions",

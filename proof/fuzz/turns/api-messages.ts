@@ -4,7 +4,7 @@ import type { Api, Observed } from "./apis.ts";
 import type { Demands, HistoryEntry, RequestedToolChoice } from "./case.ts";
 import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
-import { readEvents, StreamError } from "./stream-error.ts";
+import { readEvents, StreamError } from "../../../test/helpers/replies.ts";
 
 /** The maximum, for cases without a limit: this API requires one. */
 const NO_LIMIT = 1200;

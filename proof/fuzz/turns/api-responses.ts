@@ -4,7 +4,7 @@ import type { Api, Observed } from "./apis.ts";
 import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
 import { contentOf } from "./media.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
-import { readEvents, StreamError } from "./stream-error.ts";
+import { readEvents, StreamError } from "../../../test/helpers/replies.ts";
 
 export const responses: Api = {
   path: "/v1/responses",

@@ -12,7 +12,8 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { type GatewayProcess, startGatewayProcess } from "../../../test/helpers/gateway-process.ts";
 import { spelledIds } from "../../../test/helpers/spelled.ts";
-import { forgetful, readReply, type ReplyMessage } from "../../../test/helpers/tool-loop.ts";
+import { type ChatMessage, readChatMessage } from "../../../test/helpers/replies.ts";
+import { forgetful } from "../../../test/helpers/tool-loop.ts";
 import { waitUntilReady } from "./client.ts";
 
 const { values } = parseArgs({
@@ -32,7 +33,7 @@ const server = ["--engine", engine, "--url", url];
 interface Mode {
   readonly name: string;
   readonly args: readonly string[];
-  readonly remember: (reply: ReplyMessage) => object;
+  readonly remember: (reply: ChatMessage) => object;
 }
 const NO_STORE = ["--store-max-bytes", "1"];
 const MODES: readonly Mode[] = [
@@ -103,7 +104,7 @@ async function play({ post }: GatewayProcess, name: string, remember: Mode["reme
     const ids = spelledIds(writeStep(step));
     writeFileSync(script, `${Date.now()}\n${ids.join(" ")}\n`);
     const response = await post({ messages, tools: [TOOL], temperature: 0 });
-    const message = await readReply(response.clone());
+    const message = await readChatMessage(response.clone());
     const { usage } = reply.parse(await response.json());
     steps.push({
       prompt: usage.prompt_tokens,
@@ -135,7 +136,7 @@ function resultOf(step: number): string {
   return `${step} of ${STEPS} tests pass; the count of the next is still wrong. `.repeat(12);
 }
 
-function printAgain(message: ReplyMessage): ReplyMessage {
+function printAgain(message: ChatMessage): ChatMessage {
   const calls = message.tool_calls?.map((call) => ({
     ...call,
     function: {
@@ -147,7 +148,7 @@ function printAgain(message: ReplyMessage): ReplyMessage {
 }
 
 /** As clients do that name calls themselves: the form is lost with the id. */
-function renameCalls(message: ReplyMessage): ReplyMessage {
+function renameCalls(message: ChatMessage): ChatMessage {
   const calls = message.tool_calls?.map((call) => ({ ...call, id: `toolu_${call.id.slice(-12)}` }));
   return { ...message, ...(calls && { tool_calls: calls }) };
 }

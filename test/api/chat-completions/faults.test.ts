@@ -4,6 +4,7 @@ import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-e
 import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { chatChunk, readEvents } from "../../helpers/replies.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 
@@ -31,12 +32,9 @@ async function ask(body: object, init: RequestInit = {}): Promise<Response> {
 
 /** The events of a stream; `[DONE]` as text. */
 async function eventsOf(response: Response): Promise<unknown[]> {
-  const text = await response.text();
-  return text
-    .split("\n\n")
-    .filter((frame) => frame.startsWith("data: "))
-    .map((frame) => frame.slice("data: ".length))
-    .map((data): unknown => (data === "[DONE]" ? data : JSON.parse(data)));
+  return readEvents(await response.text()).map((data): unknown =>
+    data === "[DONE]" ? data : JSON.parse(data),
+  );
 }
 
 describe("an engine that fails before its first token", () => {
@@ -259,16 +257,6 @@ const completion = z.object({
   usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }),
 });
 
-const chunk = z.object({
-  choices: z.array(
-    z.object({
-      index: z.number(),
-      delta: z.object({ content: z.string().optional() }),
-      finish_reason: z.string().nullable(),
-    }),
-  ),
-});
-
 function choicesOf(event: unknown) {
-  return chunk.safeParse(event).data?.choices ?? [];
+  return chatChunk.safeParse(event).data?.choices ?? [];
 }

@@ -8,14 +8,8 @@ import { type GatewayProcess, startGatewayProcess } from "../../helpers/gateway-
 import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../../helpers/redis.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import {
-  forgetful,
-  loopScripts,
-  readReply,
-  runLoop,
-  STEP_TOOL,
-  analysisIn,
-} from "../../helpers/tool-loop.ts";
+import { forgetful, loopScripts, runLoop, STEP_TOOL, analysisIn } from "../../helpers/tool-loop.ts";
+import { readChatMessage } from "../../helpers/replies.ts";
 
 const SEALING = Buffer.alloc(32, "k").toString("base64url");
 const OLD_SEALING = Buffer.alloc(32, "o").toString("base64url");
@@ -99,7 +93,7 @@ describe("clients with different keys", () => {
     ["carries the seal as well", true],
   ])("do not get each other's reasoning: one who %s", async (_, withSeal) => {
     const { engine, app, messages, ask } = await twoKeys();
-    const first = await readReply(await ask("key-a"));
+    const first = await readChatMessage(await ask("key-a"));
     messages.push(withSeal ? first : forgetful(first));
     messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "ok" });
     const stolen = await ask("key-b");
@@ -112,7 +106,10 @@ describe("clients with different keys", () => {
 
   test("each have their own policy", async () => {
     const { ask } = await twoKeys();
-    const [alice, bob] = [await readReply(await ask("key-a")), await readReply(await ask("key-b"))];
+    const [alice, bob] = [
+      await readChatMessage(await ask("key-a")),
+      await readChatMessage(await ask("key-b")),
+    ];
     expect([alice.reasoning, bob.reasoning]).toEqual([null, "two 1"]);
     expect(alice.reasoning_details).toMatchObject([{ type: "reasoning.encrypted" }]);
     expect(bob.reasoning_details).toMatchObject([{ type: "reasoning.text" }]);

@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
 import { appOf, createTestApp } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import {
-  forgetful,
-  loopScripts,
-  readReply,
-  type ReplyMessage,
-  runLoop,
-  STEP_TOOL,
-  analysisIn,
-} from "../../helpers/tool-loop.ts";
+import { forgetful, loopScripts, runLoop, STEP_TOOL, analysisIn } from "../../helpers/tool-loop.ts";
+import { type ChatMessage, chatReply, readChatMessage } from "../../helpers/replies.ts";
 
 const SEALING = [Buffer.alloc(32, "k").toString("base64url")];
 
@@ -23,7 +15,7 @@ function loopEngine(...names: string[]) {
 }
 
 describe("a three-step loop keeps its reasoning, whatever the client sends back", () => {
-  const clients: [string, (reply: ReplyMessage) => object, string][] = [
+  const clients: [string, (reply: ChatMessage) => object, string][] = [
     ["everything", (reply) => reply, "sent"],
     ["nothing but the calls", forgetful, "stored"],
     [
@@ -161,7 +153,7 @@ test("several calls of one message follow the reasoning that led to them", async
       engine,
       settings: { sampleMoreCalls: true, reasoningPolicy, sealingKeys: SEALING },
     });
-    const remember = reasoningPolicy === "raw" ? forgetful : (reply: ReplyMessage) => reply;
+    const remember = reasoningPolicy === "raw" ? forgetful : (reply: ChatMessage) => reply;
     const { outcomes } = await runLoop(app.post, { remember });
     expect(outcomes).toEqual([null, reasoningPolicy === "raw" ? "stored" : "sealed"]);
     expect(engine.prompts.at(-1)).toMatch(
@@ -173,7 +165,7 @@ test("several calls of one message follow the reasoning that led to them", async
 describe("once a turn is finished", () => {
   test.each([
     ["a forgetful client", forgetful],
-    ["a faithful client", (reply: ReplyMessage) => reply],
+    ["a faithful client", (reply: ChatMessage) => reply],
   ])("lost reasoning stays lost in a second loop: %s", async (_, remember) => {
     const engine = loopEngine("one", "two");
     const app = createTestApp({ engine });
@@ -210,7 +202,7 @@ describe("once a turn is finished", () => {
   test("a prefill does not end the loop", async () => {
     const engine = scriptedEngine([...loopScripts("one").slice(0, 1), "<|return|>"]);
     const app = createTestApp({ engine });
-    const first = await readReply(
+    const first = await readChatMessage(
       await app.post({ messages: [{ role: "user", content: "Go." }], tools: [STEP_TOOL] }),
     );
     await app.post({
@@ -228,7 +220,7 @@ describe("once a turn is finished", () => {
     const engine = loopEngine("one");
     const app = createTestApp({ engine });
     const messages: object[] = [{ role: "user", content: "Go." }];
-    const first = await readReply(await app.post({ messages, tools: [STEP_TOOL] }));
+    const first = await readChatMessage(await app.post({ messages, tools: [STEP_TOOL] }));
     messages.push(forgetful(first), {
       role: "tool",
       tool_call_id: first.tool_calls?.[0]?.id,
@@ -287,7 +279,7 @@ describe("calls that the gateway does not know", () => {
       ],
       tools: [STEP_TOOL],
     });
-    expect((await readReply(response)).content).toBe("Done.");
+    expect((await readChatMessage(response)).content).toBe("Done.");
     expect(response.headers.get("x-harmony-cot")).toBe("lost");
     expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1);
   });
@@ -420,12 +412,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
           headers: { "content-type": "application/json" },
         });
       const request = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
-      const plain = z
-        .object({
-          choices: z.tuple([z.object({ message: z.looseObject({}) })]),
-          usage: z.looseObject({}),
-        })
-        .parse(await (await send(request)).json());
+      const plain = chatReply.parse(await (await send(request)).json());
       const [{ message }] = plain.choices;
       expect(Object.keys(message).filter((name) => name.startsWith("reasoning"))).toEqual(copies);
       const streamed = await (await send({ ...request, stream: true })).text();
@@ -482,7 +469,7 @@ describe("several analysis messages of one reply are one text, streamed or not",
         settings: { reasoningPolicy, sealingKeys: SEALING },
       });
       const response = await app.post({ stream, messages: [{ role: "user", content: "Go." }] });
-      expect(await readReply(response)).toMatchObject({
+      expect(await readChatMessage(response)).toMatchObject({
         content: "One moment.\n\nDone.",
         reasoning: reasoningPolicy === "raw" ? text : null,
         reasoning_details:

@@ -6,11 +6,11 @@ import {
   forgetful,
   loopScripts,
   type Post,
-  readReply,
   runLoop,
   STEP_TOOL,
   analysisIn,
 } from "../../helpers/tool-loop.ts";
+import { readChatMessage } from "../../helpers/replies.ts";
 
 const ANALYSIS = "I wonder which of the two is larger. ".repeat(10).trim();
 const TURN = `<|channel|>analysis<|message|>${ANALYSIS}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`;
@@ -39,7 +39,7 @@ async function start(settings: object, turns: readonly Script[], summary: Script
       body: JSON.stringify(body),
     });
   const ask = async (body: object) =>
-    readReply(await post({ messages: [{ role: "user", content: "Hi." }], ...body }));
+    readChatMessage(await post({ messages: [{ role: "user", content: "Hi." }], ...body }));
   return { engine, post, ask };
 }
 

@@ -13,7 +13,7 @@ import {
   scriptedEngine,
   type ScriptedOptions,
 } from "../../helpers/scripted-engine.ts";
-import { chatReply, messagesReply, responsesReply } from "../../never-silently-wrong/clients.ts";
+import { chatReply, messagesReply, responsesReply } from "../../helpers/replies.ts";
 import { type AgentTool, CLAUDE_CODE, CODEX, OPENCODE, toFunctions } from "./agents.ts";
 
 interface Call {

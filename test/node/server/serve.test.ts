@@ -22,6 +22,7 @@ import {
   type TestGatewayOptions,
   testSettings,
 } from "../../helpers/gateway.ts";
+import { readEvents } from "../../helpers/replies.ts";
 
 const gateways: TestGateway[] = [];
 
@@ -133,13 +134,12 @@ describe("shutdown", () => {
     const response = await stream(gateway);
     const text = response.text();
     await gateway.close();
-    const events = (await text).split("\n\n").filter((frame) => frame.startsWith("data: "));
     const error = {
       code: "shutdown",
       type: "server_error",
       message: "The gateway is shutting down.",
     };
-    expect(JSON.parse(events.at(-1)?.slice("data: ".length) ?? "")).toMatchObject({ error });
+    expect(JSON.parse(readEvents(await text).at(-1) ?? "")).toMatchObject({ error });
     expect(turnsOf(gateway)).toEqual(["failed"]);
   });
 

@@ -1,20 +1,12 @@
 /** The record of a tool loop tells which messages of the prompt are as they were sampled, and why others are not. */
 import { expect, test } from "vitest";
-import * as z from "zod";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { readChatMessage } from "../../helpers/replies.ts";
 
 const CALL =
   '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>';
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
-
-const reply = z.looseObject({
-  choices: z.tuple([
-    z.looseObject({
-      message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })) }),
-    }),
-  ]),
-});
 
 test.each([
   ['{"a": 1}', { as: "sampled" }],
@@ -24,9 +16,8 @@ test.each([
   const tools = [{ type: "function", function: { name: "f" } }];
   const question = { role: "user", content: "Go." };
   const post = async (messages: readonly object[]) =>
-    (await app.post("/v1/chat/completions", { messages, tools })).json();
-  const [{ message }] = reply.parse(await post([question])).choices;
-  const [call] = message.tool_calls;
+    app.post("/v1/chat/completions", { messages, tools });
+  const { tool_calls: [call] = [] } = await readChatMessage(await post([question]));
   const sent = { ...call, type: "function", function: { name: "f", arguments: args } };
   await post([
     question,

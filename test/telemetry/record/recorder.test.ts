@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import * as z from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createPool } from "../../../src/engines/pool.ts";
@@ -12,18 +11,10 @@ import { createRecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { loopScripts, STEP_TOOL } from "../../helpers/tool-loop.ts";
 import { sendDescription, startVisionServer } from "../../helpers/vision-server.ts";
+import { readChatMessage } from "../../helpers/replies.ts";
 
 const THINK = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const FINAL = "<|channel|>final<|message|>Hello 👩‍🚀!<|return|>";
-const reply = z.object({
-  choices: z.tuple([
-    z.object({
-      message: z.looseObject({
-        tool_calls: z.tuple([z.looseObject({ id: z.string() })]).optional(),
-      }),
-    }),
-  ]),
-});
 const SEALING_KEY = "c2VhbGluZy1rZXktb2YtdGhlLXJlY29yZGVyLXRlc3Q";
 const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
 const image_url = { url: `data:image/png;base64,${pngOf(1, 1)}` };
@@ -174,14 +165,13 @@ test.each([
   const messages: object[] = [{ role: "user", content: "Go" }];
   const ask = async () => {
     const body = { ...HELLO, messages, tools: [STEP_TOOL] };
-    const response = await app.post("/v1/chat/completions", body);
-    return reply.parse(await response.json()).choices[0].message;
+    return readChatMessage(await app.post("/v1/chat/completions", body));
   };
   const { reasoning_details: details, ...first } = await ask();
   delete first.reasoning;
-  delete first.reasoning_content;
+  delete first["reasoning_content"];
   messages.push(policy === "sealed" ? { ...first, reasoning_details: details } : first);
-  messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0].id, content: "ok" });
+  messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "ok" });
   await ask();
   const record = (await app.records()).at(-1);
   expect(record?.reasoningFrom).toBe(source);
