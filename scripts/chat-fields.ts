@@ -250,8 +250,8 @@ export const FIELD_GROUPS: readonly {
       },
       {
         name: "tools of other types",
-        treatment: "refused",
-        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter`, `mcp` (docs/tools.md). Other tools of OpenRouter are ignored, and named in the header `x-harmony-skipped-tools`: of them, `openrouter:web_fetch` is served where the browser is offered, and the prompt has the date without `openrouter:datetime`.",
+        treatment: "ignored",
+        note: "Unless the gateway runs them: `openrouter:web_fetch`, `openrouter:datetime`, `openrouter:tool_search` (docs/tools.md). The header `x-harmony-skipped-tools` names the others. A search, `code_interpreter` and `mcp` that the operator has not enabled are a 400.",
       },
       {
         name: "tool_choice",

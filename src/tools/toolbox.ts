@@ -53,7 +53,7 @@ export interface BrowserOptions {
   readonly excludedDomains?: readonly string[];
   /** Maximum results of a search. Absent: the operator's setting. */
   readonly maxResults?: number;
-  /** Maximum searches in a turn. Absent: limited only by the number of calls. */
+  /** Maximum searches in a turn. 0: the model is not offered the search. Absent: limited only by the number of calls. */
   readonly maxSearches?: number;
   /** Maximum pages opened in a turn. Absent: limited only by the number of calls. */
   readonly maxOpens?: number;

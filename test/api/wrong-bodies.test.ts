@@ -124,11 +124,6 @@ const CHAT_COMPLETIONS: readonly (readonly [string, object, string])[] = [
     { tools: [{ function: { name: "f" } }] },
     'must be "function" or "custom", but it is missing',
   ],
-  [
-    "tools[0].type",
-    { tools: [{ type: "retrieval" }] },
-    'must be "function" or "custom", but it is "retrieval"',
-  ],
   ["tools[0].function", { tools: [{ type: "function" }] }, "must be an object, but it is missing"],
   [
     "tools[0].function.name",

@@ -26,7 +26,7 @@ import {
   UNKNOWN_MODEL_REASON,
 } from "../request/requested-model.ts";
 import { CODE_TOOL } from "../tools/client-trained-tools.ts";
-import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
+import { isHosted } from "../tools/hosted-tools.ts";
 import { toToolSearch } from "../tools/tool-search.ts";
 import { noteSkippedTools, skippedPlugins, toNameList } from "../tools/skipped-tools.ts";
 import {
@@ -166,7 +166,7 @@ async function prepare(
   const turn = await read.stages.run(
     toTurnInSteps(request, { ...context, media: rules, servers, restored, sampled, sessionId }),
   );
-  const skipped = skippedTools(request, requested, turn);
+  const skipped = skippedTools(request, requested, turn, services);
   noteSkippedTools(skipped, read.requestId, services);
   return {
     request,
@@ -210,15 +210,17 @@ async function restoreReasoning(
   };
 }
 
-function skippedTools(request: ChatRequest, { suffixes }: RequestedModel, turn: Turn): string[] {
+function skippedTools(
+  request: ChatRequest,
+  { suffixes }: RequestedModel,
+  turn: Turn,
+  { hosted }: Pick<Services, "hosted">,
+): string[] {
   const plugins = [
     ...(request.plugins ?? []),
     ...(request.web_search_options ? [{ id: "web" }] : []),
     ...(request.tools ?? []).flatMap((tool) =>
-      tool.type === "hosted" &&
-      isOfOpenRouter(tool.kind) &&
-      !isHostedType(tool.kind) &&
-      !toToolSearch(tool.kind)
+      tool.type === "hosted" && !isHosted(tool.kind, hosted) && !toToolSearch(tool.kind)
         ? [{ id: tool.kind }]
         : [],
     ),

@@ -6,7 +6,6 @@
  */
 import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
-import { isHostedType, isOfOpenRouter } from "../tools/hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 import { anyEffort, summaryDetail } from "../request/reasoning-options.ts";
 import { type RequestOf, RequestSchema } from "../request/request-schema.ts";
@@ -136,13 +135,12 @@ const ownTool = lazy(() =>
   ]),
 );
 
-/** A tool that the gateway runs, under any of its names. */
+const OWN_TYPES: ReadonlySet<string> = new Set(["function", "custom", "allowed_tools"]);
+
+/** A tool that a server runs. One that is not run here is left out, and a header names it: tools are added often. */
 const hosted = lazy(() =>
   z
-    .looseObject({
-      // OpenRouter adds tools of its own often: one that is not run here is left out, and a header names it.
-      type: z.string().refine((type) => isHostedType(type) || isOfOpenRouter(type)),
-    })
+    .looseObject({ type: z.string().refine((type) => !OWN_TYPES.has(type), "is not complete") })
     .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
 );
 

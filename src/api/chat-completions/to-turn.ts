@@ -15,8 +15,7 @@ import {
   type Declaration,
   type HostedTools,
   isHosted,
-  isHostedType,
-  isOfOpenRouter,
+  isRequiredType,
   NO_HOSTED_TOOLS,
   readHostedTools,
   withServers,
@@ -146,8 +145,8 @@ function toHosted(
   const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {
     if (tool.type !== "hosted") return [];
     const param = `tools[${index}]`;
-    if (isOfOpenRouter(tool.kind) && !isHostedType(tool.kind)) return [];
     if (deps === undefined || !isHosted(tool.kind, deps)) {
+      if (!isRequiredType(tool.kind)) return [];
       throw new RequestError(
         `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting ${tool.kind === "mcp" ? "mcpServers" : "builtinTools"}.`,
         { param: `${param}.type` },

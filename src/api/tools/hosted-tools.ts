@@ -42,6 +42,8 @@ export interface HostedTools {
   readonly functions: readonly NamespacedFunction[];
   /** Maximum calls, if declarations limit them. */
   readonly maxUses: number | undefined;
+  /** The zone of the time that the model is told. Absent: it is told none. */
+  readonly timeZone?: string | undefined;
 }
 
 export const NO_HOSTED_TOOLS: HostedTools = {
@@ -52,14 +54,14 @@ export const NO_HOSTED_TOOLS: HostedTools = {
 };
 
 /** The same limits with other tools. */
-export function withTools({ maxUses }: HostedTools, tools: readonly GatewayTool[]): HostedTools {
+export function withTools(others: HostedTools, tools: readonly GatewayTool[]): HostedTools {
   return {
+    ...others,
     tools,
     namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
     functions: tools.flatMap(({ functions = [], isDeferred }) =>
       isDeferred ? [] : functions.map(({ shown }) => shown),
     ),
-    maxUses,
   };
 }
 
@@ -74,23 +76,24 @@ export function hostedKindOf(type: string): TrainedTool | undefined {
 }
 
 const HOSTED_NAMES: Readonly<Record<TrainedTool, RegExp>> = {
-  browser: /^(?:(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?|browser_search)$/,
+  browser:
+    /^(?:(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?|browser_search|openrouter:web_fetch)$/,
   python: /^code_(?:interpreter|execution)(?:_\d+)?$/,
 };
 
-/** Whether tools of this type are always run by a server, never by the client. */
-export function isHostedType(type: string): boolean {
-  return type === "mcp" || hostedKindOf(type) !== undefined;
+/** Whether a request with such a tool is refused where it cannot be run, on Chat Completions. */
+export function isRequiredType(type: string): boolean {
+  return type === "mcp" || (type !== WEB_FETCH && hostedKindOf(type) !== undefined);
 }
 
-/** Whether it is a tool that OpenRouter's servers run. */
-export function isOfOpenRouter(type: string): boolean {
-  return type.startsWith("openrouter:");
-}
+/** OpenRouter's names. The first is the browser without its search. */
+const WEB_FETCH = "openrouter:web_fetch";
+const DATETIME = "openrouter:datetime";
 
 /** Whether a tool of this kind can be run here. */
 export function isHosted(type: string, { toolbox }: Pick<HostedDeps, "toolbox">): boolean {
   if (type === "mcp") return toolbox.mcp !== undefined;
+  if (type === DATETIME) return true;
   const kind = hostedKindOf(type);
   return kind !== undefined && toolbox[kind] !== undefined;
 }
@@ -115,7 +118,12 @@ export function readHostedTools(
   const tools: GatewayTool[] = [];
   const seen = new Set<TrainedTool>();
   const uses: number[] = [];
-  const limits = declarations.reduce((all, { uses: own }) => ({ ...all, ...own }), {});
+  const browsers = declarations.filter(({ kind }) => hostedKindOf(kind) === "browser");
+  const isFetchOnly = browsers.length > 0 && browsers.every(({ kind }) => kind === WEB_FETCH);
+  const limits = declarations.reduce(
+    (all, { uses: own }) => ({ ...all, ...own }),
+    isFetchOnly ? { searches: 0 } : {},
+  );
   for (const { kind: type, fields, param } of declarations) {
     const kind = hostedKindOf(type);
     if (kind === undefined || seen.has(kind) || !isHosted(type, deps)) continue;
@@ -127,7 +135,27 @@ export function readHostedTools(
     if (tool) tools.push(tool);
   }
   const maxUses = uses.length === 0 ? undefined : Math.min(...uses);
-  return withTools({ ...NO_HOSTED_TOOLS, maxUses }, tools);
+  const clock = declarations.find(({ kind }) => kind === DATETIME);
+  const timeZone = clock && readTimeZone(clock);
+  return withTools({ ...NO_HOSTED_TOOLS, maxUses, timeZone }, tools);
+}
+
+function readTimeZone({ fields, param }: Declaration): string {
+  const { timezone = "UTC" } = parseWith(datetime(), fields, param).parameters ?? {};
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: timezone }).resolvedOptions().timeZone;
+  } catch {
+    throw refusal(
+      `${param}.parameters.timezone`,
+      "must be the name of a time zone, such as Europe/Paris",
+    );
+  }
+}
+
+/** For the model: `2026-11-28 18:05:00 (Europe/Paris)`. */
+export function toTimeNote(timeZone: string, now: number): string {
+  const time = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short", timeStyle: "medium" });
+  return `The current date and time is ${time.format(now)} (${timeZone}).`;
 }
 
 export interface GatewayToolsRequest {
@@ -229,6 +257,10 @@ function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): GatewayT
   }
   return toolbox.python?.(typeof container === "string" ? { containerId: container } : {});
 }
+
+const datetime = lazy(() =>
+  z.object({ parameters: z.object({ timezone: z.string().max(100).optional() }).nullish() }),
+);
 
 const domains = lazy(() => z.array(z.string().min(1).max(253)).max(100).nullish());
 const placeFields = lazy(() => ({

@@ -26,6 +26,7 @@ import {
   type GatewayToolsRequest,
   type HostedDeps,
   type HostedTools,
+  toTimeNote,
   toTurnGatewayTools,
 } from "../tools/hosted-tools.ts";
 import { type ToolSearchRequest, withToolSearch } from "../tools/tool-search.ts";
@@ -38,6 +39,8 @@ export interface TurnContext {
   readonly turnId: string;
   readonly tenant: string;
   readonly system: Omit<SystemOptions, "effort">;
+  /** Milliseconds since 1970. */
+  readonly now?: number;
   /** Its values are in the request already. */
   readonly preset?: Preset | undefined;
   /** Absent: tools are shown as they are. */
@@ -201,7 +204,7 @@ function toShown(
 function toMessages(
   { reasoning, clientTrainedTools, format, instructions = [] }: RequestedPrompt,
   { trained, shield, hosted, deferred, toolChoice }: ShownTools,
-  { system, preset, style = "own", sampled }: Omit<TurnContext, "turnId">,
+  { system, preset, style = "own", sampled, now }: Omit<TurnContext, "turnId">,
   write: WriteHistory,
 ): Omit<TurnHistory, "history"> & { readonly messages: CollectedHistory } {
   const { namespaces } = clientTrainedTools;
@@ -234,7 +237,17 @@ function toMessages(
     }),
     ...(developer === undefined ? [] : [developer]),
   ];
-  return { ...others, messages: withNamed(withHead(head, history), toolChoice, deferred) };
+  const messages = withNamed(withHead(head, history), toolChoice, deferred);
+  const { timeZone } = hosted;
+  if (timeZone === undefined || now === undefined) return { ...others, messages };
+  // At the end, because it is another one in the next request.
+  const note = developerMessage({ instructions: toTimeNote(timeZone, now) });
+  return { ...others, messages: note ? withEnd(messages, note) : messages };
+}
+
+function withEnd(collected: CollectedHistory, message: Message): CollectedHistory {
+  const { messages, callIds } = collected;
+  return { ...collected, messages: [...messages, message], callIds: [...callIds, undefined] };
 }
 
 /** A deferred function that the model must call is defined at the end. */
@@ -247,12 +260,5 @@ function withNamed(
   const recipient = isNamed ? deferred?.recipientOf(toolChoice.names[0] ?? "") : undefined;
   const defined = new Set(collected.defined);
   const message = recipient === undefined ? undefined : deferred?.define([recipient], defined);
-  if (message === undefined) return collected;
-  const { messages, callIds } = collected;
-  return {
-    ...collected,
-    messages: [...messages, message],
-    callIds: [...callIds, undefined],
-    defined,
-  };
+  return message === undefined ? collected : { ...withEnd(collected, message), defined };
 }

@@ -222,6 +222,7 @@ export function toTurnContext(
     namedEffort,
     preset,
     system: system(read.now),
+    now: read.now,
     hosted,
     style: settings.toolNamespaces,
     rules: promptRules(tenant, preset),

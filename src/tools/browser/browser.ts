@@ -49,9 +49,11 @@ export interface BrowserDeps {
 }
 
 export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {}): GatewayTool {
+  const { functions } = BROWSER_NAMESPACE;
+  const offered = options.maxSearches === 0 ? functions.slice(1) : functions;
   return {
     name: "browser",
-    namespace: BROWSER_NAMESPACE,
+    namespace: { ...BROWSER_NAMESPACE, functions: offered },
     rawBody: false,
     accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
     describe: describeBrowserCall,

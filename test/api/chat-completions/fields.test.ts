@@ -228,7 +228,6 @@ const PROBES: Readonly<Record<string, Probe>> = {
   plugins: { send: { plugins: [{ id: "web" }] }, wrong: { plugins: {} } },
   "tools of other types": {
     send: { tools: [{ type: "web_search_of_others" }] },
-    param: "tools[0].type",
   },
   tool_choice: {
     beside: { tools: [TOOL, OTHER_TOOL] },

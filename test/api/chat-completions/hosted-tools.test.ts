@@ -225,3 +225,43 @@ describe("a gateway that runs no tools", () => {
     expect(engine.prompts[0]).not.toContain("namespace browser");
   });
 });
+
+describe("OpenRouter's tools", () => {
+  const messages = [{ role: "user", content: "Hello" }];
+  const answer = "<|channel|>final<|message|>Hi.<|return|>";
+
+  async function promptWith(offered: readonly object[]) {
+    const engine = scriptedEngine([answer]);
+    const { post } = createBrowsingApp({ engine });
+    const response = await post("/v1/chat/completions", { model: MODEL, messages, tools: offered });
+    return {
+      status: response.status,
+      body: await response.text(),
+      prompt: engine.prompts[0] ?? "",
+    };
+  }
+
+  test("openrouter:datetime tells the model the time at the end of the prompt", async () => {
+    const zone = { timezone: "Europe/Paris" };
+    const { prompt } = await promptWith([{ type: "openrouter:datetime", parameters: zone }]);
+    expect(prompt).toMatch(
+      /<\|message\|># Instructions\n\nThe current date and time is \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(Europe\/Paris\)\.<\|end\|><\|start\|>assistant$/,
+    );
+    expect((await promptWith([{ type: "openrouter:datetime" }])).prompt).toContain("(UTC)");
+  });
+
+  test("a time zone that does not exist is a 400", async () => {
+    const parameters = { timezone: "Mars/Base" };
+    const refused = await promptWith([{ type: "openrouter:datetime", parameters }]);
+    expect(refused.status).toBe(400);
+    expect(refused.body).toContain("tools[0].parameters.timezone");
+  });
+
+  test("openrouter:web_fetch is the browser without its search", async () => {
+    const { prompt } = await promptWith([{ type: "openrouter:web_fetch" }]);
+    expect(prompt).toContain("type open =");
+    expect(prompt).not.toContain("type search =");
+    const both = [{ type: "openrouter:web_fetch" }, { type: "openrouter:web_search" }];
+    expect((await promptWith(both)).prompt).toContain("type search =");
+  });
+});
