@@ -12,7 +12,7 @@ import {
 } from "./request-body.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import type { RequestBody } from "./transport.ts";
@@ -37,7 +37,7 @@ export const FIREWORKS_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 export function createFireworksEngine(options: ServerOptions): Engine {
@@ -68,7 +68,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       model: options.model,
       stream: true,
       max_tokens: request.maxTokens,
-      ...toSamplingFields(request.sampling, ALL_SAMPLING),
+      ...toSamplingFields(request.sampling, COMMON_SAMPLING),
       return_token_ids: true,
       // By default, Fireworks silently shortens the answer if the prompt is too long.
       context_length_exceeded_behavior: "error",

@@ -37,7 +37,7 @@ import type {
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import { toUsage } from "./read-tokens.ts";
 import type { RequestBody } from "./transport.ts";
@@ -61,7 +61,7 @@ export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 const props = z.lazy(() =>
@@ -151,7 +151,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       xtc_probability: 0,
       dynatemp_range: 0,
       mirostat: 0,
-      ...toSamplingFields(sampling, ALL_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
+      ...toSamplingFields(sampling, COMMON_SAMPLING, { repetitionPenalty: "repeat_penalty" }),
       seed: sampling.seed ?? RANDOM_SEED,
       logit_bias: toLogitBias(sampling.logitBias),
       // Without this, the token that ends the completion is omitted from the output.

@@ -5,7 +5,7 @@
 import { type ConstraintMap, constraintTypes, toChoiceGrammar } from "./request-body.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
-import { ALL_SAMPLING } from "./sampling.ts";
+import { COMMON_SAMPLING } from "./sampling.ts";
 import { toJsonGrammar, toJsonObjectGrammar } from "./json-grammar.ts";
 
 export interface LlamaOptions {
@@ -38,7 +38,7 @@ export const LLAMA_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(LLAMA_CONSTRAINTS),
   logprobs: true,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 /** Without native code, returns an engine whose every use fails with an explanation: other models still work. */

@@ -24,7 +24,7 @@ import type {
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { isNamedGptOss, OtherModelError } from "./other-model.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { toUsage } from "./read-tokens.ts";
 import { createServerEngine } from "./server-engine.ts";
 import { MAX_EVENT_CHARS, type Splitter } from "./sse.ts";
@@ -51,7 +51,7 @@ const CONSTRAINTS: ConstraintMap<string> = {
   regex: null,
 };
 
-const HONOURED = ALL_SAMPLING.filter((name) => name !== "logitBias");
+const HONOURED = COMMON_SAMPLING.filter((name) => name !== "logitBias");
 
 export const OLLAMA_CAPABILITIES: Capabilities = {
   idsIn: false,

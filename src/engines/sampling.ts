@@ -38,9 +38,21 @@ export const SAMPLING_FIELDS = {
   logitBias: "logit_bias",
 } as const satisfies Readonly<Record<SamplingParameter, string>>;
 
-/** For servers that honour all. */
 export const ALL_SAMPLING: readonly SamplingParameter[] =
   Object.keys(SAMPLING_FIELDS).filter(isSamplingParameter);
+
+/** What most servers honour. An engine lists a further parameter beside these once its server is known to honour it. */
+export const COMMON_SAMPLING: readonly SamplingParameter[] = [
+  "temperature",
+  "topP",
+  "topK",
+  "minP",
+  "frequencyPenalty",
+  "presencePenalty",
+  "repetitionPenalty",
+  "seed",
+  "logitBias",
+];
 
 function isSamplingParameter(name: string): name is SamplingParameter {
   return name in SAMPLING_FIELDS;

@@ -10,7 +10,7 @@ import {
 import { describe, type ServerOptions } from "./server.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { RequestBody } from "./transport.ts";
 import { SglangReader } from "./sglang-reader.ts";
@@ -34,7 +34,7 @@ export const SGLANG_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 export function createSglangEngine(options: ServerOptions): Engine {
@@ -91,7 +91,7 @@ function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
     max_new_tokens: request.maxTokens,
-    ...toSamplingFields(sampling, ALL_SAMPLING, { seed: "sampling_seed" }),
+    ...toSamplingFields(sampling, COMMON_SAMPLING, { seed: "sampling_seed" }),
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     stop_token_ids: toStopIds(request),
     // For servers that send no ids: their text must include the control tokens.

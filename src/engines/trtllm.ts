@@ -15,7 +15,7 @@ import { describe, type ServerOptions } from "./server.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { RequestBody } from "./transport.ts";
 
@@ -39,7 +39,7 @@ export const TRTLLM_CAPABILITIES: Capabilities = {
   constraints: constraintTypes(CONSTRAINTS),
   // Reported under the names of tokens, from which ids cannot be recovered.
   logprobs: false,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 export function createTrtllmEngine(options: ServerOptions): Engine {
@@ -76,7 +76,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
       // Some versions default to true for both.
       stream_options: { include_usage: true, continuous_usage_stats: false },
       max_tokens: request.maxTokens,
-      ...toSamplingFields(request.sampling, ALL_SAMPLING),
+      ...toSamplingFields(request.sampling, COMMON_SAMPLING),
       stop_token_ids: toStopIds(request),
       include_stop_str_in_output: true,
       add_special_tokens: false,

@@ -18,7 +18,7 @@ import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { PromptEcho } from "./prompt-echo.ts";
 import { describe, type Server, type ServerOptions } from "./server.ts";
-import { ALL_SAMPLING, toSamplingFields } from "./sampling.ts";
+import { COMMON_SAMPLING, toSamplingFields } from "./sampling.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { RequestBody } from "./transport.ts";
 
@@ -51,7 +51,7 @@ export const VLLM_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
-  sampling: ALL_SAMPLING,
+  sampling: COMMON_SAMPLING,
 };
 
 export function createVllmEngine(options: VllmOptions): Engine {
@@ -147,7 +147,7 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
     max_tokens: request.maxTokens,
-    ...toSamplingFields(sampling, ALL_SAMPLING),
+    ...toSamplingFields(sampling, COMMON_SAMPLING),
     // Some versions refuse 0; -1 means off in all.
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     stop_token_ids: toStopIds(request),
