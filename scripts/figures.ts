@@ -98,12 +98,7 @@ function toBounds(all: Figures, command: string): string {
     .filter((each) => "text" in each)
     .filter((each) => each.bound !== undefined)
     .filter((each) => each.command.replaceAll(" ", "-").startsWith(command))
-    .map(({ what, text, bound = "", met, commit, date }) => [
-      what,
-      bound,
-      met === true ? text : `**${text}**`,
-      `${date}, ${commit}`,
-    ]);
+    .map(({ what, text, bound = "", commit, date }) => [what, bound, text, `${date}, ${commit}`]);
   const head = ["path", "bound", "measured", ""];
   return ["", toAligned([head, head.map(() => "---"), ...rows]), ""].join("\n");
 }

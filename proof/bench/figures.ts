@@ -14,11 +14,11 @@ export function toFigures(results: Results): Figures {
     date: machine.startedAt.slice(0, 10),
     machine: `${machine.cores} cores, ${machine.cpu}, Node ${machine.node}, load before ${machine.loadBefore.toFixed(1)}`,
   };
-  const bounds = judge(results).flatMap(({ path: what, target, measured, met }) =>
-    measured === undefined || met === undefined
-      ? []
-      : [[toId(what, target), { what, text: measured, bound: target, met, ...source }] as const],
-  );
+  const judged = judge(results).flatMap(({ path: what, target, measured, met }) => {
+    if (measured === undefined) return [];
+    const bound = target === undefined ? {} : { bound: target, met };
+    return [[toId(what), { what, text: measured, ...bound, ...source }] as const];
+  });
   const single = [
     {
       id: "token-cpu",
@@ -53,11 +53,9 @@ export function toFigures(results: Results): Figures {
   ].flatMap(({ id, what, grid }) =>
     grid === undefined ? [] : [[id, { what, ...grid, ...source }] as const],
   );
-  return Object.fromEntries([...bounds, ...single, ...tables]);
+  return Object.fromEntries([...judged, ...single, ...tables]);
 }
 
-/** Two bounds of one path differ by the peer that they name. */
-function toId(what: string, target: string): string {
-  const peer = target.endsWith("portkey") ? " beside portkey" : "";
-  return `${what}${peer}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+function toId(what: string): string {
+  return what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 }

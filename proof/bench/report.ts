@@ -41,11 +41,11 @@ export function toMarkdown(results: Results): string {
 function targetsTable(results: Results): string {
   const rows = judge(results)
     .filter(({ measured }) => measured !== undefined)
-    .map(({ path, target, measured = "", met }) => [
+    .map(({ path, target = "–", measured = "", met }) => [
       path,
       target,
       measured,
-      met ? "met" : "**missed**",
+      met === undefined ? "" : met ? "met" : "**missed**",
     ]);
   if (rows.length === 0) return "";
   return `### Targets\n\n${table(["path", "target", "measured", ""], rows)}`;

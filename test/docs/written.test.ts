@@ -13,6 +13,10 @@ test.each([...toDocs(figures)])("writing the docs does not change %s", (path, te
   expect(readFileSync(join(ROOT, path), "utf8")).toBe(text);
 });
 
+test("a bound that the docs show is kept", () => {
+  expect(Object.values(figures).filter((each) => "met" in each && !each.met)).toEqual([]);
+});
+
 describe("a part that differs is written anew", () => {
   test.each([
     ["code of a client", "<!-- snippet: curl chat -->\n\n```sh\nold\n```"],
