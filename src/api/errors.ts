@@ -30,18 +30,7 @@ export class RequestError extends Error {
   /** The message for the log: without words of the client. */
   readonly reason: string;
 
-  constructor(
-    message: string,
-    details: {
-      status?: RequestError["status"];
-      type?: ErrorType;
-      param?: string | null;
-      errorType?: string;
-      retryAfter?: number;
-      details?: object;
-      reason?: string;
-    } = {},
-  ) {
+  constructor(message: string, details: RequestErrorDetails = {}) {
     super(message);
     this.name = "RequestError";
     this.status = details.status ?? 400;
@@ -54,9 +43,28 @@ export class RequestError extends Error {
   }
 }
 
+interface RequestErrorDetails {
+  readonly status?: RequestError["status"];
+  readonly type?: ErrorType;
+  readonly param?: string | null;
+  readonly errorType?: string;
+  readonly retryAfter?: number;
+  readonly details?: object;
+  readonly reason?: string;
+}
+
 /** Names the field and says what is wrong with it. */
-export function refusal(param: string, problem: string): RequestError {
-  return new RequestError(`${param}: ${problem}`, { param });
+export function refusal(
+  param: string,
+  problem: string,
+  details?: Omit<RequestErrorDetails, "param">,
+): RequestError {
+  return new RequestError(`${param}: ${problem}`, { ...details, param });
+}
+
+/** Refuses what is too large, as {@link refusal} does. */
+export function tooLarge(param: string, problem: string): RequestError {
+  return refusal(param, problem, { status: 413, errorType: "payload_too_large" });
 }
 
 export function noSuchPath(message: string): RequestError {

@@ -3,7 +3,7 @@ import type { NamedEffort } from "../../models/model-name.ts";
 import { runAtOnce } from "../../streams/slices.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { refusal, RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import type { MediaRules } from "../request/media.ts";
 import { refuseDuplicates, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
@@ -147,9 +147,10 @@ function toHosted(
     const param = `tools[${index}]`;
     if (deps === undefined || !isHosted(tool.kind, deps)) {
       if (!isRequiredType(tool.kind)) return [];
-      throw new RequestError(
-        `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting ${tool.kind === "mcp" ? "mcpServers" : "builtinTools"}.`,
-        { param: `${param}.type` },
+      const setting = tool.kind === "mcp" ? "mcpServers" : "builtinTools";
+      throw refusal(
+        `${param}.type`,
+        `this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting ${setting}.`,
       );
     }
     return [{ kind: tool.kind, fields: tool.fields, param }];
@@ -197,9 +198,7 @@ function refuseUnsupported(request: ChatRequest): void {
   }
   const modality = (request.modalities ?? []).findIndex((each) => each !== "text");
   if (modality >= 0) {
-    throw new RequestError(`modalities[${modality}]: the model supports text output only`, {
-      param: `modalities[${modality}]`,
-    });
+    throw refusal(`modalities[${modality}]`, "the model supports text output only");
   }
   if (request.audio !== undefined && request.audio !== null) {
     throw refusal("audio", "the model supports text output only");

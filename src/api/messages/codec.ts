@@ -5,7 +5,7 @@ import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Services } from "../api.ts";
-import { describeTurnFailure, RequestError } from "../errors.ts";
+import { describeTurnFailure, refusal } from "../errors.ts";
 import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { holding } from "../reply/held-reply.ts";
@@ -139,12 +139,10 @@ const MAX_SESSION_ID = 256;
  */
 function refuseThread({ thread }: AnyRequest): void {
   if (thread === undefined || thread === null) return;
-  throw new RequestError(
-    "thread: conversations are not stored by this gateway; send the whole conversation without thread",
-    {
-      param: "thread",
-      details: { error_code: "thread_unsupported_request", unsupported: [] },
-    },
+  throw refusal(
+    "thread",
+    "conversations are not stored by this gateway; send the whole conversation without thread",
+    { details: { error_code: "thread_unsupported_request", unsupported: [] } },
   );
 }
 

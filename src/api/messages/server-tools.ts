@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "../tools/hosted-tools.ts";
 
@@ -32,9 +32,9 @@ export function toDeclaration(
 ): Declaration {
   const { max_uses: uses, allowed_callers: callers } = parseWith(serverTool(), fields, param);
   if (callers && !callers.includes("direct")) {
-    throw new RequestError(
-      `${param}.allowed_callers: this gateway runs ${name} for the model only, not for code it executes. Add "direct"`,
-      { param: `${param}.allowed_callers` },
+    throw refusal(
+      `${param}.allowed_callers`,
+      `this gateway runs ${name} for the model only, not for code it executes. Add "direct"`,
     );
   }
   const { max_uses: _, ...others } = fields;

@@ -5,7 +5,7 @@
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent, TurnFailure } from "../../turn/turn.ts";
-import { describeTurnFailure, RequestError } from "../errors.ts";
+import { describeTurnFailure, refusal } from "../errors.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import {
   finishedSummary,
@@ -37,21 +37,18 @@ export function toSummaryEntries(
   { compaction }: CountRequest,
 ): readonly HistoryEntry[] {
   if (entries.every(({ type }) => type === "instructions")) {
-    throw refusal("there is nothing to summarize", "compaction_nothing_to_summarize");
+    throw refusal("compaction", "there is nothing to summarize", {
+      details: { error_code: "compaction_nothing_to_summarize" },
+    });
   }
   const last = entries.at(-1);
   if (last?.type === "assistant" && last.parts.some(({ type }) => type === "call")) {
-    throw refusal("the last tool call has no result yet", "compaction_incomplete_turn");
+    throw refusal("compaction", "the last tool call has no result yet", {
+      details: { error_code: "compaction_incomplete_turn" },
+    });
   }
   const instructions = compaction?.instructions?.trim();
   return [...entries, { type: "user", text: instructions || SUMMARY_INSTRUCTIONS }];
-}
-
-function refusal(problem: string, code: string): RequestError {
-  return new RequestError(`compaction: ${problem}`, {
-    param: "compaction",
-    details: { error_code: code },
-  });
 }
 
 /** Undefined: the turn has written a summary. */

@@ -9,7 +9,7 @@ import {
   type SchemaChecker,
   SchemaError,
 } from "../../json-schema/index.ts";
-import { RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 
 /**
  * @param schema With its key order kept. Compiled schemas are cached by it.
@@ -32,8 +32,8 @@ export function compileEnforced(
     return checker;
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
-    const problem = `${param}: the schema cannot be enforced`;
-    throw new RequestError(`${problem}: ${error.message}`, { param, reason: problem });
+    const problem = "the schema cannot be enforced";
+    throw refusal(param, `${problem}: ${error.message}`, { reason: `${param}: ${problem}` });
   }
 }
 

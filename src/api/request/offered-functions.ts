@@ -12,7 +12,7 @@ import {
 import { CompileBudget } from "../../json-schema/index.ts";
 import type { OfferedTool, ToolChoice } from "../../turn/turn.ts";
 import { compileEnforced } from "./enforced-schemas.ts";
-import { refusal, RequestError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 
 export interface OfferedFunction extends NamespacedFunction {
   readonly strict: boolean;
@@ -145,9 +145,7 @@ export function toToolChoice(choice: RequestedChoice, names: readonly string[]):
       return { type: choice.type };
     case "required":
       if (names.length > 0) return { type: "required", names };
-      throw new RequestError(`${choice.param}: a call is required but no tools are given`, {
-        param: choice.param,
-      });
+      throw refusal(choice.param, "a call is required but no tools are given");
     case "named":
       return { type: "required", names: known([choice.tool], names) };
     case "allowed": {

@@ -11,7 +11,7 @@ import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
 import type { Client } from "../request/client.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { BackgroundWriter, EventLog } from "./background-writer.ts";
 import { followResponse, unknownResponse } from "./follow-response.ts";
@@ -163,9 +163,10 @@ export class Background {
     }
     const own = [...this.#running.values()].filter((each) => each.tenant === tenant).length;
     if (own < maxBackgroundOf(tenant)) return;
-    throw new RequestError(
-      `background: this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
-      { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
+    throw refusal(
+      "background",
+      `this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
+      { ...TOO_MANY, status: 429, type: "rate_limit_error" },
     );
   }
 

@@ -13,7 +13,7 @@ import { createEntries, type Entries, type EntryDeps } from "../../store/entries
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import { storeKey } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
-import { RequestError } from "../errors.ts";
+import { RequestError, tooLarge } from "../errors.ts";
 import type { RequestLimits } from "../request/limits.ts";
 import type { WireItem } from "./items.ts";
 
@@ -154,10 +154,9 @@ export class ConversationStore {
 /** @throws RequestError where a conversation would have more items than a request may have messages. */
 export function refuseManyItems(count: number, { maxMessages }: RequestLimits): void {
   if (count <= maxMessages) return;
-  throw new RequestError(
-    `conversation: would have ${count} items, more than the ${maxMessages} allowed (setting maxMessages). Delete items from ` +
-      "it, or start a new one.",
-    { status: 413, param: "conversation", errorType: "payload_too_large" },
+  throw tooLarge(
+    "conversation",
+    `would have ${count} items, more than the ${maxMessages} allowed (setting maxMessages). Delete items from it, or start a new one.`,
   );
 }
 

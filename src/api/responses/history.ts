@@ -10,7 +10,7 @@ import {
   type StoredCalls,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
-import { RequestError } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { placeReasoning, toKeptCallItem, toReasoningItem } from "../turn/history.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import { isAnswer, reasoningText, toPlainItem, withThoughts } from "./plain-history.ts";
@@ -239,8 +239,9 @@ async function toHistoryItem(
 }
 
 function notEncryptedHere(param: string): RequestError {
-  return new RequestError(
-    `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
-    { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
+  return refusal(
+    `${param}.encrypted_content`,
+    "it was not encrypted by this gateway for this key, or it was altered",
+    { errorType: "invalid_encrypted_content" },
   );
 }

@@ -1,6 +1,6 @@
 /** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
 import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
-import { refusal, RequestError } from "../errors.ts";
+import { refusal, RequestError, tooLarge } from "../errors.ts";
 import { refuseManyItems } from "./conversations.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type LocatedItem, resolveHistory } from "./history.ts";
@@ -97,10 +97,9 @@ function createBudget(maxSize: number): HistoryBudget & { size(): number } {
     add(added, param) {
       size += added;
       if (size <= maxSize) return;
-      throw new RequestError(
-        `${param}: the referenced items make the input longer than ${maxSize} bytes. Reference fewer items, or shorten the ` +
-          "conversation.",
-        { status: 413, param, errorType: "payload_too_large" },
+      throw tooLarge(
+        param,
+        `the referenced items make the input longer than ${maxSize} bytes. Reference fewer items, or shorten the conversation.`,
       );
     },
   };
@@ -144,10 +143,9 @@ async function loadEarlier(
 }
 
 function unknownPrevious(id: string): RequestError {
-  return new RequestError(
-    `previous_response_id: there is no response with the id ${JSON.stringify(id)}`,
-    { param: "previous_response_id", errorType: "previous_response_not_found" },
-  );
+  return refusal("previous_response_id", `there is no response with the id ${JSON.stringify(id)}`, {
+    errorType: "previous_response_not_found",
+  });
 }
 
 export function unknownConversation(id: string): RequestError {
@@ -193,12 +191,8 @@ async function dereferenceAll(
 }
 
 function unknownItem(id: string, param: string): RequestError {
-  return new RequestError(`${param}.id: there is no item with the id ${JSON.stringify(id)}`, {
-    status: 404,
-    type: "not_found_error",
-    param: `${param}.id`,
-    errorType: "item_not_found",
-  });
+  const details = { status: 404, type: "not_found_error", errorType: "item_not_found" } as const;
+  return refusal(`${param}.id`, `there is no item with the id ${JSON.stringify(id)}`, details);
 }
 
 /** Parses a stored item. One that another version has written counts as an unknown kind. */

@@ -9,7 +9,7 @@ import { JsonText, toJson } from "../../json-text.ts";
 import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
-import { RequestError } from "../errors.ts";
+import { RequestError, tooLarge } from "../errors.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredResponse {
@@ -99,9 +99,9 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
 export function responseTooLarge(param: "input" | "top_logprobs"): RequestError {
   const advice =
     param === "input" ? "Send less input" : "Send a lower one or a lower max_output_tokens";
-  return new RequestError(
-    `${param}: the response would be too large to be stored. ${advice}, or set store to false.`,
-    { status: 413, param, errorType: "payload_too_large" },
+  return tooLarge(
+    param,
+    `the response would be too large to be stored. ${advice}, or set store to false.`,
   );
 }
 
