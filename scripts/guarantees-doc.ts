@@ -17,8 +17,8 @@ const steered = () => "steered";
 
 const DEMANDS: readonly Demand[] = [
   { fields: "`tool_choice`: required, a named tool", how: steered },
-  { fields: "– which of several functions", how: constrains("choice") },
-  { fields: "– their arguments, and those of `strict` tools", how: constrains("json-schema") },
+  { fields: "which of several functions a required call has", how: constrains("choice") },
+  { fields: "arguments of a required call, and of `strict` tools", how: constrains("json-schema") },
   { fields: "`tool_choice`: none, allowed_tools", how: steered },
   { fields: "`parallel_tool_calls`: false", how: steered },
   { fields: "`response_format`: json_schema", how: constrains("json-schema") },
@@ -88,7 +88,7 @@ measured on a real vLLM, and is off by default.
 answer at once; with tools it closes an empty analysis message instead.
 
 **A missing answer.** If a turn ends with reasoning only, or with an empty answer, the answer is opened once (\`openMissingAnswer\`). One that stays empty counts as the repair \`empty-answer\`. A plain reply then has the header
-\`x-harmony-answer: empty\`, a stream the same as a comment before its end, and Chat Completions \`native_finish_reason: "empty_answer"\`. If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
+\`x-harmony-answer: empty\`, a stream that as a comment before its end, and Chat Completions \`native_finish_reason: "empty_answer"\`. If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
 choice (\`continueAnnouncedCalls\`). Reasoning that repeats itself is cut (\`repetitionGuard\`). With \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 
 **Calls.** A call that is not allowed is answered with an error that the client does not see; the second time, the answer is opened. A call to a tool that was not offered is passed on by default (\`refuseUnofferedTools\` treats it as not allowed).
@@ -116,10 +116,17 @@ export function toGuaranteesDocument(): string {
   const rows = [
     `| | ${ENGINE_KINDS.join(" | ")} |`,
     `| --- | ${ENGINE_KINDS.map(() => "---").join(" | ")} |`,
-    ...DEMANDS.map(({ fields, how }) => {
-      const cells = ENGINE_KINDS.map((kind) => how(ENGINES[kind].capabilities));
-      return `| ${fields} | ${cells.join(" | ")} |`;
-    }),
+    ...Array.from(byCells(), ([cells, fields]) => `| ${fields.join("; ")} | ${cells} |`),
   ];
   return `${HEAD}${rows.join("\n")}\n${TAIL}`;
+}
+
+/** Demands that each engine meets alike share a row. */
+function byCells(): Map<string, string[]> {
+  const rows = new Map<string, string[]>();
+  for (const { fields, how } of DEMANDS) {
+    const cells = ENGINE_KINDS.map((kind) => how(ENGINES[kind].capabilities)).join(" | ");
+    rows.set(cells, [...(rows.get(cells) ?? []), fields]);
+  }
+  return rows;
 }
