@@ -42,16 +42,11 @@ export function createOfferedNames(
   systemTools: readonly SystemTool[] = [],
   shown: ReadonlyMap<string, string> = new Map(),
 ): OfferedNames {
-  if (names.length === 0 && systemTools.length === 0) return NO_NAMES;
   const known = new Set([...names.filter((name) => name !== ""), ...shown.keys()]);
   const system = namesOf(systemTools, known);
   const own = new Set([...known, ...system.keys()]);
   const spaced = [...own].filter((name) => name.includes("."));
   const canonical = (name: string): string => shown.get(name) ?? name;
-  if (spaced.length === 0) {
-    const resolve = shown.size === 0 ? asWritten : canonical;
-    return { ...offerPlainNames(known, system, systemTools), resolve };
-  }
   const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), own, canonical);
   const taken = new Set([...own, ...joined.keys()]);
   const short = uniqueSpellings(
@@ -73,7 +68,7 @@ export function createOfferedNames(
       ? canonical(spelling)
       : (joined.get(spelling) ?? short.get(spelling) ?? spelling);
   return {
-    readsCalls: true,
+    readsCalls: names.length > 0 || systemTools.length > 0,
     longestFirst: functions,
     recipients,
     systemTools,
@@ -85,44 +80,6 @@ export function createOfferedNames(
     systemToolOf: (spelling) => system.get(resolve(spelling)),
   };
 }
-
-/** Names that have one spelling each, as most have. */
-function offerPlainNames(
-  names: ReadonlySet<string>,
-  system: ReadonlyMap<string, SystemTool>,
-  systemTools: readonly SystemTool[],
-): OfferedNames {
-  const sorted = longestFirst([...names]);
-  const systemNames = longestFirst([...system.keys()]);
-  const has = (spelling: string): boolean => names.has(spelling);
-  return {
-    readsCalls: true,
-    longestFirst: sorted,
-    recipients: sorted,
-    systemTools,
-    systemNames,
-    systemRecipients: systemNames,
-    has,
-    hasTool: (spelling) => names.has(spelling) || system.has(spelling),
-    resolve: asWritten,
-    systemToolOf: (spelling) => system.get(spelling),
-  };
-}
-
-const asWritten = (spelling: string): string => spelling;
-
-const NO_NAMES: OfferedNames = {
-  readsCalls: false,
-  longestFirst: [],
-  recipients: [],
-  systemTools: [],
-  systemNames: [],
-  systemRecipients: [],
-  has: () => false,
-  hasTool: () => false,
-  resolve: asWritten,
-  systemToolOf: () => undefined,
-};
 
 /** Tools of the system message by the names of their functions, without those that a function has. */
 function namesOf(
