@@ -72,7 +72,7 @@ export function appOf(
   models: readonly ModelOptions[],
   rest: Partial<AppDeps>,
 ): ReturnType<typeof createApp> {
-  const randomId = () => crypto.randomUUID().replaceAll("-", "");
+  const { randomId = () => crypto.randomUUID().replaceAll("-", "") } = rest;
   const newCallId = () => `call_${randomId()}`;
   return createApp({
     settings,

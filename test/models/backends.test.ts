@@ -3,12 +3,12 @@ import { toModelOptions } from "../../src/models/backends.ts";
 import { toBackends } from "../../src/config/backends.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { createApp } from "../../src/app.ts";
 import { createModels } from "../../src/models/models.ts";
 import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import type { TransportRequest } from "../../src/engines/transport.ts";
 import { requestText } from "../helpers/request-text.ts";
+import { appOf } from "../helpers/app.ts";
 
 const THREE = [
   { engine: "vllm", url: "http://a:8000", aliases: ["small"], contextLength: 32_768 },
@@ -46,13 +46,8 @@ function serve(
     newCallId: () => "call_1",
   });
   const lines: string[] = [];
-  const app = createApp({
-    settings,
-    models,
-    log: createLog({ level: "info", now: Date.now, write: (line) => lines.push(line) }),
-    now: () => Date.now(),
-    randomId: () => "0123456789abcdef",
-  });
+  const log = createLog({ level: "info", now: Date.now, write: (line) => lines.push(line) });
+  const app = appOf(settings, [], { models, log });
   const post = async (body: object, path = "/v1/chat/completions") =>
     app.request(path, { method: "POST", body: JSON.stringify(body) });
   const get = async (path: string) => app.request(path);

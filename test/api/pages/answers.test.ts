@@ -3,7 +3,6 @@ import { writeFile } from "node:fs/promises";
 import { afterAll, describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import type * as z from "zod";
 import type { JsonText } from "../../../src/json-text.ts";
-import { createApp } from "../../../src/app.ts";
 import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
 import type {
@@ -16,7 +15,6 @@ import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { createPool } from "../../../src/engines/pool.ts";
-import { createModels } from "../../../src/models/models.ts";
 import { openMcp } from "../../../src/node/mcp/open-mcp.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
@@ -29,6 +27,7 @@ import { type Answer, problemsWith, toAnswer, toEvents } from "../../helpers/ope
 import { openRouterProblems } from "../../helpers/openrouter-check.ts";
 import { toTyped, typeProblems } from "../../helpers/published-types.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { appOf } from "../../helpers/app.ts";
 
 const SILENT = createLog({ level: "silent", now: () => 0, write: () => {} });
 
@@ -46,17 +45,8 @@ function createGateway({
   const settings = testSettings({ metrics: "open", ...given });
   let made = 0;
   const randomId = () => `id${(made += 1)}`;
-  const app = createApp({
-    settings,
-    models: createModels([{ id: MODEL, engine: createPool([{ id: "a", engine }]) }], {
-      steering: settings,
-      newCallId: () => `call_${randomId()}`,
-    }),
-    toolbox,
-    log: SILENT,
-    now: () => Date.now(),
-    randomId,
-  });
+  const pool = createPool([{ id: "a", engine }]);
+  const app = appOf(settings, [{ id: MODEL, engine: pool }], { toolbox, randomId });
   return async (operation: string, options: AskOptions = {}) => {
     const [method = "", path = ""] = operation.split(" ");
     const { at = path, body, headers } = options;

@@ -1,11 +1,9 @@
 /** Requests of megabytes yield to the event loop between the stages of reading them. Pauses are counted. */
 import { describe, expect, test } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { createStages } from "../../../src/api/request/stages.ts";
-import { createModels } from "../../../src/models/models.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { appOf } from "../../helpers/app.ts";
 
 const LARGE = 100_001;
 
@@ -68,17 +66,8 @@ const model = "openai/gpt-oss-20b";
 /** Number of pauses of a request. Its prompt exceeds the context, so it never reaches the engine. */
 async function pausesOf(path: string, body: object): Promise<number> {
   const counted = countedPause();
-  const app = createApp({
-    settings: testSettings({}),
-    models: createModels([{ id: model, engine: scriptedEngine([]), contextLength: 10 }], {
-      newCallId: () => "call_1",
-      pause: async () => {},
-    }),
-    pause: counted.pause,
-    log: createLog({ level: "error", now: Date.now, write: () => {} }),
-    now: () => 0,
-    randomId: () => "1",
-  });
+  const served = { id: model, engine: scriptedEngine([]), contextLength: 10 };
+  const app = appOf(testSettings({}), [served], { pause: counted.pause });
   const response = await app.request(path, { method: "POST", body: JSON.stringify(body) });
   expect(await response.text()).toMatch(/maximum context length|"input_tokens":\d/);
   return counted.pauses;
