@@ -129,7 +129,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].reasoning_details",
         treatment: "honoured",
-        note: "The model's reasoning, passed back to it during a tool loop: see `reasoning.md`. Entries with text or encrypted reasoning, or a string. Of this field and the next four, the first that is not empty counts. `format`, `id` and `signature` are ignored.",
+        note: "The model's reasoning, passed back to it during a tool loop: see `reasoning.md`. Entries with text or encrypted reasoning, or a string. The first that is not empty of this field and the next four counts. `format`, `id` and `signature` are ignored.",
       },
       { name: "messages[].reasoning", treatment: "honoured" },
       { name: "messages[].reasoning_content", treatment: "honoured" },
@@ -213,13 +213,13 @@ export const FIELD_GROUPS: readonly {
       {
         name: "logprobs",
         treatment: "honoured",
-        note: "Of the visible answer. If the engine does not support them: 400.",
+        note: "Log probabilities of the visible answer. If the engine does not support them: 400.",
       },
       {
         name: "top_logprobs",
         treatment: "honoured",
         note:
-          "Up to 20; needs `logprobs`. What a plain reply holds is [limited](security.md): values that cannot fit are refused with 400; " +
+          "Up to 20; needs `logprobs`. A plain reply is [limited](security.md): values that cannot fit are refused with 400; " +
           "without a limit of tokens, each of several choices counts as 16,384.",
       },
     ],

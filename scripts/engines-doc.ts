@@ -221,11 +221,11 @@ Backends with the same \`servedName\` serve one model together. They may be of d
 
 Real servers, but no weights of gpt-oss:
 
-| engine | version | model | what was run |
+| engine | version | model | run |
 | --- | --- | --- | --- |
 | vllm | vLLM 0.32.0 on a processor, \`/v1/completions\` and \`/inference/v1/generate\` | a tiny gpt-oss without training | recordings, contract, [doctor](../proof/real/doctor-reports/vllm.md), [scorecard](evidence/comparison.md) |
-| llama-cpp | llama-server v0.5.0 of llama.cpp | the same | recordings, contract, [doctor](../proof/real/doctor-reports/llama-server.md), scorecard |
-| llama | node-llama-cpp, as \`npm ci\` installs it | the same | [doctor](../proof/real/doctor-reports/llama.md), and \`test/node/llama\` in every run of the tests |
+| llama-cpp | llama-server v0.5.0 of llama.cpp | likewise | recordings, contract, [doctor](../proof/real/doctor-reports/llama-server.md), scorecard |
+| llama | node-llama-cpp, as \`npm ci\` installs it | likewise | [doctor](../proof/real/doctor-reports/llama.md), and \`test/node/llama\` in every run of the tests |
 | sglang | SGLang 0.5.23 on a processor | a Llama of random weights with gpt-oss' vocabulary | recordings, the parts of contract and [doctor](../proof/real/doctor-reports/sglang.md) that need no trained model |
 | demo | built in | none | everything |
 | trtllm | not run: needs an NVIDIA GPU | – | – |

@@ -71,7 +71,7 @@ const TAIL = `
 **An answer with a schema.** The schema is in the developer message. If the engine supports constraints, generation is stopped at the answer's header and continued under the schema. In such a turn preambles are shown as reasoning. A document that
 reaches the token limit ends with \`finish_reason: "length"\`.
 
-**Enforced schemas** are JSON Schema, draft 2020-12: those of response formats, of \`strict\` tools and of required tools. One that cannot be checked is a 400 before the engine is called; \`param\` names the field, and the message the position and the
+**Enforced schemas** are JSON Schema, draft 2020-12: the schemas of response formats, of \`strict\` tools and of required tools. One that cannot be checked is a 400 before the engine is called; \`param\` names the field, and the message the position and the
 reason. Schemas of other tools are only shown to the model.
 
 - *Enforced*: every keyword of the core, applicator, unevaluated and validation vocabularies, and from earlier drafts \`definitions\`, \`dependencies\`, \`items\` with a list and \`additionalItems\`. \`format\` is enforced for
@@ -84,7 +84,7 @@ reason. Schemas of other tools are only shown to the model.
 **In one call.** With the setting \`singleCallConstraint\`, engines whose constraints can contain Harmony's tokens (structural tags: vLLM, SGLang; token grammars: llama.cpp) get one constraint for the whole turn, with free reasoning. It has not been
 measured on a real vLLM, and is off by default.
 
-**A reasoning budget.** When it is used up, the analysis is closed and the answer is opened; with tools the model may choose a call instead. Of engines that return no ids, the gateway counts the tokens of the text, so that reasoning may end a few tokens early or late. A thought behind an answer ends the turn where no reasoning is left: what the model would write behind that thought is not sampled. \`effort: "none"\` opens the
+**A reasoning budget.** When it is used up, the analysis is closed and the answer is opened; with tools the model may choose a call instead. If an engine returns no ids, the gateway counts the tokens of the text, so that reasoning may end a few tokens early or late. A thought behind an answer ends the turn where no reasoning is left: what the model would write behind that thought is not sampled. \`effort: "none"\` opens the
 answer at once; with tools it closes an empty analysis message instead.
 
 **A missing answer.** If a turn ends with reasoning only, or with an empty answer, the answer is opened once (\`openMissingAnswer\`). One that stays empty counts as the repair \`empty-answer\`. A plain reply then has the header
