@@ -128,6 +128,27 @@ const serverToolUse = lazy(() =>
   }),
 );
 
+const mcpToolUse = lazy(() =>
+  z.object({
+    type: z.literal("mcp_tool_use"),
+    id: z.string(),
+    name: z.string(),
+    server_name: z.string(),
+    input: z.unknown().optional(),
+  }),
+);
+
+const mcpToolResult = lazy(() =>
+  z.object({
+    type: z.literal("mcp_tool_result"),
+    tool_use_id: z.string(),
+    content: z
+      .union([z.string(), z.array(z.looseObject({ type: z.string(), text: textLike() }))])
+      .nullish(),
+    is_error: z.boolean().nullish(),
+  }),
+);
+
 /** Its result. A search result contains the encrypted call in one of its entries. */
 const serverResult = lazy(() =>
   z.object({
@@ -153,6 +174,8 @@ const BLOCK_KINDS: ReadonlySet<string> = new Set([
   "tool_search_tool_result",
   "tool_addition",
   "tool_removal",
+  "mcp_tool_use",
+  "mcp_tool_result",
 ]);
 
 export const block = lazy(() =>
@@ -168,6 +191,8 @@ export const block = lazy(() =>
       compaction(),
       toolSearchResult(),
       ...toolChanges(),
+      mcpToolUse(),
+      mcpToolResult(),
       serverToolUse(),
       serverResult(),
     ]),

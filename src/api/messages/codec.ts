@@ -5,7 +5,13 @@ import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Services } from "../api.ts";
-import { describeTurnFailure, refusal } from "../errors.ts";
+import { describeTurnFailure, refusal, RequestError } from "../errors.ts";
+import type { RequestMedia } from "../media/request-media.ts";
+import type { GatewayTool } from "../../tools/gateway-tool.ts";
+import { refuseDuplicates } from "../request/offered-functions.ts";
+import { withServers } from "../tools/hosted-tools.ts";
+import { openServers } from "../tools/mcp-servers.ts";
+import { toMcpDeclarations } from "./server-tools.ts";
 import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { holding } from "../reply/held-reply.ts";
@@ -230,11 +236,14 @@ async function prepareTurn(
     hosted,
     preset,
   });
+  const servers = await openMessageServers(request, { ...services, tenant, media });
+  const withOwn = { ...offered, hosted: withServers(offered.hosted, servers) };
+  refuseDuplicates([...offered.functions, ...withOwn.hosted.functions]);
   const entries = isSummary ? toSummaryEntries(history.entries, request) : history.entries;
   const restored = await restoreThinking(entries, tenant, services);
   const { affinity } = read;
   const own = toTurnContext({ ...read, tenant, bodyText }, services);
-  const context = { ...own, hosted, offered, affinity };
+  const context = { ...own, hosted, offered: withOwn, affinity };
   const turnOf = (edited: readonly HistoryEntry[], emptied: ReadonlySet<string> = new Set()) => {
     const sampled = new Map([...restored.sampled].filter(([id]) => !emptied.has(id)));
     return stages.run(toTurnInSteps(request, { ...context, sampled, history: edited }));
@@ -263,6 +272,44 @@ async function prepareTurn(
       ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
     },
   };
+}
+
+/** The tools of the request's MCP servers. This API has no approvals, and no block for a server that fails. */
+async function openMessageServers(
+  request: AnyRequest,
+  { hosted, settings, tenant, media }: ServerContext,
+): Promise<readonly GatewayTool[]> {
+  const declarations = toMcpDeclarations(request);
+  if (declarations.length === 0 || request.tool_choice?.type === "none") return [];
+  const toolbox = hosted.toolbox.mcp;
+  if (toolbox === undefined) {
+    throw refusal(
+      "mcp_servers",
+      "this gateway runs no MCP servers. Its operator can enable them with the settings mcpServers and mcpFromRequests",
+    );
+  }
+  const style = settings.toolNamespaces;
+  const options = { toolbox, tenant, style, media, known: new Map(), hasApprovals: false };
+  const opened = await openServers(declarations, options).catch(inOwnWords);
+  for (const { error, param } of opened.listings) {
+    if (error !== undefined) throw refusal(param, error);
+  }
+  return opened.tools;
+}
+
+/** The fields under the names of this API. */
+function inOwnWords(error: unknown): never {
+  if (!(error instanceof RequestError) || error.param === null) throw error;
+  const param = error.param
+    .replace(/server_label$/, "name")
+    .replace(/server_url$/, "url")
+    .replace(/(?:headers|authorization)$/, "authorization_token");
+  throw refusal(param, error.message.replace(`${error.param}: `, ""));
+}
+
+interface ServerContext extends Pick<Services, "hosted" | "settings"> {
+  readonly tenant: string;
+  readonly media: RequestMedia;
 }
 
 function toCitationMode(setting: Settings["citations"]): Settings["citations"] {

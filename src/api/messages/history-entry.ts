@@ -1,5 +1,12 @@
 /** The entries of a history: items, and the parts of assistant messages as the client sent them. */
-import type { CallItem, FoundItem, Item, KeptCallItem, ReasoningItem } from "../turn/history.ts";
+import type {
+  CallItem,
+  FoundItem,
+  Item,
+  KeptCallItem,
+  McpCallItem,
+  ReasoningItem,
+} from "../turn/history.ts";
 
 export type HistoryEntry =
   | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" | "found" }>
@@ -36,6 +43,8 @@ export interface SealedCall {
   readonly type: "gateway-call";
   /** Empty: it is in a thinking block after it, or lost. */
   readonly sealed: string;
+  /** For a call to an MCP server: what its blocks say, if it is lost. */
+  readonly shown?: McpCallItem;
 }
 
 /** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */

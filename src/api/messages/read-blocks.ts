@@ -119,6 +119,7 @@ export function toAssistantParts(
 ): AssistantPart[] {
   const parts: AssistantPart[] = [];
   const inputs = new Map<string, unknown>();
+  const servers = new Map<string, Extract<Block, { type: "mcp_tool_use" }>>();
   let isCited = false;
   for (const [index, block] of blocks.entries()) {
     const last = parts.at(-1);
@@ -140,6 +141,27 @@ export function toAssistantParts(
         const search = input === undefined ? undefined : JSON.stringify(input);
         const references = block.content?.tool_references ?? [];
         parts.push({ type: "found", search, names: references.map((each) => each.tool_name) });
+        break;
+      }
+      case "mcp_tool_use":
+        servers.set(block.id, block);
+        break;
+      case "mcp_tool_result": {
+        const call = servers.get(block.tool_use_id);
+        if (call === undefined) break;
+        const { server_name: server, name: tool, input } = call;
+        const { content } = block;
+        const texts =
+          typeof content === "string" ? [content] : (content ?? []).map((each) => each.text ?? "");
+        const result = texts.join("\n") || (block.is_error ? "Error" : "");
+        const shown = {
+          type: "mcp-call",
+          server,
+          tool,
+          body: JSON.stringify(input ?? {}),
+          result,
+        } as const;
+        parts.push({ type: "gateway-call", sealed: "", shown });
         break;
       }
       case "web_search_tool_result":

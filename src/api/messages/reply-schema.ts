@@ -113,6 +113,19 @@ const serverToolBlocks = lazy(() => {
       ]),
     }),
     z.object({
+      type: z.literal("mcp_tool_use"),
+      id: z.string(),
+      name: z.string(),
+      server_name: z.string(),
+      input: z.looseObject({}),
+    }),
+    z.object({
+      type: z.literal("mcp_tool_result"),
+      ...result,
+      is_error: z.boolean(),
+      content: z.array(z.object({ type: z.literal("text"), text: z.string() })),
+    }),
+    z.object({
       type: z.literal("tool_search_tool_result"),
       ...result,
       content: z.union([

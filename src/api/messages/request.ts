@@ -32,6 +32,19 @@ const message = lazy(() =>
     .transform(({ content, ...rest }) => ({ ...rest, content: content ?? [] })),
 );
 
+/** From Anthropic's beta. The first version of it has the tools here, the second in an `mcp_toolset` among the tools. */
+const mcpServer = lazy(() =>
+  z.object({
+    name: z.string(),
+    /** Absent: one of the operator's. */
+    url: textLike(),
+    authorization_token: textLike(),
+    tool_configuration: z
+      .object({ enabled: z.boolean().nullish(), allowed_tools: z.array(z.string()).nullish() })
+      .nullish(),
+  }),
+);
+
 const customTool = lazy(() =>
   z
     .object({
@@ -186,11 +199,7 @@ const promptFields = {
   /** From Anthropic's beta: the reply is a summary of the conversation. */
   compaction: () => z.object({ type: z.literal("summarize"), instructions: textLike() }).nullish(),
   /** From Anthropic's beta. */
-  mcp_servers: () =>
-    z
-      .array(z.unknown())
-      .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")
-      .nullish(),
+  mcp_servers: () => z.array(mcpServer()).nullish(),
   /** OpenRouter's field. Its plugins are reported as skipped. */
   plugins: () => z.unknown().optional(),
   /** Conversations stored on the server: refused with an error that clients understand. */

@@ -155,7 +155,7 @@ async function openThinking(
 ): Promise<OpenedStep> {
   const opened = await Promise.all(step.parts.map((part) => openPart(part, tenant, reasoning)));
   const parts = joinCarriers(opened.map(({ part }) => part));
-  const lacks = parts.some(({ type }) => type === "gateway-call");
+  const lacks = parts.some((part) => part.type === "gateway-call" && part.shown === undefined);
   const outcomes = opened.flatMap(({ outcome }) => (outcome ? [{ outcome }] : []));
   const outcome = worstOutcome(lacks ? [...outcomes, { outcome: "lost" }] : outcomes);
   return {

@@ -16,6 +16,10 @@ import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 /** Ids of blocks: the prefix that Anthropic requires, and the call's own id. */
 export const SERVER_TOOL_ID = /^srvtoolu_call_/;
 
+function toMcpId({ id }: Pick<GatewayCallPart, "id">): string {
+  return `mcptoolu_${id}`;
+}
+
 function toServerToolId({ id }: Pick<GatewayCallPart, "id">): string {
   return `srvtoolu_${id}`;
 }
@@ -28,9 +32,9 @@ export type ToolSearchName = "tool_search_tool_bm25" | "tool_search_tool_regex";
 export function serverToolName(
   { name, origin }: GatewayCallPart,
   { toolSearch }: { readonly toolSearch?: ToolSearchName | undefined },
-): ServerToolName | undefined {
+): ServerToolName | "mcp" | undefined {
   if (name === SEARCH_RECIPIENT) return toolSearch;
-  if (origin !== undefined) return undefined;
+  if (origin !== undefined) return "mcp";
   if (name === "browser.search") return "web_search";
   const tool = trainedToolOf(name);
   return tool && TOOL_NAMES[tool];
@@ -43,20 +47,32 @@ const TOOL_NAMES: Readonly<Record<TrainedTool, ServerToolName>> = {
 
 export function toServerToolUse(
   part: GatewayCallPart,
-  name: ServerToolName,
+  name: ServerToolName | "mcp",
   input: Readonly<Record<string, string>>,
 ) {
+  if (name === "mcp") {
+    const { server = "", tool = "" } = part.origin ?? {};
+    return {
+      type: "mcp_tool_use" as const,
+      id: toMcpId(part),
+      name: tool,
+      server_name: server,
+      input,
+    };
+  }
   const id = toServerToolId(part);
   return { type: "server_tool_use" as const, id, name, input, caller: { type: "direct" as const } };
 }
 
 /** The input of a call, once it is known: for `web_fetch`, from the result. */
 export function toServerToolInput(
-  name: ServerToolName,
+  name: ServerToolName | "mcp",
   text: string,
   shown: ShownCall | undefined,
-): Readonly<Record<string, string>> {
+): Readonly<Record<string, unknown>> {
   switch (name) {
+    case "mcp":
+      return asObject(parseJson(text));
     case "code_execution":
       return { code: text };
     case "tool_search_tool_bm25":
@@ -80,6 +96,17 @@ export interface ResultBlock {
 
 export function toResultBlock(part: GatewayCallPart, result: GatewayCallResult): ResultBlock {
   const { shown, sealed } = result;
+  if (shown.type === "mcp") {
+    const seen = result.messages.at(-1)?.content;
+    const text = typeof seen === "string" ? seen : "";
+    const block = {
+      type: "mcp_tool_result",
+      tool_use_id: toMcpId(part),
+      is_error: result.failed,
+      content: [{ type: "text", text }],
+    };
+    return { block, carries: false };
+  }
   if (shown.type === "tools") {
     const references = shown.found.map((name) => ({ type: "tool_reference", tool_name: name }));
     const content = result.failed

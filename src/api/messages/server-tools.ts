@@ -7,6 +7,7 @@ import { lazy } from "../../lazy.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "../tools/hosted-tools.ts";
+import type { CountRequest } from "./request.ts";
 
 export interface ServerTool {
   /** `web_search_20250305` */
@@ -46,6 +47,66 @@ export function toDeclaration(
     ...(uses != null && { uses: isFetch ? { opens: uses } : { searches: uses } }),
   };
 }
+
+/** The tools of a server in `mcp_servers`. */
+export const MCP_TOOLSET = "mcp_toolset";
+
+/** The servers as the other APIs declare them. Throws a {@link RequestError} for a toolset without its server. */
+export function toMcpDeclarations({
+  mcp_servers: servers,
+  tools,
+}: Pick<CountRequest, "mcp_servers" | "tools">): Declaration[] {
+  const toolsets = (tools ?? []).flatMap((tool, index) =>
+    tool.type === "server" && tool.kind === MCP_TOOLSET
+      ? [parseWith(mcpToolset(), tool.fields, `tools[${index}]`)]
+      : [],
+  );
+  for (const { mcp_server_name: name } of toolsets) {
+    if (servers?.some((server) => server.name === name)) continue;
+    throw refusal("mcp_servers", `has no server with the name ${JSON.stringify(name)}`);
+  }
+  return (servers ?? []).flatMap((server, index): Declaration[] => {
+    const toolset = toolsets.find((each) => each.mcp_server_name === server.name);
+    const { enabled, allowed_tools: allowed } = server.tool_configuration ?? {};
+    const isUsed = toolsets.length === 0 ? enabled !== false : toolset !== undefined;
+    if (!isUsed) return [];
+    const fields = {
+      server_label: server.name,
+      server_url: server.url,
+      authorization: server.authorization_token,
+      allowed_tools: allowed,
+      ...toToolRules(toolset),
+    };
+    return [{ kind: "mcp", fields, param: `mcp_servers[${index}]` }];
+  });
+}
+
+function toToolRules({
+  default_config: common,
+  configs,
+}: Partial<z.output<ReturnType<typeof mcpToolset>>> = {}) {
+  const named = (enabled: boolean) =>
+    Object.entries(configs ?? {}).flatMap(([name, config]) =>
+      config.enabled === enabled ? [name] : [],
+    );
+  return {
+    denied_tools: named(false),
+    defer_loading: common?.defer_loading,
+    ...(common?.enabled === false && { allowed_tools: named(true) }),
+  };
+}
+
+const mcpToolConfig = lazy(() =>
+  z.object({ enabled: z.boolean().nullish(), defer_loading: z.boolean().nullish() }),
+);
+
+const mcpToolset = lazy(() =>
+  z.object({
+    mcp_server_name: z.string(),
+    default_config: mcpToolConfig().nullish(),
+    configs: z.record(z.string(), mcpToolConfig()).nullish(),
+  }),
+);
 
 /** The gateway's tools compare hosts. An entry with a path would match nothing. */
 const domain = lazy(() =>

@@ -158,8 +158,9 @@ function toItem(part: AssistantPart): Item[] {
     case "found":
       return [part];
     // It was not restored: a result must not be invented.
-    case "thinking":
     case "gateway-call":
+      return part.shown === undefined ? [] : [part.shown];
+    case "thinking":
       return [];
     default:
       return part satisfies never;

@@ -22,7 +22,7 @@ import { type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import type { AddedTool } from "./history.ts";
 import { type CountRequest, tool as toolSchema } from "./request.ts";
-import { type ServerTool, toDeclaration } from "./server-tools.ts";
+import { MCP_TOOLSET, type ServerTool, toDeclaration } from "./server-tools.ts";
 
 /** Tools that cannot run here: skipped, or answered with 400. */
 export type ServerTools = "skip" | "refuse";
@@ -99,6 +99,7 @@ export function toOfferedFunctions(
   for (const [index, tool] of (tools ?? []).entries()) {
     if (tool.type === "server") {
       if (toToolSearch(tool.kind) !== undefined) continue;
+      if (tool.kind === MCP_TOOLSET) continue;
       const kind = servedAs(tool.kind, searches);
       if (kind !== undefined && isHosted(kind, hosted)) {
         if (!isLoaded(tool.name, tool.fields["defer_loading"]) || removed.has(tool.name)) continue;

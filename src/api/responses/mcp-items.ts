@@ -1,16 +1,20 @@
 /** MCP servers of a request, and MCP items of a conversation: lists of tools, calls, approval requests and the client's answers. */
 import * as z from "zod";
 import type { Message } from "../../harmony/conversation.ts";
-import { callMessage, resultMessage } from "../../harmony/messages.ts";
-import { type NamespaceStyle, toolRecipient } from "../../harmony/tool-names.ts";
+import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import { lazy } from "../../lazy.ts";
 import { boundTools, type McpTool } from "../../tools/mcp/connection.ts";
-import { toToolName } from "../../tools/mcp/names.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
-import { type Listing, NO_SERVERS, type OpenedServers, openServers } from "../tools/mcp-servers.ts";
+import {
+  type Listing,
+  mcpCallMessages,
+  NO_SERVERS,
+  type OpenedServers,
+  openServers,
+} from "../tools/mcp-servers.ts";
 import type { HistoryItem, McpCall, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
 import type { RequestMedia } from "../media/request-media.ts";
@@ -77,10 +81,10 @@ export function mcpMessages(
     case "mcp-request":
       return [];
     case "mcp-call":
-      return item.result === undefined ? [] : toMessages(item, item.result, style);
+      return item.result === undefined ? [] : mcpCallMessages(item, item.result, style);
     case "mcp-response": {
       const request = item.approve ? undefined : requests.get(item.requestId);
-      return request === undefined ? [] : toMessages(request, toRefusal(item.reason), style);
+      return request === undefined ? [] : mcpCallMessages(request, toRefusal(item.reason), style);
     }
     default:
       return item satisfies never;
@@ -170,15 +174,6 @@ function findRecipient(
     }
   }
   return undefined;
-}
-
-function toMessages(
-  { server, tool, body }: McpCall,
-  result: string,
-  style: NamespaceStyle,
-): readonly Message[] {
-  const recipient = toolRecipient(server, toToolName(tool), style);
-  return [callMessage(recipient, body), resultMessage(recipient, result)];
 }
 
 function toRefusal(reason: string | undefined): string {

@@ -60,6 +60,8 @@ export const mcpDeclaration = lazy(() =>
         )
         .nullish(),
       defer_loading: z.boolean().nullish(),
+      /** Anthropic's: tools that are switched off one by one. */
+      denied_tools: names().nullish(),
       allowed_tools: z.union([names(), toolFilter()]).nullish(),
       require_approval: z
         .union([
@@ -78,10 +80,12 @@ export type McpDeclaration = z.output<ReturnType<typeof mcpDeclaration>>;
 
 export function toPolicy({
   allowed_tools: allowed,
+  denied_tools: denied,
   require_approval: required,
 }: McpDeclaration): McpPolicy {
   return {
     ...(allowed != null && { allowed: Array.isArray(allowed) ? allowed : toFilter(allowed) }),
+    ...(denied != null && { denied }),
     ...(required != null && {
       approval:
         typeof required === "string"

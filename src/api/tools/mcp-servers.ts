@@ -2,9 +2,12 @@
  * Opens the MCP servers of a request: the operator's, by label, and those that the request names, if the operator
  * allows it. Their tools are listed before the turn begins, because the model is shown them.
  */
-import { isLabel, type NamespaceStyle } from "../../harmony/tool-names.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import { callMessage, resultMessage } from "../../harmony/messages.ts";
+import { isLabel, type NamespaceStyle, toolRecipient } from "../../harmony/tool-names.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
+import { toToolName } from "../../tools/mcp/names.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "../../tools/mcp/policy.ts";
 import { createMcpTool } from "../../tools/mcp/tool.ts";
 import { type McpToolbox, ServerRefused } from "../../tools/toolbox.ts";
@@ -67,6 +70,16 @@ export async function openServers(
     tools: opened.flatMap(({ tool }) => tool ?? []),
     listings: opened.flatMap(({ listing }) => listing ?? []),
   };
+}
+
+/** A call of the history and its result, where no copy of what the model saw is kept. Names are those of the server. */
+export function mcpCallMessages(
+  call: { readonly server: string; readonly tool: string; readonly body: string },
+  result: string,
+  style: NamespaceStyle,
+): readonly Message[] {
+  const recipient = toolRecipient(call.server, toToolName(call.tool), style);
+  return [callMessage(recipient, call.body), resultMessage(recipient, result)];
 }
 
 /** A server with the policies of the operator and of the request. */

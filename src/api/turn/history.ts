@@ -16,6 +16,7 @@ import type { KeptCall } from "../../store/kept-call.ts";
 import type { RequestError } from "../errors.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
+import { mcpCallMessages } from "../tools/mcp-servers.ts";
 import type { HistoryRules, TurnHistory } from "./assemble-turn.ts";
 import { PromptHistory } from "./prompt-history.ts";
 
@@ -31,6 +32,7 @@ export type Item =
   | KeptCallItem
   | ResultItem
   | FoundItem
+  | McpCallItem
   /** Functions that are offered from here on. */
   | { readonly type: "tools"; readonly functions: readonly OfferedFunction[] };
 
@@ -74,6 +76,15 @@ export interface ResultItem {
   readonly text: string;
   /** Its field in the request, for errors. */
   readonly param: string;
+}
+
+/** A call to an MCP server, of which no copy of what the model saw is kept. Names are those of the server. */
+export interface McpCallItem {
+  readonly type: "mcp-call";
+  readonly server: string;
+  readonly tool: string;
+  readonly body: string;
+  readonly result: string;
 }
 
 /** Tools that are known from here on: those that are deferred are defined. */
@@ -156,6 +167,9 @@ export function render(
         if (!history.addResultOf(result.name ?? "", text)) history.addLoneResult(result);
         break;
       }
+      case "mcp-call":
+        history.add(...mcpCallMessages(item, item.result, style));
+        break;
       case "found":
         if (item.search === undefined) history.define(item.names);
         else history.addSearch(item.search, item.names);

@@ -4,6 +4,8 @@ import type { McpTool } from "./connection.ts";
 export interface McpPolicy {
   /** Names, or a filter by properties. Absent: all tools. */
   readonly allowed?: readonly string[] | ToolFilter | undefined;
+  /** Names of tools that are never offered. */
+  readonly denied?: readonly string[] | undefined;
   /** Absent: no tool needs approval. */
   readonly approval?: ApprovalRule | undefined;
 }
@@ -21,7 +23,8 @@ export interface ToolFilter {
   readonly readOnly?: boolean | undefined;
 }
 
-export function isAllowed(tool: McpTool, { allowed }: McpPolicy): boolean {
+export function isAllowed(tool: McpTool, { allowed, denied }: McpPolicy): boolean {
+  if (denied?.includes(tool.name)) return false;
   if (allowed === undefined) return true;
   return isNames(allowed) ? allowed.includes(tool.name) : matches(tool, allowed);
 }

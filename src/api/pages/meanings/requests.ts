@@ -100,7 +100,7 @@ const BODIES: Readonly<Record<string, Meanings>> = {
     output_format: "The older name of `output_config.format`.",
     context_management: "Clears old tool results and reasoning from the prompt.",
     compaction: "`summarize`: the answer is a summary of the conversation.",
-    mcp_servers: refused("MCP servers are run on the other two APIs."),
+    mcp_servers: "MCP servers whose tools the gateway runs.",
     thread: refused("Conversations are not stored on this API."),
     stop_sequences: "Strings that end the answer and are not returned.",
     max_tokens: "Most tokens of the answer, reasoning included. Required.",
