@@ -9,6 +9,7 @@ import { suggest } from "../../src/config/suggest.ts";
 import { fromText } from "../../src/config/from-text.ts";
 import type { SettingInput } from "../../src/config/setting-input.ts";
 import { DEFAULT_STEERING } from "../../src/turn/steering/settings.ts";
+import { storeForms } from "../../src/config/settings/store.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);
@@ -115,11 +116,7 @@ describe("a wrong value names its source and what was expected", () => {
       { date: "2026-02-30" },
       '--date: expected today, none or a day such as 2026-01-31, got "2026-02-30".',
     ],
-    [
-      "another store",
-      { store: "mysql://x" },
-      "--store: expected memory, sqlite:PATH, redis://HOST, postgres://HOST/DATABASE, d1:BINDING or kv:BINDING.",
-    ],
+    ["another store", { store: "mysql://x" }, `--store: expected memory, ${storeForms()}.`],
     [
       "a key that is no hash",
       { keys: ["alice:secret"] },

@@ -1,7 +1,6 @@
 /** The outputs of `--help` and `--help all`, and the table in `docs/settings.md`, generated from the settings. */
 import { SETTING_GROUPS } from "../../config/setting.ts";
 import { describedSettings, type SettingDescription } from "../../config/describe.ts";
-import { storeForms } from "../../config/settings/store.ts";
 import { ENGINE_KINDS, ENGINES } from "../../engines/create-engine.ts";
 import { COMMANDS } from "./commands.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
@@ -82,7 +81,7 @@ Messages APIs, on top of inference servers that only complete text.
   --model <name>     the model's name there, a .gguf file, or hf:user/repo/file
   --port <number>    8787          --host <address>    127.0.0.1
   --keys <list>      who may use it; harmony-gateway key makes one
-  --store <where>    ${storeForms("node")}
+  --store <where>    sqlite:state.db, or the URL of a database
   --config <file>    settings as JSON; SIGHUP reads them again
   --log <level>      silent, error, warn, info, debug; --log-format text, json
 
