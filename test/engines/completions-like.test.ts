@@ -14,7 +14,6 @@ import {
   type Answer,
   bodyOf,
   complete,
-  cuts,
   jsonAnswer,
   readFixture,
   requestOf,
@@ -121,9 +120,6 @@ describe("trtllm", () => {
       },
     };
     expect(await complete(serveTrtllm(file("trtllm/answer.sse")).engine)).toEqual(expected);
-    for (const pieces of cuts(readFixture("trtllm/answer.sse"))) {
-      expect(await complete(serveTrtllm({ pieces }).engine)).toEqual(expected);
-    }
   });
 
   test("returns the stop id when the server only names it", async () => {
@@ -240,9 +236,6 @@ describe("fireworks", () => {
       },
     };
     expect(await complete(serveFireworks(file("fireworks/answer.sse")).engine)).toEqual(expected);
-    for (const pieces of cuts(readFixture("fireworks/answer.sse"))) {
-      expect(await complete(serveFireworks({ pieces }).engine)).toEqual(expected);
-    }
   });
 
   test('a finish of "error" is one', async () => {
@@ -319,9 +312,6 @@ describe("completions", () => {
       },
     };
     expect(await complete(serveText(file("completions/answer.sse")).engine)).toEqual(expected);
-    for (const pieces of cuts(readFixture("completions/answer.sse"))) {
-      expect(await complete(serveText({ pieces }).engine)).toEqual(expected);
-    }
   });
 
   test("keeps the server's native finish reason", async () => {

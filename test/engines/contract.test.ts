@@ -2,8 +2,9 @@
  * Requirements for every engine reached over HTTP, tested with its server's recorded streams. A new engine adds its
  * line to `RECORDED` and its fixtures; specific behaviour has its own test file.
  */
+import { globSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-
+import type { EngineEvent } from "../../src/engines/engine.ts";
 import {
   createEngine,
   ENGINE_KINDS,
@@ -44,6 +45,13 @@ function isRecorded(kind: EngineKind): kind is keyof typeof RECORDED {
   return kind in RECORDED;
 }
 
+/** All streams of the server that are recorded or written by hand, but those of another endpoint. */
+function streamsOf(kind: EngineKind): string[] {
+  return globSync(`${kind}/*.{sse,ndjson}`, {
+    cwd: new URL("../fixtures/engines/", import.meta.url),
+  }).filter((path) => path !== "vllm/generate.sse");
+}
+
 function serve(kind: EngineKind, answer: Answer | Error) {
   const transport = scriptTransport(() => answer);
   const engine = createEngine(kind, {
@@ -68,24 +76,28 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     expectAnswer(await complete(serve(kind, { pieces: [bytes] }).engine), capabilities);
   });
 
-  test("returns the same wherever its bytes are split", async () => {
-    const whole = await complete(serve(kind, { pieces: [bytes] }).engine);
-    // A sample: the engines' own tests split at more positions.
-    for (const pieces of [...cuts(bytes)].toReversed().filter((_, at) => at % 16 === 0)) {
-      expect(await complete(serve(kind, { pieces }).engine)).toEqual(whole);
+  test.each(streamsOf(kind))("returns the same wherever the bytes are split: %s", async (path) => {
+    const stream = readFixture(path);
+    const request = requestOf(path.includes("logprobs") ? { topLogprobs: 2 } : {});
+    const whole = await complete(serve(kind, { pieces: [stream] }).engine, request);
+    for (const pieces of cuts(stream)) {
+      expect(await complete(serve(kind, { pieces }).engine, request)).toEqual(whole);
     }
   });
 
-  test("leaves the connection reusable after a complete response, and closes it at once otherwise", async () => {
-    const whole = serve(kind, { pieces: [bytes] });
-    await complete(whole.engine);
-    expect(whole.transport.closes).toEqual([expect.any(Number)]);
-
-    const left = serve(kind, { pieces: [bytes.subarray(0, bytes.length / 2), bytes] });
-    for await (const event of left.engine.complete(requestOf(), new AbortController().signal)) {
-      if (event.type !== "open") break;
-    }
-    expect(left.transport.closes).toEqual(["at once"]);
+  test("leaves the connection reusable after the finish, and closes it at once otherwise", async () => {
+    const closesOf = async (pieces: Uint8Array[], isLast: (event: EngineEvent) => boolean) => {
+      const { engine, transport } = serve(kind, { pieces });
+      for await (const event of engine.complete(requestOf(), new AbortController().signal)) {
+        if (isLast(event)) break;
+      }
+      return transport.closes;
+    };
+    expect(await closesOf([bytes], () => false)).toEqual([250]);
+    expect(await closesOf([bytes], ({ type }) => type === "finish")).toEqual([250]);
+    expect(await closesOf([bytes], ({ type }) => type === "open")).toEqual(["at once"]);
+    const half = [bytes.subarray(0, bytes.length / 2), bytes];
+    expect(await closesOf(half, ({ type }) => type !== "open")).toEqual(["at once"]);
   });
 
   test("sends nothing when the signal has aborted", async () => {

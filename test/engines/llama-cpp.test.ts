@@ -269,16 +269,6 @@ describe("the stream", () => {
       finish: finishOf(5),
     });
   });
-
-  test.each(["answer.sse", "tool-call.sse", "leftover.sse", "error-later.sse", "no-finish.sse"])(
-    "cut anywhere it gives the same: %s",
-    async (fixture) => {
-      const whole = await replay(fixture);
-      for (const pieces of cuts(readFixture(`llama-cpp/${fixture}`))) {
-        expect(await complete(engineOf(() => ({ pieces })).engine)).toEqual(whole);
-      }
-    },
-  );
 });
 
 describe("failures", () => {

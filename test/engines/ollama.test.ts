@@ -11,7 +11,6 @@ import {
   type Answer,
   bodyOf,
   complete,
-  cuts,
   jsonAnswer,
   readFixture,
   requestOf,
@@ -119,16 +118,6 @@ describe("the stream", () => {
       nativeReason: "length",
     });
   });
-
-  test.each(["answer.ndjson", "thinking.ndjson", "error-later.ndjson", "no-finish.ndjson"])(
-    "cut anywhere it gives the same: %s",
-    async (fixture) => {
-      const whole = await replay(fixture);
-      for (const pieces of cuts(readFixture(`ollama/${fixture}`))) {
-        expect(await complete(engineOf({ headers: NDJSON, pieces }).engine)).toEqual(whole);
-      }
-    },
-  );
 });
 
 describe("failures", () => {

@@ -8,7 +8,6 @@ import {
   ANSWER_WITH_LOGPROBS,
   bodyOf,
   complete,
-  cuts,
   jsonAnswer,
   readFixture,
   requestOf,
@@ -210,20 +209,6 @@ describe("the stream", () => {
       );
     },
   );
-
-  test.each([
-    "cumulative.sse",
-    "incremental.sse",
-    "cumulative-uneven.sse",
-    "text-only.sse",
-    "abort.sse",
-    "error-first.sse",
-  ])("cut anywhere it gives the same: %s", async (fixture) => {
-    const whole = await replay(fixture);
-    for (const pieces of cuts(readFixture(`sglang/${fixture}`))) {
-      expect(await complete(engineOf({ pieces }).engine)).toEqual(whole);
-    }
-  });
 });
 
 describe("failures", () => {

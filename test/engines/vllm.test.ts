@@ -11,7 +11,6 @@ import {
   ANSWER_WITH_LOGPROBS,
   bodyOf,
   complete,
-  cuts,
   jsonAnswer,
   readFixture,
   requestOf,
@@ -272,29 +271,6 @@ describe("the stream", () => {
     }
     expect(types).toEqual(["open", "ids", "finish"]);
   });
-
-  test.each([
-    "answer.sse",
-    "tool-call.sse",
-    "text-only.sse",
-    "error-later.sse",
-    "length.sse",
-    "no-finish.sse",
-  ])("cut anywhere it gives the same: %s", async (fixture) => {
-    const bytes = readFixture(`vllm/${fixture}`);
-    const whole = await replay(fixture);
-    for (const pieces of cuts(bytes)) {
-      expect(await complete(engineOf({ pieces }).engine)).toEqual(whole);
-    }
-  });
-
-  test("log probabilities are the same wherever the stream is split", async () => {
-    const request = requestOf({ topLogprobs: 2 });
-    const whole = await replay("logprobs.sse", request);
-    for (const pieces of cuts(readFixture("vllm/logprobs.sse"))) {
-      expect(await complete(engineOf({ pieces }).engine, request)).toEqual(whole);
-    }
-  });
 });
 
 describe("failures in the stream", () => {
@@ -400,22 +376,6 @@ describe("failures in the stream", () => {
     expect(error?.kind).toBe("server-error");
     expect(error?.message.length).toBeLessThan(700);
     expect(transport.closes).toEqual(["at once"]);
-  });
-
-  test("an early return closes the connection at once, a finish leaves it open for reuse", async () => {
-    const left = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
-    for await (const event of left.engine.complete(requestOf(), new AbortController().signal)) {
-      if (event.type === "open") break;
-    }
-    expect(left.transport.closes).toEqual(["at once"]);
-    const finished = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
-    for await (const event of finished.engine.complete(requestOf(), new AbortController().signal)) {
-      if (event.type === "finish") break;
-    }
-    expect(finished.transport.closes).toEqual([250]);
-    const whole = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
-    await complete(whole.engine);
-    expect(whole.transport.closes).toEqual([250]);
   });
 });
 
