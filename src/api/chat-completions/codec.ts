@@ -19,7 +19,7 @@ import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
 import { worstOutcome } from "../../store/reasoning-store.ts";
 import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client, ReasoningPolicy } from "../request/client.ts";
-import { mediaRules } from "../request/media.ts";
+import { toMediaRules } from "../request/content-text.ts";
 import {
   listAvailable,
   type RequestedModel,
@@ -158,13 +158,13 @@ async function prepare(
   const { body, client, requested, reasoning, media, options, sessionId } = read;
   const { tenant } = client;
   const { settings } = services;
-  const rules = mediaRules(settings.mediaInput, "refuse");
-  const request = await withMediaTexts(read.request, { media, rules }, signal);
+  const mediaRules = toMediaRules(settings.mediaInput, "refuse");
+  const request = await withMediaTexts(read.request, { media, mediaRules }, signal);
   const { restored, sampled, outcome } = await restoreReasoning(request, tenant, services);
   const context = toTurnContext({ ...read, tenant, bodyText: body.outline }, services);
   const servers = await openChatServers(request, { ...context, media });
   const turn = await read.stages.run(
-    toTurnInSteps(request, { ...context, media: rules, servers, restored, sampled, sessionId }),
+    toTurnInSteps(request, { ...context, mediaRules, servers, restored, sampled, sessionId }),
   );
   const skipped = skippedTools(request, requested, turn, services);
   noteSkippedTools(skipped, read.requestId, services);

@@ -2,7 +2,7 @@
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { CallReasoning, LoopStep } from "../../store/call-reasoning.ts";
 import { refusal } from "../errors.ts";
-import { contentText, type MediaInput, type MediaRules } from "../request/media.ts";
+import { contentText, type MediaRule, type MediaRules } from "../request/content-text.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
 import { type CallItem, type Item, placeReasoning, toReasoningItem } from "../turn/history.ts";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
@@ -10,7 +10,7 @@ import { CUSTOM_INPUT } from "./tools.ts";
 import { runningLoopStart } from "../../harmony/analysis.ts";
 import { splitThought, type TaggedText } from "../request/thought-tag.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
-import { type MediaTexts, slotsOf, withTextParts } from "../media/content-media.ts";
+import { type MediaTexts, slotsOf, withTextParts } from "../media/media-part.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 
 /**
@@ -22,12 +22,12 @@ export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
 interface HistoryOptions {
   readonly restored: RestoredReasoning;
   readonly trained: readonly ToolNamespace[];
-  readonly media: MediaRules;
+  readonly mediaRules: MediaRules;
 }
 
 export function* toItems(
   messages: readonly ChatMessage[],
-  { restored, trained, media }: HistoryOptions,
+  { restored, trained, mediaRules }: HistoryOptions,
 ): Generator<Item> {
   for (const [index, message] of messages.entries()) {
     const param = `messages[${index}]`;
@@ -37,11 +37,11 @@ export function* toItems(
       case "developer":
         yield {
           type: "instructions",
-          text: contentText(message.content, field, media.inMessages),
+          text: contentText(message.content, field, mediaRules.inMessages),
         };
         break;
       case "user": {
-        const text = contentText(message.content, field, media.inMessages);
+        const text = contentText(message.content, field, mediaRules.inMessages);
         yield { type: "user", text, name: toAuthorName(message.name) };
         break;
       }
@@ -49,7 +49,7 @@ export function* toItems(
         yield* assistantItems(message, {
           param,
           trained,
-          media: media.inMessages,
+          mediaRule: mediaRules.inMessages,
           restored: restored.get(index),
         });
         break;
@@ -58,12 +58,12 @@ export function* toItems(
           type: "result",
           callId: message.tool_call_id,
           name: message.name || undefined,
-          text: contentText(message.content, field, media.inResults),
+          text: contentText(message.content, field, mediaRules.inResults),
           param,
         };
         break;
       case "function": {
-        const text = contentText(message.content, field, media.inResults);
+        const text = contentText(message.content, field, mediaRules.inResults);
         yield { type: "result", name: message.name, text, param };
         break;
       }
@@ -89,17 +89,17 @@ const MAX_NAME_LENGTH = 64;
 interface AssistantOptions {
   readonly param: string;
   readonly trained: readonly ToolNamespace[];
-  readonly media: MediaInput;
+  readonly mediaRule: MediaRule;
   readonly restored: readonly CallReasoning[] | undefined;
 }
 
 /** In the order the model wrote them. The client has joined all text for the user into one string. */
 function* assistantItems(
   message: AssistantMessage,
-  { param, trained, media, restored }: AssistantOptions,
+  { param, trained, mediaRule, restored }: AssistantOptions,
 ): Generator<Item> {
   const calls = toCalls(message, param, trained);
-  const { text, isTagged } = assistantText(message, param, media);
+  const { text, isTagged } = assistantText(message, param, mediaRule);
   const sent = sentReasoning(message);
   const reasoning = restored ?? [{ before: sent === undefined ? [] : [[sent]], after: [] }];
   if (calls.length === 0) {
@@ -188,8 +188,8 @@ function sentReasoning(message: AssistantMessage): string | undefined {
 }
 
 /** The text for the user, and the reasoning that the client has put before it. */
-function assistantText(message: AssistantMessage, param: string, media: MediaInput): TaggedText {
-  const tagged = splitThought(contentText(message.content, `${param}.content`, media));
+function assistantText(message: AssistantMessage, param: string, mediaRule: MediaRule): TaggedText {
+  const tagged = splitThought(contentText(message.content, `${param}.content`, mediaRule));
   return tagged.text === "" ? { ...tagged, text: message.refusal ?? "" } : tagged;
 }
 
@@ -226,12 +226,12 @@ function isOurSummary(id: unknown): boolean {
 /** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts(
   request: ChatRequest,
-  { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
+  { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },
   signal: AbortSignal,
 ): Promise<ChatRequest> {
   const slots = request.messages.flatMap(({ role, content }, index) => {
     const isResult = role === "tool" || role === "function";
-    const rule = isResult ? rules.inResults : rules.inMessages;
+    const rule = isResult ? mediaRules.inResults : mediaRules.inMessages;
     return slotsOf(content, `messages[${index}].content`, rule);
   });
   const texts = await media.read(slots, signal);

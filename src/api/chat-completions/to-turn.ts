@@ -4,7 +4,7 @@ import { runAtOnce } from "../../streams/slices.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { refusal, type RequestError } from "../errors.ts";
-import type { MediaRules } from "../request/media.ts";
+import type { MediaRules } from "../request/content-text.ts";
 import { refuseDuplicates, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
 import type { CollectedHistory } from "../turn/prompt-history.ts";
@@ -41,7 +41,7 @@ export interface ChatTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
   readonly restored: RestoredReasoning;
-  readonly media: MediaRules;
+  readonly mediaRules: MediaRules;
   /** Tools of the request's MCP servers. Absent: none. */
   readonly servers?: readonly GatewayTool[] | undefined;
   /** The `x-session-id` header. */
@@ -70,9 +70,9 @@ export function toConversation(request: ChatRequest, context: ChatTurnContext): 
 function toHistory(
   { messages }: ChatRequest,
   rules: HistoryRules,
-  { restored, media }: ChatTurnContext,
+  { restored, mediaRules }: ChatTurnContext,
 ): TurnHistory {
-  const items = toItems(messages, { restored, trained: rules.trained, media });
+  const items = toItems(messages, { restored, trained: rules.trained, mediaRules });
   return render(items, { ...rules, hasLead: true, hasPrefill: true, unknownCall });
 }
 

@@ -1,6 +1,7 @@
-/** Reads content parts that are images or files, in the shapes of all APIs, since clients mix them. */
+/** Reads content parts that are images or files, in the shapes of all APIs, since clients mix them, and puts texts in their place. */
 import { hasMembers } from "../../engines/untyped-json.ts";
 import { byteCount } from "./base64.ts";
+import type { MediaRule } from "../request/content-text.ts";
 
 export interface ImagePart {
   readonly source: MediaSource;
@@ -32,7 +33,7 @@ function isImage(part: object): boolean {
   return "type" in part && IMAGE_TYPES.has(part.type);
 }
 
-export function isFile(part: object): boolean {
+function isFile(part: object): boolean {
   return "type" in part && FILE_TYPES.has(part.type);
 }
 
@@ -47,7 +48,7 @@ export function readImagePart(part: object): ImagePart | undefined {
 }
 
 /** The data of an image that is text by its label. Undefined: the part is something else. */
-export function readDrawing(part: object): MediaSource | undefined {
+function readDrawing(part: object): MediaSource | undefined {
   if (!isImage(part)) return undefined;
   const fields = fieldsOf(part);
   const address = addressOf(fields);
@@ -88,7 +89,7 @@ function fromAnthropic(source: ReadonlyMap<string, unknown>): MediaSource {
 }
 
 const NO_DATA: MediaSource = { type: "unreadable", why: "it has no data" };
-export const NO_FILES: MediaSource = {
+const NO_FILES: MediaSource = {
   type: "unreadable",
   why: "uploaded files are not kept here",
 };
@@ -163,4 +164,49 @@ export function toFileName(name: unknown): string {
     .slice(0, MAX_NAME)
     .replaceAll(/[\p{Cc}\u2028\u2029[\]]+/gu, " ")
     .trim();
+}
+
+export type MediaTexts = ReadonlyMap<object, string>;
+
+/** A content part, its field, and what is done with a file there that cannot be read. */
+export interface MediaSlot {
+  readonly part: object;
+  readonly param: string;
+  readonly mediaRule: MediaRule;
+}
+
+/** The slots of content, which has none where it is a text. `param`: the content's field. */
+export function slotsOf(
+  content: string | readonly object[] | null | undefined,
+  param: string,
+  mediaRule: MediaRule,
+): MediaSlot[] {
+  return partsOf(content).flatMap((part, index) =>
+    isMedia(part) ? [{ part, param: `${param}[${index}]`, mediaRule }] : [],
+  );
+}
+
+/** No interface, which loose parts would not accept. */
+export type TextPart = { readonly type: "text"; readonly text: string };
+
+/** The parts of content, which is a text where it has none. */
+export function partsOf<P extends object>(
+  content: string | readonly P[] | null | undefined,
+): readonly P[] {
+  return typeof content === "object" && content !== null ? content : [];
+}
+
+/** The same content if there are no texts for its parts. Texts of parts are joined without a separator, so each has its own lines. */
+export function withTextParts<P extends object, C extends string | null | undefined>(
+  content: C | P[],
+  texts: MediaTexts,
+): C | (P | TextPart)[] {
+  if (!Array.isArray(content) || !content.some((part) => texts.has(part))) return content;
+  return content.map((part, index) => {
+    const text = texts.get(part);
+    if (text === undefined) return part;
+    const isFirst = index === 0;
+    const isLast = index === content.length - 1;
+    return { type: "text", text: `${isFirst ? "" : "\n"}${text}${isLast ? "" : "\n"}` };
+  });
 }

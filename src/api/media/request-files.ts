@@ -4,8 +4,7 @@ import type { Pause } from "../../streams/slices.ts";
 import { sha256Hex } from "../sha256.ts";
 import { refusal } from "../errors.ts";
 import { byteCount, decodeBase64, firstBytes } from "./base64.ts";
-import type { MediaSlot, MediaTexts } from "./content-media.ts";
-import { type FilePart, readFilePart } from "./media-part.ts";
+import { type FilePart, type MediaSlot, type MediaTexts, readFilePart } from "./media-part.ts";
 import { fileText, pdfText, unreadFileText } from "./media-texts.ts";
 import type { PdfTexts } from "./pdf-texts.ts";
 import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
@@ -105,9 +104,9 @@ export class RequestFiles {
   }
 }
 
-function toText({ name }: FilePart, read: ReadFile, { media, param }: MediaSlot): string {
+function toText({ name }: FilePart, read: ReadFile, { mediaRule, param }: MediaSlot): string {
   if (read.why === undefined) return read.text;
-  if (media === "placeholder") return unreadFileText(name, read.why);
+  if (mediaRule === "placeholder") return unreadFileText(name, read.why);
   throw refusal(param, `the file cannot be read: ${read.why}`);
 }
 

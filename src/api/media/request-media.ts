@@ -4,8 +4,13 @@ import { followSignal } from "../../streams/follow-signal.ts";
 import type { ReadMedia } from "../../tools/mcp/connection.ts";
 import type { ByteBudget } from "../request/byte-budget.ts";
 import { firstBytes } from "./base64.ts";
-import type { MediaSlot, MediaTexts } from "./content-media.ts";
-import { toFileName, fromBase64, type MediaSource } from "./media-part.ts";
+import {
+  fromBase64,
+  type MediaSlot,
+  type MediaSource,
+  type MediaTexts,
+  toFileName,
+} from "./media-part.ts";
 import { MediaCounts } from "./media-counts.ts";
 import { readImageKind } from "./image-kind.ts";
 import { type FileDeps, RequestFiles } from "./request-files.ts";

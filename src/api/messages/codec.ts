@@ -18,7 +18,7 @@ import { holding } from "../reply/held-reply.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client } from "../request/client.ts";
-import { mediaRules } from "../request/media.ts";
+import { toMediaRules } from "../request/content-text.ts";
 import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
 import type { ToolSearchRequest } from "../tools/tool-search.ts";
 import {
@@ -217,9 +217,9 @@ async function prepareTurn(
   const { tenant } = read.client;
   const { model, name, preset, suffixes } = requested;
   const { settings } = services;
-  const rules = mediaRules(settings.mediaInput, "placeholder");
-  const request = await withMediaTexts(read.asked, { media, rules }, signal);
-  const history = toHistory(request.messages, { bodyText: body.text, media: rules });
+  const mediaRules = toMediaRules(settings.mediaInput, "placeholder");
+  const request = await withMediaTexts(read.asked, { media, mediaRules }, signal);
+  const history = toHistory(request.messages, { bodyText: body.text, mediaRules });
   const bodyText = body.outline;
   await stages.next();
   // Blocks have citations of their own, so links in the text would repeat them.

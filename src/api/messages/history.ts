@@ -4,7 +4,7 @@
  */
 import { sinceSummary } from "../reply/shorten-history.ts";
 import { summaryText } from "../reply/summary-text.ts";
-import type { MediaRules } from "../request/media.ts";
+import type { MediaRules } from "../request/content-text.ts";
 import { createArgumentsReader, kindOf, toAssistantParts, toUserEntries } from "./read-blocks.ts";
 import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
 import type { WireMessage } from "./request.ts";
@@ -31,7 +31,7 @@ export interface AddedTool {
 export interface HistoryOptions {
   /** The request as text, for reading arguments that `JSON.parse` would change. */
   readonly bodyText: () => string;
-  readonly media: MediaRules;
+  readonly mediaRules: MediaRules;
 }
 
 /** Throws a `RequestError` for media if the operator refuses them. */
@@ -59,7 +59,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
         entries.push(...toToolChanges(blocks, param, { added, removed }));
         break;
       case "user":
-        entries.push(...toUserEntries(blocks, { param, media: options.media, skipped }));
+        entries.push(...toUserEntries(blocks, { param, mediaRules: options.mediaRules, skipped }));
         break;
       case "assistant":
         for (const { summary, from, to } of cutAtSummaries(blocks)) {

@@ -1,22 +1,27 @@
 /** The images and files of a request: in messages, in results of tools, and in documents among either. */
-import { type MediaSlot, type MediaTexts, partsOf, type TextPart } from "../media/content-media.ts";
-import { isMedia } from "../media/media-part.ts";
+import {
+  isMedia,
+  type MediaSlot,
+  type MediaTexts,
+  partsOf,
+  type TextPart,
+} from "../media/media-part.ts";
 import type { RequestMedia } from "../media/request-media.ts";
-import type { MediaInput, MediaRules } from "../request/media.ts";
+import type { MediaRule, MediaRules } from "../request/content-text.ts";
 import type { Block, ResultBlock } from "./block-schema.ts";
 import type { CountRequest, WireMessage } from "./request.ts";
 
 /** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts<R extends Pick<CountRequest, "messages">>(
   request: R,
-  { media, rules }: { readonly media: RequestMedia; readonly rules: MediaRules },
+  { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },
   signal: AbortSignal,
 ): Promise<R> {
   // Before a summary, only what the user said is in the prompt.
   const from = request.messages.findLastIndex((message) => hasSummary(message));
   const slots = request.messages.flatMap(({ role, content }, index) => {
     const inPrompt = index >= from || role === "user";
-    return inPrompt ? slotsOf(content, `messages[${index}].content`, rules, index < from) : [];
+    return inPrompt ? slotsOf(content, `messages[${index}].content`, mediaRules, index < from) : [];
   });
   const texts = await media.read(slots, signal);
   if (texts.size === 0) return request;
@@ -30,23 +35,23 @@ function hasSummary({ content }: WireMessage): boolean {
 function slotsOf(
   content: WireMessage["content"],
   param: string,
-  rules: MediaRules,
+  mediaRules: MediaRules,
   isBeforeSummary: boolean,
 ): MediaSlot[] {
   return partsOf(content).flatMap((block, index) => {
     const field = `${param}[${index}]`;
-    if (block.type !== "tool_result") return mediaIn(block, field, rules.inMessages);
+    if (block.type !== "tool_result") return mediaIn(block, field, mediaRules.inMessages);
     if (isBeforeSummary) return [];
     return partsOf(block.content).flatMap((each, at) =>
-      mediaIn(each, `${field}.content[${at}]`, rules.inResults),
+      mediaIn(each, `${field}.content[${at}]`, mediaRules.inResults),
     );
   });
 }
 
-function mediaIn(block: Block | ResultBlock, param: string, media: MediaInput): MediaSlot[] {
+function mediaIn(block: Block | ResultBlock, param: string, mediaRule: MediaRule): MediaSlot[] {
   if (!isMedia(block)) return [];
   const inner = block.type === "document" ? partsOf(block.source?.content) : [];
-  return [block, ...inner].map((part) => ({ part, param, media }));
+  return [block, ...inner].map((part) => ({ part, param, mediaRule }));
 }
 
 function withTexts(message: WireMessage, texts: MediaTexts): WireMessage {

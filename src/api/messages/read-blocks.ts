@@ -1,5 +1,10 @@
 /** Reads the blocks of messages: those of users as entries, those of the assistant as parts. gpt-oss reads text only. */
-import { type MediaInput, mediaNote, type MediaRules, noteOrRefuse } from "../request/media.ts";
+import {
+  type MediaRule,
+  mediaNote,
+  type MediaRules,
+  noteOrRefuse,
+} from "../request/content-text.ts";
 import type { Block, ResultBlock } from "./block-schema.ts";
 import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
@@ -11,21 +16,21 @@ import { summaryText } from "../reply/summary-text.ts";
 type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" }>;
 
 /** Text for a block that is not plain text. Throws a `RequestError` if media are refused. */
-function mediaText(block: MediaBlock, param: string, media: MediaInput): string {
+function mediaText(block: MediaBlock, param: string, mediaRule: MediaRule): string {
   const readable = readableText(block);
   if (readable !== undefined) return readable;
-  return noteOrRefuse(block.type, { media, param: `${param}.type`, noun: "blocks" });
+  return noteOrRefuse(block.type, { mediaRule, param: `${param}.type`, noun: "blocks" });
 }
 
 /** Text of a block in a tool result. Undefined: the block is skipped. */
-function resultText(block: ResultBlock, param: string, media: MediaInput): string | undefined {
+function resultText(block: ResultBlock, param: string, mediaRule: MediaRule): string | undefined {
   switch (block.type) {
     case "text":
       return block.text;
     case "image":
     case "document":
     case "search_result":
-      return mediaText(block, param, media);
+      return mediaText(block, param, mediaRule);
     case "tool_reference":
       // The tool itself is now in the list of functions.
       return `Loaded tool: ${block.tool_name}`;
@@ -210,14 +215,14 @@ function splitText(content: string, hasThinking: boolean): AssistantPart[] {
 
 interface UserOptions {
   readonly param: string;
-  readonly media: MediaRules;
+  readonly mediaRules: MediaRules;
   readonly skipped: Set<string>;
 }
 
 /** Results and texts in the order sent. Adjacent texts become one message. */
 export function toUserEntries(
   blocks: readonly Block[],
-  { param, media, skipped }: UserOptions,
+  { param, mediaRules, skipped }: UserOptions,
 ): HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   let texts: string[] = [];
@@ -234,7 +239,7 @@ export function toUserEntries(
       case "image":
       case "document":
       case "search_result":
-        texts.push(mediaText(block, `${param}[${index}]`, media.inMessages));
+        texts.push(mediaText(block, `${param}[${index}]`, mediaRules.inMessages));
         break;
       case "compaction":
         if (!block.content) break;
@@ -246,7 +251,7 @@ export function toUserEntries(
         entries.push({
           type: "result",
           callId: block.tool_use_id,
-          text: toResultText(block, { param: `${param}[${index}]`, media, skipped }),
+          text: toResultText(block, { param: `${param}[${index}]`, mediaRules, skipped }),
           param: `${param}[${index}]`,
         });
         entries.push(...toFound(block));
@@ -279,11 +284,11 @@ function toFound({ content }: Extract<Block, { type: "tool_result" }>): HistoryE
 
 function joinResult(
   blocks: readonly ResultBlock[],
-  { param, media, skipped }: UserOptions,
+  { param, mediaRules, skipped }: UserOptions,
 ): string {
   const texts: string[] = [];
   for (const [index, block] of blocks.entries()) {
-    const text = resultText(block, `${param}.content[${index}]`, media.inResults);
+    const text = resultText(block, `${param}.content[${index}]`, mediaRules.inResults);
     if (text === undefined) skipped.add(kindOf(block));
     else if (text !== "") texts.push(text);
   }

@@ -5,7 +5,7 @@ import type { Services } from "../api.ts";
 import { ByteBudget, HeldBytes } from "../request/byte-budget.ts";
 import type { Client } from "../request/client.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
-import { mediaRules } from "../request/media.ts";
+import { toMediaRules } from "../request/content-text.ts";
 import { ConversationStore } from "./conversations.ts";
 import { type BeginMessage, logMessages } from "./log-messages.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
@@ -56,7 +56,7 @@ export function createResponsesContext(services: Services): ResponsesContext {
     maxBodyBytes,
     unsupported: {
       kinds: settings.unsupportedTools,
-      media: mediaRules(settings.mediaInput, "refuse"),
+      mediaRules: toMediaRules(settings.mediaInput, "refuse"),
     },
     reasoningEvents: createKeySetting(settings, "reasoningEvents"),
     maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),

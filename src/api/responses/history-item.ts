@@ -3,7 +3,7 @@ import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Item } from "../turn/history.ts";
 import type { Content, TextFormat } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
-import type { MediaRules } from "../request/media.ts";
+import type { MediaRules } from "../request/content-text.ts";
 
 /** Tool names are those of the server. */
 export type McpHistoryItem =
@@ -76,5 +76,5 @@ export interface Unsupported {
   /** Tools and items of hosted kinds: left out, or answered with 400. */
   readonly kinds: "skip" | "refuse";
   /** Images and files. */
-  readonly media: MediaRules;
+  readonly mediaRules: MediaRules;
 }

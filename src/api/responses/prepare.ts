@@ -32,7 +32,7 @@ import { conversationTooLarge } from "./conversations.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
-import { withMediaTexts } from "./media.ts";
+import { withMediaTexts } from "./to-messages.ts";
 import { openResponseServers } from "./mcp-items.ts";
 import { noteOmissions, type Omissions, toOmissions } from "./omissions.ts";
 import { type PromptRequest, type ResponsesRequest, responsesRequest } from "./request.ts";
@@ -85,7 +85,7 @@ export async function prepareResponse(
   const loaded = await loadKeepable(read.request, found.model, { id, body, caller }, deps);
   const requested = loaded.isPrivate ? { ...found, model: toPrivateModel(found.model) } : found;
   await stages.next();
-  const reading = { media, rules: deps.unsupported.media };
+  const reading = { media, mediaRules: deps.unsupported.mediaRules };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const context = { ...loaded, history };
   const request = withUpdates(read.request, history);

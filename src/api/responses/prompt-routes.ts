@@ -11,7 +11,7 @@ import { finishedSummary, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
-import { withMediaTexts } from "./media.ts";
+import { withMediaTexts } from "./to-messages.ts";
 import { openResponseServers } from "./mcp-items.ts";
 import { loadContext } from "./load-context.ts";
 import { findModel } from "../turn/serve-turn.ts";
@@ -42,7 +42,7 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   await stages.next();
   const { tenant } = caller.client;
   const media = context.openMedia(tenant);
-  const reading = { media, rules: context.unsupported.media };
+  const reading = { media, mediaRules: context.unsupported.mediaRules };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
   const { requestId } = caller;
   const read = { requestId, requested, namedEffort, tenant, bodyText, now: context.now() };
@@ -79,7 +79,7 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
   const { requestId } = caller;
   const read = { requestId, requested, namedEffort: undefined, tenant, bodyText };
   const prompt = toPromptContext({ ...read, now: context.now() }, context);
-  const reading = { media: context.openMedia(tenant), rules: context.unsupported.media };
+  const reading = { media: context.openMedia(tenant), mediaRules: context.unsupported.mediaRules };
   const described = await withMediaTexts(loaded.history, reading, caller.signal);
   const history = [...described, SUMMARY_REQUEST];
   const maker = turnMaker(shortened, { ...prompt, history });

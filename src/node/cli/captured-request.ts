@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { chatRequest } from "../../api/chat-completions/request.ts";
 import { toConversation as toChatConversation } from "../../api/chat-completions/to-turn.ts";
-import { mediaRules } from "../../api/request/media.ts";
+import { toMediaRules } from "../../api/request/content-text.ts";
 import { parseBody, parseWith } from "../../api/request/parse-request.ts";
 import { plainHistory } from "../../api/responses/plain-history.ts";
 import { responsesRequest } from "../../api/responses/request.ts";
@@ -17,11 +17,11 @@ export function requestConversation(
 ): CollectedHistory {
   const bodyText = unwrap(text);
   const body = parseBody(bodyText);
-  const media = mediaRules("placeholder", "placeholder");
-  const context = { turnId: "captured", tenant: "captured", bodyText, system, media };
+  const mediaRules = toMediaRules("placeholder", "placeholder");
+  const context = { turnId: "captured", tenant: "captured", bodyText, system, mediaRules };
   if (!("messages" in body) && ("input" in body || "instructions" in body)) {
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
-    const unsupported = { kinds: "skip", media } as const;
+    const unsupported = { kinds: "skip", mediaRules } as const;
     const history = plainHistory(request.input);
     const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
     return toConversation(request, {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
 import { toTurn, type ChatTurnContext } from "../../../src/api/chat-completions/to-turn.ts";
 import { RequestError } from "../../../src/api/errors.ts";
-import { mediaRules } from "../../../src/api/request/media.ts";
+import { toMediaRules } from "../../../src/api/request/content-text.ts";
 import { parseBody, parseWith } from "../../../src/api/request/parse-request.ts";
 import { dropFinishedAnalysis } from "../../../src/harmony/analysis.ts";
 import { memberText } from "../../../src/harmony/json-member.ts";
@@ -44,7 +44,7 @@ function turnOf(
     turnId: "turn-1",
     tenant: "anonymous",
     bodyText,
-    media: mediaRules(undefined, "refuse"),
+    mediaRules: toMediaRules(undefined, "refuse"),
     restored,
     system: {
       identity: "You are ChatGPT, a large language model trained by OpenAI.",

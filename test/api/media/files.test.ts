@@ -318,7 +318,7 @@ test("PDFs that are not read within the time of their request say so, and are no
   const slots = ["a.pdf", "b.pdf"].map((name) => ({
     part: CHAT.file(base64(PDF), name, "application/pdf"),
     param: "",
-    media: "placeholder" as const,
+    mediaRule: "placeholder" as const,
   }));
   const reading = files.read(slots, new AbortController().signal);
   await begun.promise;
@@ -342,7 +342,7 @@ test("reading many small files pauses for others, and ends at a pause if the cli
   const slots = Array.from({ length: 1000 }, () => ({
     part: { type: "file", file: { file_data: base64("a") } },
     param: "messages[0].content[0]",
-    media: "placeholder" as const,
+    mediaRule: "placeholder" as const,
   }));
   await expect(files.read(slots, abort.signal)).rejects.toThrow("left");
   expect(pauses).toBe(3);

@@ -32,7 +32,7 @@ function askedAndAnswered() {
 
 const unsupported = {
   kinds: "skip",
-  media: { inMessages: "refuse", inResults: "refuse" },
+  mediaRules: { inMessages: "refuse", inResults: "refuse" },
 } as const;
 
 test("the prompt has each refused call once, and reads each request a few times", () => {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { chatRequest } from "../../../api/chat-completions/request.ts";
 import { toConversation } from "../../../api/chat-completions/to-turn.ts";
 import { RequestError } from "../../../api/errors.ts";
-import { mediaRules } from "../../../api/request/media.ts";
+import { toMediaRules } from "../../../api/request/content-text.ts";
 import { parseWith } from "../../../api/request/parse-request.ts";
 import type { CollectedHistory } from "../../../api/turn/prompt-history.ts";
 import type { SystemOptions } from "../../../harmony/messages.ts";
@@ -74,7 +74,7 @@ function readChatRequest(
     tenant: "convert",
     bodyText,
     restored: new Map(),
-    media: mediaRules("refuse", "refuse"),
+    mediaRules: toMediaRules("refuse", "refuse"),
     system,
   });
   const transcript = fromRequest(conversation);

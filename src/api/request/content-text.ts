@@ -2,16 +2,16 @@
 import { refusal } from "../errors.ts";
 
 /** Replaced by a note, or answered with 400. */
-export type MediaInput = "placeholder" | "refuse";
+export type MediaRule = "placeholder" | "refuse";
 
 export interface MediaRules {
-  readonly inMessages: MediaInput;
+  readonly inMessages: MediaRule;
   /** Clients repeat a tool's result in every later request, so that a refusal would end the session. */
-  readonly inResults: MediaInput;
+  readonly inResults: MediaRule;
 }
 
 /** @param setting `mediaInput`. Absent: notes in results, and this API's default in messages. */
-export function mediaRules(setting: MediaInput | undefined, inMessages: MediaInput): MediaRules {
+export function toMediaRules(setting: MediaRule | undefined, inMessages: MediaRule): MediaRules {
   return { inMessages: setting ?? inMessages, inResults: setting ?? "placeholder" };
 }
 
@@ -32,9 +32,9 @@ export function mediaNote(type: string): string {
 /** The note, or a {@link RequestError} if media are refused. `param`: the part's type. */
 export function noteOrRefuse(
   type: string,
-  { media, param, noun }: { media: MediaInput; param: string; noun: "parts" | "blocks" },
+  { mediaRule, param, noun }: { mediaRule: MediaRule; param: string; noun: "parts" | "blocks" },
 ): string {
-  if (media === "placeholder") return mediaNote(type);
+  if (mediaRule === "placeholder") return mediaNote(type);
   const problem = `the model is text-only and cannot read ${JSON.stringify(type)} ${noun}`;
   throw refusal(param, problem);
 }
@@ -53,7 +53,7 @@ interface ContentPart {
 export function contentText(
   content: string | readonly ContentPart[] | null | undefined,
   param: string,
-  media: MediaInput,
+  mediaRule: MediaRule,
 ): string {
   if (typeof content === "string") return content;
   let text = "";
@@ -69,7 +69,11 @@ export function contentText(
         text += part.refusal ?? "";
         break;
       default:
-        text += noteOrRefuse(part.type, { media, param: `${param}[${index}].type`, noun: "parts" });
+        text += noteOrRefuse(part.type, {
+          mediaRule,
+          param: `${param}[${index}].type`,
+          noun: "parts",
+        });
     }
   }
   return text;
