@@ -72,7 +72,8 @@ export function createCheckout(): Checkout {
 async function runTests(folder: string, files: readonly string[]): Promise<string | undefined> {
   const report = join(folder, ".git/report.json");
   rmSync(report, { force: true });
-  const options = "run --project !workerd --bail 1 --maxWorkers 1 --reporter json --outputFile";
+  const options =
+    "run --project !workerd --bail 1 --testTimeout 60000 --maxWorkers 1 --reporter json --outputFile";
   const child = spawn(
     process.execPath,
     ["node_modules/vitest/vitest.mjs", ...options.split(" "), report, ...files],

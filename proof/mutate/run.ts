@@ -23,8 +23,14 @@ const entrySchema = z.object({
 });
 
 const LIST = "proof/mutate/mutants.jsonl";
-/** The nearest first, and alone. */
-const FIRST = 3;
+/** The nearest alone, then two, then the rest: most mutants die of the first. */
+const GROUPS = [
+  [0, 1],
+  [1, 3],
+  [3, MAX_TESTS],
+] as const;
+/** Tests that have run without a mutant, and whether they failed. */
+const failsUnchanged = new Map<string, boolean>();
 
 const { values } = parseArgs({ options: OPTIONS });
 
@@ -91,15 +97,18 @@ async function killerOf(
   const path = join(folder, mutant.file);
   const changed = globSync(path).map((file) => applyMutant(mutant, readFileSync(file, "utf8")))[0];
   if (changed === undefined) return undefined;
-  for (const files of [tests.slice(0, FIRST), tests.slice(FIRST)]) {
+  for (const [from, to] of GROUPS) {
+    const files = tests.slice(from, to);
     if (files.length === 0) continue;
     writeFileSync(path, changed);
     const failed = await runTests(files);
     restore();
     if (failed === undefined) continue;
+    if (failed === "no end") return failed;
     // A test that fails without the mutant, too, shows nothing.
-    const isFlaky = failed !== "no end" && (await runTests([failed])) !== undefined;
-    if (!isFlaky) return failed;
+    if (!failsUnchanged.has(failed))
+      failsUnchanged.set(failed, (await runTests([failed])) !== undefined);
+    if (failsUnchanged.get(failed) === false) return failed;
     console.error(`${failed} fails as it is committed, and is left out.`);
   }
   return null;
