@@ -95,7 +95,7 @@ export function messagesCodec(services: Services, findModel: FindModel): Message
   const count: RequestCodec<AnyRequest> = {
     limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
     schema: countRequest,
-    refuse: refuseThread,
+    refuse: refuseUnserved,
     findModel,
     unknownModel,
     withPreset,
@@ -143,8 +143,10 @@ const MAX_SESSION_ID = 256;
  * After the error, the SDK sends the whole conversation with every request. Ignoring the thread would
  * silently lose tools and history, because only new messages are sent.
  */
-function refuseThread({ thread }: AnyRequest): void {
-  if (thread === undefined || thread === null) return;
+function refuseUnserved({ thread, safeguards }: AnyRequest): void {
+  if (safeguards != null)
+    throw refusal("safeguards", "are not run by this gateway; send the request without");
+  if (thread == null) return;
   throw refusal(
     "thread",
     "conversations are not stored by this gateway; send the whole conversation without thread",

@@ -23,7 +23,11 @@ export function toMessagesErrorReply(description: ErrorDescription, requestId: s
   return {
     status: description.status === 503 ? OVERLOADED : description.status,
     body: { type: "error", error: toMessagesError(description), request_id: requestId },
-    headers: { "request-id": requestId },
+    headers: {
+      "request-id": requestId,
+      // Claude Code tries an unknown key for minutes before it asks for another one.
+      ...(description.status === 401 && { "x-should-retry": "false" }),
+    },
   };
 }
 

@@ -204,6 +204,8 @@ const promptFields = {
   plugins: () => z.unknown().optional(),
   /** Conversations stored on the server: refused with an error that clients understand. */
   thread: () => z.unknown().optional(),
+  /** A check of tool calls by the server, which Claude Code runs itself after an error that names it. */
+  safeguards: () => z.unknown().optional(),
 };
 
 const turnFields = {

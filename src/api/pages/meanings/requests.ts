@@ -102,6 +102,7 @@ const BODIES: Readonly<Record<string, Meanings>> = {
     compaction: "`summarize`: the answer is a summary of the conversation.",
     mcp_servers: "MCP servers whose tools the gateway runs.",
     thread: refused("Conversations are not stored on this API."),
+    safeguards: refused("The client runs the check itself."),
     stop_sequences: "Strings that end the answer and are not returned.",
     max_tokens: "Most tokens of the answer, reasoning included. Required.",
   },
