@@ -10,6 +10,7 @@ import { fromText } from "../../src/config/from-text.ts";
 import type { SettingInput } from "../../src/config/setting-input.ts";
 import { DEFAULT_STEERING } from "../../src/turn/steering/settings.ts";
 import { storeForms } from "../../src/config/settings/store.ts";
+import { ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);
@@ -216,7 +217,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "a misspelt engine",
       { engine: "vlm" },
-      '--engine: expected one of demo, llama, vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions, auto, got "vlm". Did you mean vllm?',
+      `--engine: expected one of ${ENGINE_KINDS.join(", ")}, auto, got "vlm". Did you mean vllm?`,
     ],
     [
       "a misspelt effort of a preset, whose values are not repeated",

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { chooseModel } from "../../src/engines/auto.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
-import { findServer } from "../../src/engines/find-kind.ts";
+import { findServer, SERVER_KINDS } from "../../src/engines/find-kind.ts";
 import type { Transport } from "../../src/engines/transport.ts";
 import { requestText } from "../helpers/request-text.ts";
 import {
@@ -79,8 +79,7 @@ describe("the kind of a server is detected by its responses", () => {
   test("for anything else one sentence says what to configure", async () => {
     await expect(find(serverWith({ "/": jsonAnswer("<html>") }))).rejects.toMatchObject({
       kind: "not-found",
-      message:
-        "The server at http://engine:8000 is not an inference server that the gateway recognizes. Check the URL, or name its kind with --engine: vllm, sglang, llama-cpp, trtllm, ollama, fireworks, completions.",
+      message: `The server at http://engine:8000 is not an inference server that the gateway recognizes. Check the URL, or name its kind with --engine: ${SERVER_KINDS.join(", ")}.`,
     });
   });
 });
