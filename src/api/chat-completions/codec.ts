@@ -16,7 +16,6 @@ import {
   withSummaries,
 } from "../reply/reasoning-summary.ts";
 import { untilAnyBegun } from "../reply/wait-for-first-event.ts";
-import { worstOutcome } from "../../store/reasoning-store.ts";
 import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client, ReasoningPolicy } from "../request/client.ts";
 import { toMediaRules } from "../request/content-text.ts";
@@ -37,7 +36,7 @@ import {
   type TurnCodec,
   turnHeaders,
 } from "../turn/serve-turn.ts";
-import { runningSteps, withMediaTexts } from "./history.ts";
+import { restoreReasoning, withMediaTexts } from "./history.ts";
 import { customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { toFailureFrames, toFrames } from "./to-chunks.ts";
@@ -187,26 +186,6 @@ async function prepare(
       ...turnHeaders(read, turn, outcome),
       ...(skipped.length > 0 && { "x-harmony-skipped-tools": toNameList(skipped) }),
     },
-  };
-}
-
-/** The reasoning of the running tool loop, by the index of its message, and its steps as they were sampled. */
-async function restoreReasoning(
-  request: ChatRequest,
-  tenant: string,
-  { reasoning }: Pick<Services, "reasoning">,
-) {
-  const steps = runningSteps(request.messages);
-  const callIds = [...steps.values()].toReversed().flatMap((step) => step.callIds);
-  const stored = await reasoning.readCalls(
-    tenant,
-    callIds.filter((id) => id !== undefined),
-  );
-  const found = await reasoning.restore(tenant, [...steps.values()], stored);
-  return {
-    restored: new Map([...steps.keys()].map((key, at) => [key, found[at]?.reasoning ?? []])),
-    sampled: stored.sampled,
-    outcome: worstOutcome(found),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The messages of a chat request as items of a history: their texts, media and calls, and the reasoning that the client sends back. */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { CallReasoning, LoopStep } from "../../store/call-reasoning.ts";
+import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.ts";
 import { refusal } from "../errors.ts";
 import { contentText, type MediaRule, type MediaRules } from "../request/content-text.ts";
 import { isTrainedCall } from "../tools/client-trained-tools.ts";
@@ -141,8 +142,28 @@ function toCalls(
   return calls;
 }
 
+/** The reasoning of the running tool loop, by the index of its message, and its steps as they were sampled. */
+export async function restoreReasoning(
+  { messages }: ChatRequest,
+  tenant: string,
+  { reasoning }: { readonly reasoning: Pick<ReasoningStore, "readCalls" | "restore"> },
+) {
+  const steps = runningSteps(messages);
+  const callIds = [...steps.values()].toReversed().flatMap((step) => step.callIds);
+  const stored = await reasoning.readCalls(
+    tenant,
+    callIds.filter((id) => id !== undefined),
+  );
+  const found = await reasoning.restore(tenant, [...steps.values()], stored);
+  return {
+    restored: new Map([...steps.keys()].map((key, at) => [key, found[at]?.reasoning ?? []])),
+    sampled: stored.sampled,
+    outcome: worstOutcome(found),
+  };
+}
+
 /** The assistant messages of the running tool loop by their index, the last one first. */
-export function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
+function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
   const last = messages.length - 1;
   const running = runningLoopStart(messages, (message, index) => {
     // An answer at the end of the history is a prefill that the model continues.
