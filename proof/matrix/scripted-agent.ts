@@ -2,7 +2,7 @@
  * The model of the matrix: an engine that works through tasks by reading its prompt, whatever the client. Its
  * analysis messages are numbered, so the prompts show which of them a client sent back.
  */
-import { type FakeVllm, startFakeVllm } from "../../test/helpers/fake-vllm.ts";
+import { type HoldingVllm, startHoldingVllm } from "../../test/helpers/holding-vllm.ts";
 import { analysisIn } from "../../test/helpers/tool-loop.ts";
 
 export interface Task {
@@ -44,7 +44,7 @@ export interface AnalysisCount {
 }
 
 export async function startScriptedAgent(tasks: readonly Task[]): Promise<ScriptedAgent> {
-  const vllm: FakeVllm = await startFakeVllm((prompt) => {
+  const vllm: HoldingVllm = await startHoldingVllm((prompt) => {
     const state = readPrompt(tasks, prompt);
     if (state === undefined) return "<|channel|>final<|message|>Nothing to do.<|return|>";
     const { task, done } = state;

@@ -1,4 +1,4 @@
-/** A vLLM server whose answers to prompts with `HOLD` stop after their first tokens until they are released. */
+/** A vLLM server whose output is a function of the prompt; answers to prompts with `HOLD` stop after their first tokens until they are released. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spelledIds } from "./spelled.ts";
@@ -9,7 +9,7 @@ export interface HoldingVllm {
   /** Completions that have begun and not ended. */
   readonly open: number;
   /** The prompts as text, without those of probes. */
-  readonly prompts: readonly string[];
+  readonly prompts: string[];
   /** From now on, answers come whole, and those that have stopped continue. */
   release(): void;
   /** From now on, answers stop again. */

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { WebSocket } from "ws";
 import * as z from "zod";
 import { eventually } from "../helpers/eventually.ts";
-import { type FakeVllm, startFakeVllm } from "../helpers/fake-vllm.ts";
 import { type GatewayProcess, startGatewayProcess } from "../helpers/gateway-process.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { type HoldingVllm, startHoldingVllm } from "../helpers/holding-vllm.ts";
@@ -41,8 +40,8 @@ describe("gateways with the same engines", () => {
     expect(await ask()).toEqual(first);
   });
 
-  async function startAnswering(): Promise<FakeVllm> {
-    const engine = await startFakeVllm(() => `${FINAL}Yes.<|return|>`);
+  async function startAnswering(): Promise<HoldingVllm> {
+    const engine = await startHoldingVllm(() => `${FINAL}Yes.<|return|>`);
     onTestFinished(() => engine.close());
     return engine;
   }

@@ -2,7 +2,7 @@
 import { Agent, request } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../helpers/eventually.ts";
-import { startFakeVllm } from "../helpers/fake-vllm.ts";
+import { startHoldingVllm } from "../helpers/holding-vllm.ts";
 import { type GatewayProcess, startGatewayProcess } from "../helpers/gateway-process.ts";
 import { freePort } from "../helpers/listen.ts";
 import { HAS_NGINX, startNginx } from "../helpers/nginx.ts";
@@ -14,7 +14,7 @@ test.skipIf(!HAS_NGINX)(
   `${RESTARTS} restarts of two gateways behind nginx lose no request (S30; skipped if nginx is not installed)`,
   { timeout: 300_000 },
   async () => {
-    const engine = await startFakeVllm(() => "<|channel|>final<|message|>Yes.<|return|>");
+    const engine = await startHoldingVllm(() => "<|channel|>final<|message|>Yes.<|return|>");
     onTestFinished(() => engine.close());
     const ports = [await freePort(), await freePort()] as const;
     const start = async (at: 0 | 1): Promise<GatewayProcess> => {

@@ -3,7 +3,7 @@ import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createTestApp } from "../../helpers/app.ts";
-import { type FakeVllm, startFakeVllm } from "../../helpers/fake-vllm.ts";
+import { type HoldingVllm, startHoldingVllm } from "../../helpers/holding-vllm.ts";
 import { type GatewayProcess, startGatewayProcess } from "../../helpers/gateway-process.ts";
 import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../../helpers/redis.ts";
@@ -196,11 +196,11 @@ describe("a failing store fails no request, and the loss is reported", () => {
 
 // On Node in either project.
 describe.skipIf(ON_WORKERS)("processes (skipped where the runtime is workerd)", () => {
-  let vllm: FakeVllm;
+  let vllm: HoldingVllm;
   const gateways: GatewayProcess[] = [];
 
   beforeEach(async () => {
-    vllm = await startFakeVllm((prompt) => {
+    vllm = await startHoldingVllm((prompt) => {
       const name = prompt.includes("one done") ? "two" : "one";
       const steps = prompt.split(name === "two" ? "one done" : "Go.").at(-1) ?? "";
       return loopScripts(name)[steps.split("<|start|>functions.step").length - 1] ?? "";
