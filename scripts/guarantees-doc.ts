@@ -88,7 +88,7 @@ measured on a real vLLM, and is off by default.
 answer at once; with tools it closes an empty analysis message instead.
 
 **A missing answer.** If a turn ends with reasoning only, or with an empty answer, the answer is opened once (\`openMissingAnswer\`). One that stays empty counts as the repair \`empty-answer\`. A plain reply then has the header
-\`x-harmony-answer: empty\`, a stream that as a comment before its end, and Chat Completions \`native_finish_reason: "empty_answer"\`. If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
+\`x-harmony-answer: empty\`, a stream has it as a comment before its end, and Chat Completions has \`native_finish_reason: "empty_answer"\`. If it ends with a preamble although tools are offered, the model first begins one more message, with the channel and the recipient of its
 choice (\`continueAnnouncedCalls\`). Reasoning that repeats itself is cut (\`repetitionGuard\`). With \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 
 **Calls.** A call that is not allowed is answered with an error that the client does not see; the second time, the answer is opened. A call to a tool that was not offered is passed on by default (\`refuseUnofferedTools\` treats it as not allowed).
