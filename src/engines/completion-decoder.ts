@@ -7,13 +7,10 @@
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineProgress, EngineTokens } from "./engine.ts";
 import { andThen, type Consumer, type Demand } from "../streams/push-stream.ts";
-import type { Splitter, WholeEventReader } from "./sse.ts";
+import type { Splitter } from "./sse.ts";
 
-/**
- * Interprets the stream events of one completion: the part of decoding that differs between engines. It may read whole events
- * from bytes, where that is faster than {@link CompletionReader.push}.
- */
-export interface CompletionReader extends WholeEventReader {
+/** Interprets the stream events of one completion: the part of decoding that differs between engines. */
+export interface CompletionReader {
   /**
    * Reads one event. Throws an {@link EngineError} if the event reports one, and any other error if it is
    * malformed.

@@ -12,7 +12,6 @@ import type { CompletionReader } from "./completion-decoder.ts";
 import { type EngineFinish, type EngineTokens, NO_LOGPROB, type TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
-import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { PromptEcho } from "./prompt-echo.ts";
 import { ReadTokens, toUsage } from "./read-tokens.ts";
 import type { Server } from "./server.ts";
@@ -55,8 +54,6 @@ export interface CompletionReaderOptions {
   readonly topLogprobs?: number | undefined;
   /** Absent: nothing that the server repeats of the request can be relied on. */
   readonly echo?: PromptEcho;
-  /** See {@link OrdinaryFrames}. */
-  readonly firstLearned?: number | undefined;
 }
 
 export function createCompletionReader(
@@ -70,30 +67,20 @@ class Reader implements CompletionReader {
   readonly #server: Server;
   readonly #topLogprobs: number | undefined;
   readonly #echo: PromptEcho | undefined;
-  readonly #ordinary: OrdinaryFrames;
   readonly #read = new ReadTokens();
   #givesIds = false;
   #finish: EngineFinish | undefined;
 
-  constructor(server: Server, { topLogprobs, echo, firstLearned }: CompletionReaderOptions) {
+  constructor(server: Server, { topLogprobs, echo }: CompletionReaderOptions) {
     this.#server = server;
     this.#topLogprobs = topLogprobs;
     this.#echo = echo;
-    this.#ordinary = new OrdinaryFrames(
-      (sample, text, ids) => isPlain(sample, text, ids, server),
-      firstLearned,
-    );
-  }
-
-  readWhole(bytes: Uint8Array, from: number): number {
-    return this.#ordinary.read(bytes, from, this.#read.ids);
   }
 
   push(event: string): void {
     this.#echo?.expectFirst(event);
     if (this.#topLogprobs === undefined && readOrdinaryIds(event, this.#read.ids)) {
       this.#givesIds = true;
-      this.#ordinary.learn(event);
       return;
     }
     const { choices, usage } = readFrame(event, completionFrame, this.#server);
@@ -160,23 +147,6 @@ function readOrdinaryIds(event: string, into: TokenId[]): boolean {
 const IDS_KEY = '"token_ids":[';
 /** Without the opening quote, at each of which `indexOf` would stop: 69 ns instead of 230 ns. */
 const GOES_ON = 'finish_reason":null';
-
-/** Whether an event has this text and these ids, and nothing else that {@link createCompletionReader} reads. */
-function isPlain(event: string, text: string, ids: readonly TokenId[], server: Server): boolean {
-  try {
-    const { choices, usage } = readFrame(event, completionFrame, server);
-    const [choice, ...others] = choices ?? [];
-    return (
-      others.length === 0 &&
-      choice?.text === text &&
-      choice.token_ids?.join() === ids.join() &&
-      choice.finish_reason == null &&
-      usage == null
-    );
-  } catch {
-    return false;
-  }
-}
 
 /** `repetition` is vLLM ending a loop. As with a limit, the model has not finished its answer. */
 function mapFinishReason(reason: string): EngineFinish["reason"] {

@@ -22,24 +22,6 @@ export function readIdList(text: string, at: number, into: TokenId[]): number {
   return -1;
 }
 
-/** The same in the bytes of a text. */
-export function readIdListBytes(bytes: Uint8Array, at: number, into: TokenId[]): number {
-  const begin = into.length;
-  let id = NONE;
-  for (let i = at; i < bytes.length; i += 1) {
-    const byte = bytes[i] ?? 0;
-    if (byte >= DIGIT_0 && byte <= DIGIT_9) id = (id === NONE ? 0 : id * 10) + (byte - DIGIT_0);
-    else {
-      if (id !== NONE) into.push(id);
-      if (byte === CLOSING_BRACKET) return i;
-      if (byte !== COMMA) break;
-      id = NONE;
-    }
-  }
-  into.length = begin;
-  return -1;
-}
-
 const NONE = -1;
 const DIGIT_0 = 48;
 const DIGIT_9 = 57;

@@ -165,7 +165,7 @@ async function readCompletion(
   response: TransportResponse,
   {
     reader,
-    splitter = createSseSplitter(reader),
+    splitter = createSseSplitter(),
     openAtFirstEvent = false,
   }: Pick<CompletionCall, "reader" | "splitter" | "openAtFirstEvent">,
   { signal, consumer, clock }: CompletionDeps,

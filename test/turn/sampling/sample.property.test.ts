@@ -85,7 +85,7 @@ const recorded = ["engines/vllm", "recorded/vllm"].flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 );
 
-/** Every way to cut a stream in two between its events, and each event alone. Within events: `ordinary-frames.test.ts`. */
+/** Every way to cut a stream in two between its events, and each event alone. Within events: `completion-cuts.test.ts`. */
 function cutsBetween(stream: string): Uint8Array[][] {
   const events = stream.split(/(?<=\n\n)/).map((event) => new TextEncoder().encode(event));
   const joined = (pieces: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(pieces));
