@@ -47,20 +47,6 @@ const toolChoice = lazy(() =>
   ),
 );
 
-const include = lazy(() =>
-  z.enum([
-    "reasoning.encrypted_content",
-    "message.output_text.logprobs",
-    "web_search_call.action.sources",
-    "web_search_call.results",
-    "code_interpreter_call.outputs",
-    // OpenAI's values for items this gateway does not produce: no effect.
-    "file_search_call.results",
-    "message.input_image.image_url",
-    "computer_call_output.output.image_url",
-  ]),
-);
-
 /** The limits of Open Responses and OpenAI. */
 const metadata = lazy(() =>
   z
@@ -137,7 +123,8 @@ export const responsesRequest = new RequestSchema(
     presence_penalty: samplingFields.presence_penalty,
     frequency_penalty: samplingFields.frequency_penalty,
     top_logprobs: () => z.int().min(0).max(20).nullish(),
-    include: () => z.array(include()).nullish(),
+    /** A value without a use here has no effect, such as one of a later version. */
+    include: () => z.array(z.string()).nullish(),
     metadata: () => metadata().nullish(),
 
     stream: () => z.boolean().nullish(),

@@ -103,7 +103,6 @@ describe("an invalid request is refused with the field's name", () => {
       { reasoning: { effort: "low", max_tokens: 9 } },
       "reasoning.max_tokens",
     ],
-    ["an unknown include", { include: ["everything"] }, "include[0]"],
     [
       "a format without schema",
       { text: { format: { type: "json_schema", name: "x" } } },
