@@ -5,11 +5,6 @@ import type { Context } from "hono";
  * Workers cancel pending work, even releasing connections, when a request ends or its WebSocket closes, unless it is passed
  * to `waitUntil`. Other runtimes need nothing.
  */
-export function waitUntil(c: Context, work: Promise<void>): void {
-  getWaitUntil(c)(work);
-}
-
-/** For work that comes often. */
 export function getWaitUntil(c: Context): (work: Promise<void>) => void {
   try {
     const { executionCtx } = c;
