@@ -15,6 +15,7 @@ import { toEnginesDocument } from "./engines-doc.ts";
 import { toFieldsDocument } from "./fields-doc.ts";
 import { type Figures, findTable, readFigures, toAligned, withFigures } from "./figures.ts";
 import { toGuaranteesDocument } from "./guarantees-doc.ts";
+import { withRevisions } from "./revisions.ts";
 import { toRecordSchema } from "./record-schema.ts";
 import { writeJson } from "./write-formatted.ts";
 
@@ -30,7 +31,7 @@ export function toDocs(figures: Figures): Map<string, string> {
       ...Object.fromEntries(
         pages.map(([page, text = ""]) => [
           page,
-          withFigures(withSnippets(withRepairs(text)), figures),
+          withFigures(withSnippets(withRevisions(withRepairs(text))), figures),
         ]),
       ),
       "docs/engines.md": toEnginesDocument(),
