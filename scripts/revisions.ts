@@ -53,7 +53,7 @@ export const REVISIONS: readonly Revision[] = [
   messages(
     "message-threads-2026-08-12",
     "refused",
-    "test/api/messages/context-management.test.ts",
+    "test/api/messages/cases.test.ts",
     "The SDK then sends the whole conversation.",
   ),
   {
