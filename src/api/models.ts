@@ -135,7 +135,7 @@ function toModelEntry(
     max_context_length: contextLength,
     context_window: contextLength,
     max_output_tokens: maxOutput,
-    // Of its engine. The model may be listed by its configured name alone.
+    // The state is that of its engine: a model may be listed by its configured name alone.
     state: readinessOf(model),
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
     architecture,

@@ -41,7 +41,7 @@ export const SAMPLING_FIELDS = {
 export const ALL_SAMPLING: readonly SamplingParameter[] =
   Object.keys(SAMPLING_FIELDS).filter(isSamplingParameter);
 
-/** What most servers honour. An engine lists a further parameter beside these once its server is known to honour it. */
+/** The parameters that most servers honour. An engine lists a further parameter beside these once its server is known to honour it. */
 export const COMMON_SAMPLING: readonly SamplingParameter[] = [
   "temperature",
   "topP",

@@ -16,7 +16,7 @@ export interface InspectorOptions extends AccessOptions {
   /** Runs a recorded turn again. Resolves with the number of the new one; undefined if it has been dropped already. */
   readonly runAgain: (record: TurnRecord, signal: AbortSignal) => Promise<number | undefined>;
   readonly models: () => Models;
-  /** What the audit file has of each key. Absent: there is no audit. */
+  /** The audit file's sums of each key. Absent: there is no audit. */
   readonly keyUses?: () => Promise<KeyUses>;
   /** The chat is at `/`: the page links to it. */
   readonly hasChat: boolean;
@@ -29,7 +29,7 @@ export interface InspectorOptions extends AccessOptions {
   readonly closing: AbortSignal;
 }
 
-/** What keys did, also before the gateway was started. */
+/** The sums of each key, also from before the gateway was started. */
 export interface KeyUses {
   /** The oldest request that is counted. */
   readonly since: string;

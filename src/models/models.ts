@@ -107,7 +107,7 @@ export interface ListedModel extends Pick<FoundModel, "model" | "preset"> {
   readonly name: string;
 }
 
-/** What clients are shown of these models: the models first, then the presets. */
+/** The entries that clients see: the models first, then the presets. */
 export function listedModels({ all, presets }: Models): readonly ListedModel[] {
   return [
     ...all.map((model) => ({ name: model.id, model })),

@@ -54,7 +54,7 @@ export class Wait<T> {
 export class Places {
   readonly #most: number;
   #running = 0;
-  /** Those that wait, oldest first: each takes the place that it is given. */
+  /** The waiting work, oldest first: each takes the place that it is given. */
   readonly #waiting = new Set<Wait<void>>();
 
   constructor(most: number) {

@@ -69,7 +69,7 @@ export interface ToolSession {
   readonly tenant: string;
   /** The turn's id, for the log. */
   readonly turnId: string;
-  /** What {@link GatewayToolRun.save} returned at the end of the turn that this one continues. It may be malformed. */
+  /** The value that {@link GatewayToolRun.save} returned at the end of the turn that this one continues. It may be malformed. */
   readonly saved: string | undefined;
   /** Aborted if the turn ends early. */
   readonly signal: AbortSignal;

@@ -27,7 +27,7 @@ function engineWith(summary: Script, turns: readonly Script[] = []) {
   return scriptedEngine((request) => (isSummary(request) ? summary : (rest.shift() ?? TURN)));
 }
 
-/** What a client gets, and what the engine was asked. */
+/** The client's reply, and the engine's requests. */
 async function ask(
   { path, toBody }: Client,
   fields: object,
@@ -41,7 +41,7 @@ async function ask(
   return { engine, response, reply: await readWhole(response.clone(), path) };
 }
 
-/** As JSON; of a stream, what its events come to. */
+/** The reply as JSON; a stream is collected. */
 async function readWhole(response: Response, path: string): Promise<string> {
   if (path === chat.path) return JSON.stringify(await readChatMessage(response));
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;

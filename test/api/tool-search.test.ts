@@ -306,7 +306,7 @@ describe("Chat Completions", () => {
     const body = { model: MODEL, messages, tools, max_tool_calls: 1 };
     expect((await post("/v1/chat/completions", body)).status).toBe(200);
     expect(engine.prompts[2]).toContain("no more tool calls are available");
-    // What is defined once is not defined again.
+    // A function that is defined once is not defined again.
     expect(engine.prompts[2]?.split(DEFINITION)).toHaveLength(2);
   });
 

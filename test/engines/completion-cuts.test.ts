@@ -12,7 +12,7 @@ import { anyCharacter } from "../helpers/any-character.ts";
 
 const server = connectServer("vllm", { url: "http://engine:8000", model: "gpt-oss" });
 
-/** What reading these pieces gives, with the tokens of all reads together. */
+/** Reads these pieces, and joins the tokens of all reads. */
 function decode(pieces: Iterable<Uint8Array>) {
   const decoder = new CompletionDecoder({
     serverName: server.name,

@@ -1,4 +1,4 @@
-/** What a client sends of a later version is skipped, unless the answer would not be the one it asks for: that is a 400. */
+/** A member of a later version is skipped, unless the answer would not be the one it asks for: that is a 400. */
 import { expect, test } from "vitest";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

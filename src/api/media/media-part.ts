@@ -196,7 +196,7 @@ export function partsOf<P extends object>(
   return typeof content === "object" && content !== null ? content : [];
 }
 
-/** The same content if there are no texts for its parts. Texts of parts are joined without a separator, so each has its own lines. */
+/** Returns the given content if there are no texts for its parts. Texts of parts are joined without a separator, so each has its own lines. */
 export function withTextParts<P extends object, C extends string | null | undefined>(
   content: C | P[],
   texts: MediaTexts,

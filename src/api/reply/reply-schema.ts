@@ -67,7 +67,7 @@ const model = lazy(() =>
     .meta({ id: "Model" }),
 );
 
-/** Of a model's engine. */
+/** The state of a model's engine. */
 export const engineState = lazy(() => z.enum(["unknown", "ready", "unavailable"]));
 
 export type ModelEntry = z.infer<ReturnType<typeof model>>;

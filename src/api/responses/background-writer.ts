@@ -31,7 +31,7 @@ export class BackgroundWriter {
   #piece: readonly ResponseEvent[] | undefined;
   #pieces = 0;
   #written = 0;
-  /** What of the response was last written. */
+  /** The version of the response that was last written. */
   #kept = "";
 
   constructor(prepared: PreparedResponse, context: ResponsesContext, deps: BackgroundWriterDeps) {

@@ -64,7 +64,7 @@ export type HistoryItem =
       readonly param: string;
     }
   | McpHistoryItem
-  /** What it names holds from here on, in place of the request's fields. */
+  /** Its members hold from here on, in place of the request's fields. */
   | {
       readonly type: "configuration";
       readonly effort: string | null | undefined;

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
-/** What a schema describes, as the gateway writes it. */
+/** Values of a schema, as the gateway writes them. */
 export type Written<Schema extends () => z.ZodType> = DeepReadonly<z.infer<ReturnType<Schema>>>;
 
 export type WrittenItem<Type extends string> = Extract<

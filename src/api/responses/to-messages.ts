@@ -129,7 +129,7 @@ function toSearchResult(tools: readonly Tool[], style: NamespaceStyle, shield: N
   return foundText(names);
 }
 
-/** As they are called in the turn. */
+/** Their names in the turn. */
 function toNames(tools: readonly Tool[]): string[] {
   return tools.flatMap((tool) => {
     if (tool.type === "function" || tool.type === "custom") return [tool.name];

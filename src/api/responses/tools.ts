@@ -29,7 +29,7 @@ import type { CustomTool, Tool } from "./tool-schemas.ts";
 
 export interface RequestTools {
   readonly offered: readonly OfferedFunction[];
-  /** Those of them that are shown once a search has found them. */
+  /** The tools that are shown once a search has found them. */
   readonly deferred: ReadonlySet<OfferedFunction>;
   /** Set if the gateway runs the search. */
   readonly search: ToolSearchRequest | undefined;
@@ -114,7 +114,7 @@ export function readTools(
           ? jsonAt(ordered, [...at.ordered, "parameters"])
           : tool.parameters && fromPlainJson(tool.parameters);
         const each = toOfferedFunction(tool, schema ?? undefined, param, namespace);
-        // Those of a later list are shown where it stands.
+        // Tools of a later list are shown where it stands.
         return add("function", each, at.ordered ? tool : {});
       }
       case "custom":

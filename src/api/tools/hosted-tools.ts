@@ -42,7 +42,7 @@ export interface HostedTools {
   readonly functions: readonly NamespacedFunction[];
   /** Maximum calls, if declarations limit them. */
   readonly maxUses: number | undefined;
-  /** The zone of the time that the model is told. Absent: it is told none. */
+  /** The zone of the time in the prompt. Absent: the prompt has no time. */
   readonly timeZone?: string | undefined;
 }
 

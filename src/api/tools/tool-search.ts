@@ -36,7 +36,7 @@ export function toToolSearch(type: string, fields: unknown = {}): ToolSearchRequ
 const SEARCHES = /^(?:openrouter:)?tool_search$|^tool_search_tool_(regex|bm25)(?:_\d+)?$/;
 
 interface Searching {
-  /** Those that the prompt shows. */
+  /** The tools that the prompt shows. */
   readonly functions: readonly OfferedFunction[];
   readonly deferred: readonly OfferedFunction[];
   /** Undefined: the client searches, or nobody does. */

@@ -61,7 +61,7 @@ export interface CallItem {
   readonly callId: string;
   readonly namespace?: string | undefined;
   readonly name: string;
-  /** As the model writes it: JSON arguments, or a text. */
+  /** The body that the model writes: JSON arguments, or a text. */
   readonly body: string;
   readonly form: "json" | "raw";
 }
@@ -95,7 +95,7 @@ export interface FoundItem {
   readonly names: readonly string[];
 }
 
-/** What differs between the APIs. */
+/** The differences between the APIs. */
 interface Rendering extends HistoryRules {
   /** Instructions and tools before anything else belong to the beginning of the prompt. */
   readonly hasLead?: boolean;

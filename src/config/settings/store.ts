@@ -5,7 +5,7 @@ import { bytes, count, milliseconds, setting } from "../setting.ts";
 interface StoreEntry {
   /** The runtime that has it. */
   readonly on: "any" | "node" | "workers";
-  /** Of the setting's values, and how the reader is shown them. */
+  /** The setting's values, in the form that a reader sees. */
   readonly pattern: RegExp;
   readonly form: string;
   /** Ends the sentence "Entries are kept …". */

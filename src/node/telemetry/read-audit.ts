@@ -88,7 +88,7 @@ const MAX_AGE_MS = 30 * 86_400_000;
 const MAX_KEYS = 50;
 const MAX_CLIENTS = 4;
 
-/** What each key did in the last 30 days, as far as the end of the file tells. The busiest key is first. */
+/** The sums of each key in the last 30 days, as far as the end of the file has them. The busiest key is first. */
 export async function readKeyUses(
   file: string,
   now = Date.now(),

@@ -7,7 +7,7 @@ export function redactRecord(record: TurnRecord): TurnRecord {
   return record.content ? { ...redact(turnRecordSchema(), record), content: false } : record;
 }
 
-/** What the schema has no place for is left out, too. */
+/** Members without a place in the schema are left out, too. */
 export function redact<T>(schema: z.core.$ZodType, value: T): T;
 export function redact(schema: z.core.$ZodType, value: unknown): unknown {
   const without = redactorOf(schema);

@@ -25,7 +25,7 @@ const ms = () => z.number().describe("Milliseconds since the request was accepte
 const count = () => z.int().min(0);
 
 /**
- * What takes the place of content where that is not kept, by its schema. Descriptions of a schema keep it. So a field with content is
+ * Replaces content where it is not kept, by its schema. Descriptions of a schema keep it. So a field with content is
  * redacted wherever it stands (`redact.ts`).
  */
 export const REDACTIONS = z.registry<{ readonly redact: (content: unknown) => unknown }>();

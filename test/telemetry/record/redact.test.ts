@@ -1,4 +1,4 @@
-/** What is left of a record where content is not kept. */
+/** The rest of a record where content is not kept. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
