@@ -1,10 +1,13 @@
 /** The search for deferred tools on all APIs: replies that the vendors' clients read, and the next request with them in its history. */
-import type { MessageParam, ToolUnion } from "@anthropic-ai/sdk/resources/messages";
+import type { ToolUnion } from "@anthropic-ai/sdk/resources/messages";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
+import type { ChatCompletionTool } from "openai/resources/chat/completions";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { createMcpApp } from "../helpers/mcp-app.ts";
 import { LOOKUP, startMcpServer } from "../helpers/mcp-server.ts";
+import { readChatMessage } from "../helpers/replies.ts";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
 
 const WEATHER = {
@@ -102,7 +105,7 @@ describe("Responses", () => {
       output: "sunny",
     };
     const ask = { role: "user" as const, content: ASK };
-    const input = [ask, ...(first.output as ResponseInputItem[]), output];
+    const input = [ask, ...z.array(z.custom<ResponseInputItem>()).parse(first.output), output];
     const second = await client.responses.create({ model: MODEL, input, tools, store: false });
     expect(second.output_text).toBe("It is sunny.");
     expectLoop(engine);
@@ -188,7 +191,7 @@ describe("Messages", () => {
     const engine = loop();
     const { anthropic } = createBrowsingApp({ engine });
     const type = `${name}_20251119` as const;
-    const tools = [{ type, name }, SHOWN_TOOL, ...DEFERRED] as ToolUnion[];
+    const tools = z.array(z.custom<ToolUnion>()).parse([{ type, name }, SHOWN_TOOL, ...DEFERRED]);
     const ask = { role: "user" as const, content: ASK };
     const first = await anthropic.messages
       .stream({ model: MODEL, max_tokens: 1000, messages: [ask], tools })
@@ -213,7 +216,7 @@ describe("Messages", () => {
     const second = await anthropic.messages.create({
       model: MODEL,
       max_tokens: 1000,
-      messages: messages as MessageParam[],
+      messages,
       tools,
     });
     expect(second.content.at(-1)).toMatchObject({ type: "text", text: "It is sunny." });
@@ -256,7 +259,7 @@ describe("Chat Completions", () => {
   test("openrouter:tool_search", async () => {
     const engine = loop();
     const { client } = createBrowsingApp({ engine });
-    const request = { model: MODEL, tools: tools as never };
+    const request = { model: MODEL, tools: z.array(z.custom<ChatCompletionTool>()).parse(tools) };
     const ask = { role: "user" as const, content: ASK };
     const first = await client.chat.completions.create({ ...request, messages: [ask] });
     const [message] = first.choices.map((choice) => choice.message);
@@ -277,11 +280,9 @@ describe("Chat Completions", () => {
     const { post } = createBrowsingApp({ engine });
     const messages: unknown[] = [{ role: "user", content: ASK }];
     const first = await post("/v1/chat/completions", { model: MODEL, messages, tools });
-    const { choices } = (await first.json()) as {
-      choices: { message: { tool_calls: { id: string }[] } }[];
-    };
-    const [{ message }] = choices as [(typeof choices)[number]];
-    messages.push(message, { role: "tool", tool_call_id: message.tool_calls[0]?.id, content: "x" });
+    const message = await readChatMessage(first);
+    const id = message.tool_calls?.[0]?.id;
+    messages.push(message, { role: "tool", tool_call_id: id, content: "x" });
     await post("/v1/chat/completions", { model: MODEL, messages, tools });
     expect(engine.prompts[1]?.split(DEFINITION)).toHaveLength(2);
     expectGrowing(engine);

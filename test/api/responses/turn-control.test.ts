@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
@@ -6,6 +7,10 @@ import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
 import { errorBody } from "./schemas.ts";
 import { MODEL, readEvents, responsesApp, SEALING_KEY } from "./support.ts";
 
+const echoed = z.looseObject({
+  reasoning: z.unknown().optional(),
+  text: z.looseObject({ format: z.unknown() }).optional(),
+});
 const HI = "<|channel|>final<|message|>Hi.<|return|>";
 const HEADERS = { "content-type": "application/json" };
 
@@ -171,10 +176,7 @@ describe("configuration_update items", () => {
     const app = responsesApp({ engine });
     const body = { model: MODEL, input, ...fields };
     const response = await app.send("POST", "/v1/responses", body);
-    const reply = (await response.json()) as {
-      reasoning: unknown;
-      text: { format: unknown };
-    };
+    const reply = echoed.parse(await response.json());
     const effort = response.headers.get("x-harmony-reasoning-effort");
     return { reply, effort, status: response.status, prompt: engine.prompts[0] ?? "" };
   }
@@ -198,7 +200,7 @@ describe("configuration_update items", () => {
     const { prompt, reply } = await sent([user("A"), update({ text: { format: FORMAT } })]);
     expect(prompt).toContain("## later");
     expect(prompt).toContain('"a":{"type":"integer"}');
-    expect(reply.text.format).toMatchObject({ type: "json_schema", name: "later" });
+    expect(reply.text?.format).toMatchObject({ type: "json_schema", name: "later" });
     const plain = update({ text: { format: { type: "text" } } });
     const ended = await sent([user("A"), update({ text: { format: FORMAT } }), plain, user("B")]);
     expect(ended.prompt).not.toContain("## later");
