@@ -323,13 +323,16 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("a refusal is shown in the gateway's words, whatever they mention", async () => {
-      const body = { messages: [{ role: "user", content: "Hi" }], tools: [{ type: "web_fetch" }] };
+      const body = {
+        messages: [{ role: "user", content: "Hi" }],
+        tools: [{ type: "code_interpreter" }],
+      };
       const hash = `#request=${encodeURIComponent(JSON.stringify(body))}`;
       const { page } = await openChat(browser, scriptedEngine([]), { hash });
       await page.getByText("Opened from a link. Nothing has been sent yet.").waitFor();
       await page.locator("#message").press("Enter");
       await page.locator(".answer .problem").waitFor();
-      expect(await page.locator(".answer .problem").innerText()).toContain("web_fetch");
+      expect(await page.locator(".answer .problem").innerText()).toContain("code_interpreter");
     });
 
     test("a gateway that has gone is named in a sentence", async () => {
