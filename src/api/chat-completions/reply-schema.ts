@@ -192,8 +192,6 @@ export const chatCompletion = lazy(() =>
     .meta({ id: "ChatCompletion" }),
 );
 
-export type ChatCompletion = z.infer<ReturnType<typeof chatCompletion>>;
-
 /** Ids and names are sent once, arguments and inputs in deltas. */
 const toolCallDelta = lazy(() =>
   z.object({
