@@ -135,7 +135,8 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".answer .text").innerText()).toBe("The first of two.");
       await openNamed(page, "Two?");
       // The answer of the other chat, which is done as well, stands there for a moment.
-      await page.locator(".answer.done", { hasText: "The second of two." }).waitFor();
+      await answered(page, "The second of two.");
+      await page.locator(".answer.done").waitFor();
       expect(await page.locator(".chats .dot.busy").count()).toBe(0);
       expect(problems).toEqual([]);
     });
