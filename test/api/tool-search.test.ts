@@ -288,6 +288,21 @@ describe("Chat Completions", () => {
     expectGrowing(engine);
   });
 
+  test("a client's own result of a search defines a tool once, however often it is named", async () => {
+    const engine = scriptedEngine([ANSWER]);
+    const { post } = createBrowsingApp({ engine });
+    const named = Array.from({ length: 150_000 }, () => "functions.get_weather").join(", ");
+    const call = { id: "1", type: "function", function: { name: "tool_search", arguments: "{}" } };
+    const messages = [
+      { role: "user", content: ASK },
+      { role: "assistant", tool_calls: [call] },
+      { role: "tool", tool_call_id: "1", content: `Tools found: ${named}` },
+    ];
+    const reply = await post("/v1/chat/completions", { model: MODEL, messages, tools });
+    expect(reply.status).toBe(200);
+    expect(engine.prompts[0]?.split(DEFINITION)).toHaveLength(2);
+  });
+
   test.each(['{"query":""}', "{}", "", "not json", '{"query":"xyzzy"}', '{"query":7}'])(
     "the query %j finds nothing, and the model goes on",
     async (body) => {

@@ -111,7 +111,7 @@ export class PromptHistory {
   readonly #deferred: DeferredFunctions | undefined;
   readonly #defined = new Set<string>();
   /** The recipients of deferred functions to be defined behind the results that come next. */
-  readonly #wanted: string[] = [];
+  readonly #wanted = new Set<string>();
 
   /** @param sampled of the running loop: the steps that ended with its calls. */
   constructor(
@@ -142,7 +142,10 @@ export class PromptHistory {
 
   /** Defines deferred functions here, by their names in the turn. Those that the history has defined stay where they are. */
   define(names: readonly string[]): void {
-    this.#wanted.push(...names.flatMap((name) => this.#deferred?.recipientOf(name) ?? []));
+    for (const name of names) {
+      const recipient = this.#deferred?.recipientOf(name);
+      if (recipient !== undefined) this.#wanted.add(recipient);
+    }
   }
 
   /** `id`: empty if the client gave none. It names the form in which the message is written. */
@@ -235,13 +238,14 @@ export class PromptHistory {
   /** A call, or its result, makes deferred functions known. */
   #note(recipient: string, result: Message["content"]): void {
     const text = typeof result === "string" ? result : "";
-    this.#wanted.push(...(this.#deferred?.recipientsOf(recipient, text) ?? []));
+    for (const each of this.#deferred?.recipientsOf(recipient, text) ?? []) this.#wanted.add(each);
   }
 
   /** Not between a call and its result, nor between the calls of a step. */
   #define(): void {
-    if (this.#wanted.length === 0 || (this.#step !== undefined && !isAnswered(this.#step))) return;
-    const message = this.#deferred?.define(this.#wanted.splice(0), this.#defined);
+    if (this.#wanted.size === 0 || (this.#step !== undefined && !isAnswered(this.#step))) return;
+    const message = this.#deferred?.define(this.#wanted, this.#defined);
+    this.#wanted.clear();
     if (message !== undefined) this.#slots.push({ messages: [message] });
   }
 

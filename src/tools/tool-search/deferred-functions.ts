@@ -48,13 +48,14 @@ export class DeferredFunctions {
   }
 
   /** Defines those that are not in `defined`, and adds them to it. Undefined: all are defined. */
-  define(recipients: readonly string[], defined: Set<string>): Message | undefined {
-    const added = [...new Set(recipients)].flatMap((recipient) => {
+  define(recipients: Iterable<string>, defined: Set<string>): Message | undefined {
+    const added: NamespacedFunction[] = [];
+    for (const recipient of recipients) {
       const found = defined.has(recipient) ? undefined : this.#byRecipient.get(recipient);
-      if (found === undefined) return [];
+      if (found === undefined) continue;
       defined.add(recipient);
-      return [found.shown];
-    });
+      added.push(found.shown);
+    }
     return added.length === 0 ? undefined : developerMessage(toShownTools(added, this.#style));
   }
 }
