@@ -32,10 +32,14 @@ export async function* readAudit(
   maxBytes = Infinity,
 ): AsyncGenerator<AuditLine | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  // A named pipe has no place to begin from.
-  const skipped = maxBytes === Infinity ? 0 : Math.max(0, (await handle.stat()).size - maxBytes);
-  for await (const text of handle.readLines(skipped > 0 ? { start: skipped } : {})) {
-    yield parseLine(text);
+  try {
+    // A named pipe has no place to begin from.
+    const skipped = maxBytes === Infinity ? 0 : Math.max(0, (await handle.stat()).size - maxBytes);
+    for await (const text of handle.readLines(skipped > 0 ? { start: skipped } : {})) {
+      yield parseLine(text);
+    }
+  } finally {
+    await handle.close();
   }
 }
 
