@@ -127,33 +127,7 @@ export interface AppDeps {
   readonly randomId: () => string;
 }
 
-/**
- * @deprecated since 0.2: `createGateway` makes models, log and ids from the settings.
- *
- * @example
- * ```ts
- * import {
- *   createApp,
- *   createEngine,
- *   createLog,
- *   createModels,
- *   resolveSettings,
- * } from "harmony-gateway";
- *
- * const randomId = () => crypto.randomUUID().replaceAll("-", "");
- * const app = createApp({
- *   settings: resolveSettings([], { public: false }),
- *   models: createModels([{ id: "demo", engine: createEngine("demo", { model: "demo" }) }], {
- *     newCallId: () => `call_${randomId()}`,
- *   }),
- *   log: createLog({ level: "warn", now: Date.now, write: console.error }),
- *   now: Date.now,
- *   randomId,
- * });
- * const response = await app.request("/v1/models");
- * response.status; // => 200
- * ```
- */
+/** An application that serves at once. */
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { app, enforce } = prepareApp(deps);
   enforce();

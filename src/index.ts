@@ -7,10 +7,6 @@
 // The gateway inside your own server: `gateway.fetch`.
 export { createGateway, type EmbeddedGateway, type GatewayOptions } from "./gateway.ts";
 
-// Its parts.
-export { createApp, type AppDeps } from "./app.ts";
-export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
-
 // State kept between requests: in memory, in a D1 database or a KV namespace, or in any object with these three methods.
 export type { Store } from "./store/store.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
@@ -23,10 +19,9 @@ export { type Settings, settingsSchema } from "./config/settings.ts";
 export { resolveSettings, SettingsError } from "./config/resolve.ts";
 export type { SettingInput } from "./config/setting-input.ts";
 
-// Models.
-export { toModelOptions, type BackendDeps } from "./models/backends.ts";
-export { createCacheSalts, type CacheSalts } from "./turn/prompt/cache-salt.ts";
-export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
+// What the gateway's members and options name.
+export type { Model, ModelOptions, Models } from "./models/models.ts";
+export type { Log } from "./telemetry/log.ts";
 
 // Engines: the built-in ones, and the interface for your own.
 export {

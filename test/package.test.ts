@@ -171,7 +171,7 @@ test("its command has the notices of the packages bundled in it", async () => {
 });
 
 const CONSUMER = `
-import { createApp, createCacheSalts, createFetchTransport, createLog, createMemoryStore, createModels, resolveSettings, type Store, toModelOptions } from "harmony-gateway";
+import { createEngine, createFetchTransport, createGateway, createMemoryStore, type Store } from "harmony-gateway";
 import { START } from "harmony-gateway/harmony";
 import { loadSettings, startGateway } from "harmony-gateway/node";
 import { parseOpenChatML } from "harmony-gateway/openchatml";
@@ -179,25 +179,13 @@ import manifest from "harmony-gateway/package.json" with { type: "json" };
 import { o200kHarmony } from "harmony-gateway/tokenizer";
 import worker from "harmony-gateway/worker";
 
-const settings = resolveSettings([], { public: false });
 const store: Store = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
-const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
-  steering: settings,
-  newCallId: () => "call_1",
-  cacheSalts: createCacheSalts(settings),
-});
-const app = createApp({
-  settings,
-  models,
-  store,
-  log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-  now: Date.now,
-  randomId: () => "1",
-});
+const engine = createEngine("demo", { model: "demo", transport: createFetchTransport() });
+const embedded = createGateway({ engine, store, log: "silent" });
 const gateway = await startGateway(loadSettings(["--port", "0", "--log", "silent"], {}).settings, {
 });
 const statuses = {
-  app: (await app.request("/health")).status,
+  embedded: (await embedded.fetch(new Request("http://x/health"))).status,
   node: (await fetch(gateway.baseUrl + "/models")).status,
   worker: (await worker.fetch(new Request("http://x/health"), { HARMONY_GATEWAY_OPEN: true, HARMONY_GATEWAY_LOG: "silent" }, { waitUntil() {} })).status,
 };
@@ -242,7 +230,7 @@ describe("a program that uses each of its exports", () => {
   test("runs", async () => {
     const { stdout } = await run(process.execPath, ["consumer.ts"], { cwd: folder });
     expect(JSON.parse(stdout)).toEqual({
-      app: 200,
+      embedded: 200,
       node: 200,
       worker: 200,
       ids: [200_006, 13_225],

@@ -23,16 +23,6 @@ export interface BackendDeps {
   readonly state?: ProcessState;
 }
 
-/**
- * @example
- * ```ts
- * import { createFetchTransport, resolveSettings, toModelOptions } from "harmony-gateway";
- *
- * const settings = resolveSettings([], { public: false });
- * const options = toModelOptions(settings, { transport: createFetchTransport() });
- * options.map(({ id }) => id); // => ["openai/gpt-oss-20b"]
- * ```
- */
 export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOptions[] {
   const byModel = Map.groupBy(toBackends(settings), ({ servedName }) => servedName);
   return [...byModel].map(([id, backends]) => ({

@@ -185,18 +185,6 @@ export function joinListeners(
   };
 }
 
-/**
- * @example
- * ```ts
- * import { createEngine, createModels } from "harmony-gateway";
- *
- * const models = createModels(
- *   [{ id: "openai/gpt-oss-20b", engine: createEngine("demo", { model: "demo" }) }],
- *   { newCallId: () => `call_${crypto.randomUUID()}` },
- * );
- * models.find("gpt-oss-20b:high")?.model.id; // => "openai/gpt-oss-20b"
- * ```
- */
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
   const pause = deps.pause ?? createPause();
   const models = options.map((each) => createModel(each, { ...deps, pause }));

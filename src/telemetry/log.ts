@@ -18,20 +18,7 @@ export interface LogOptions {
   readonly write: (line: string) => void;
 }
 
-/**
- * JSON lines.
- *
- * @example
- * ```ts
- * import { createLog } from "harmony-gateway";
- *
- * const lines: string[] = [];
- * const log = createLog({ level: "info", now: () => 0, write: (line) => lines.push(line) });
- * log.debug("not important enough");
- * log.info("listening", { port: 8787 });
- * lines; // => ['{"time":"1970-01-01T00:00:00.000Z","level":"info","event":"listening","port":8787}']
- * ```
- */
+/** A log of JSON lines. */
 export function createLog({ level: least, now, write }: LogOptions): Log {
   return createLogWith(least, ({ level, event, fields }) => {
     const time = new Date(now()).toISOString();

@@ -14,15 +14,6 @@ interface CacheSaltOptions {
 /**
  * Derives each salt from the hash of the tenant's key. The engine and its logs see no tenant name, and a salt
  * cannot be guessed without the key.
- *
- * @example
- * ```ts
- * import { createCacheSalts } from "harmony-gateway";
- *
- * const saltOf = createCacheSalts({ isolateCaches: "on", keys: [{ name: "alice", sha256: "ab" }] });
- * (await saltOf("alice"))?.length; // => 32
- * saltOf("somebody"); // => undefined
- * ```
  */
 export function createCacheSalts({ isolateCaches, keys }: CacheSaltOptions): CacheSalts {
   const isOn = isolateCaches === "on" || (isolateCaches === "auto" && keys.length > 1);
