@@ -4,10 +4,10 @@ import { createApp } from "../src/app.ts";
 import { sha256Hex } from "../src/api/sha256.ts";
 import { createDemoEngine } from "../src/engines/demo.ts";
 import { createPool } from "../src/engines/pool.ts";
-import { EngineError } from "../src/engines/engine-error.ts";
+import { EngineError, type ModelOptions, type Models } from "../src/index.ts";
 import { RESPONSE_HEADERS } from "../src/telemetry/response-headers.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { createModels, type ModelOptions, type Models } from "../src/models/models.ts";
+import { createModels } from "../src/models/models.ts";
 import { fakeEngine } from "./helpers/fake-engine.ts";
 import { testSettings } from "./helpers/gateway.ts";
 

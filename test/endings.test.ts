@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import * as z from "zod";
-import { EngineError } from "../src/engines/engine-error.ts";
+import { EngineError } from "../src/index.ts";
 import { createPool, type PoolOptions } from "../src/engines/pool.ts";
 import { eventually } from "./helpers/eventually.ts";
 import { startTestGateway } from "./helpers/gateway.ts";

@@ -1,7 +1,12 @@
 /** Random completions for the Harmony parser: fragments of headers, bodies, markers, ids and broken characters. */
-import type { ParserPiece } from "../../src/harmony/parse.ts";
-import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
-import { FIRST_SPECIAL_ID, LAST_SPECIAL_ID } from "../../src/tokenizer/special-tokens.ts";
+import type { ParserPiece } from "../../src/harmony/index.ts";
+import {
+  FIRST_SPECIAL_ID,
+  o200kHarmony,
+  SPECIAL_TOKENS,
+  type TokenId,
+} from "../../src/tokenizer/index.ts";
+import { LAST_SPECIAL_ID } from "../../src/tokenizer/special-tokens.ts";
 import { lazy } from "../../src/lazy.ts";
 import type { Random } from "./random.ts";
 

@@ -8,9 +8,8 @@ import {
   type ParseEvent,
   type Parser,
   type ParserPiece,
-} from "../../src/harmony/parse.ts";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import { FIRST_SPECIAL_ID } from "../../src/tokenizer/special-tokens.ts";
+} from "../../src/harmony/index.ts";
+import { FIRST_SPECIAL_ID, o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createParserInput, type ParserInput, type ParserSegment } from "./parser-input.ts";
 import { createRandom, type Random, seedOf } from "./random.ts";
 import { shrinkList } from "./shrink.ts";

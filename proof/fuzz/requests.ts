@@ -6,10 +6,8 @@
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { createApp } from "../../src/app.ts";
-import { resolveSettings } from "../../src/config/resolve.ts";
-import { settingsSchema } from "../../src/config/settings.ts";
+import { createFetchTransport, resolveSettings, settingsSchema } from "../../src/index.ts";
 import { toModelOptions } from "../../src/models/backends.ts";
-import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createPause } from "../../src/streams/slices.ts";

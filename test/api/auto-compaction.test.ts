@@ -2,7 +2,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../src/index.ts";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 

@@ -3,7 +3,7 @@ import { ChatStreamChunk$inboundSchema } from "@openrouter/sdk/models/chatstream
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { sha256Hex } from "../../src/api/sha256.ts";
-import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../src/index.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { parseEvents } from "../helpers/replies.ts";

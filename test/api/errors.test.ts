@@ -1,7 +1,7 @@
 /** The sentences with which failures of engines, stores and turns are described to clients, and their statuses. */
 import { describe, expect, test } from "vitest";
 import { describeError } from "../../src/api/errors.ts";
-import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../src/index.ts";
 import { StoreError } from "../../src/store/store-error.ts";
 import { TurnError } from "../../src/turn/turn-error.ts";
 

@@ -8,9 +8,9 @@ import * as z from "zod";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { toErrorResponse } from "../../src/api/reply/error-response.ts";
-import type { Capabilities } from "../../src/engines/engine.ts";
+import type { Capabilities, Models } from "../../src/index.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
-import { createModels, type Models } from "../../src/models/models.ts";
+import { createModels } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 

@@ -1,6 +1,6 @@
 /** What clients of each API see while an engine works on a long prompt. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";

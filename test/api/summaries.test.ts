@@ -1,7 +1,6 @@
 /** Summaries of the reasoning: the promises that hold on each API that has them, and then the forms of each. */
 import { describe, expect, test } from "vitest";
-import type { CompletionRequest } from "../../src/engines/engine.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { type CompletionRequest, EngineError } from "../../src/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { readChatMessage, responsesReply } from "../helpers/replies.ts";

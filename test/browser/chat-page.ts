@@ -1,6 +1,6 @@
 /** What the tests of the chat share: a gateway whose model follows a script, and its page. */
 import { onTestFinished } from "vitest";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import type { Browser, Page } from "./driver.ts";
 import { openPage, type OpenOptions } from "./open.ts";

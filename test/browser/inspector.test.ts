@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { sha256Hex } from "../../src/api/sha256.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { readRecord } from "../../src/node/replay/read-record.ts";
 import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

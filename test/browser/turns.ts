@@ -1,5 +1,5 @@
 /** A gateway whose model writes what the tests of the page need to see, at a speed at which it can be seen. */
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";

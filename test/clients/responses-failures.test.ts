@@ -5,7 +5,7 @@ import { Agent, OpenAIResponsesModel, run, setTracingDisabled } from "@openai/ag
 import { streamText } from "ai";
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "vitest";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import { readEvents } from "../api/responses/support.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";

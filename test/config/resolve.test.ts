@@ -1,16 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { toBackends } from "../../src/config/backends.ts";
-import { settingsSchema } from "../../src/config/settings.ts";
+import {
+  ENGINE_KINDS,
+  resolveSettings,
+  type SettingInput,
+  SettingsError,
+  settingsSchema,
+} from "../../src/index.ts";
 import { describedSettings } from "../../src/config/describe.ts";
-import { resolveSettings, SettingsError } from "../../src/config/resolve.ts";
 import { withoutSecrets } from "../../src/config/without-secrets.ts";
 import { isLoopback } from "../../src/config/loopback.ts";
 import { suggest } from "../../src/config/suggest.ts";
 import { fromText } from "../../src/config/from-text.ts";
-import type { SettingInput } from "../../src/config/setting-input.ts";
 import { DEFAULT_STEERING } from "../../src/turn/steering/settings.ts";
 import { storeForms } from "../../src/config/settings/store.ts";
-import { ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolveSettings } from "../../src/config/resolve.ts";
+import { resolveSettings } from "../../src/index.ts";
 import { describedSettings, type SettingDescription } from "../../src/config/describe.ts";
 
 function namesOf(isIn: (setting: SettingDescription) => boolean): string {

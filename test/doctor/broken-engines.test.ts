@@ -2,8 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type DoctorOptions, type DoctorReport, examine } from "../../src/doctor/doctor.ts";
 import { createServerQuery } from "../../src/doctor/server-query.ts";
-import { createEngine } from "../../src/engines/create-engine.ts";
-import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import { createEngine, createFetchTransport } from "../../src/index.ts";
 import { SERVER_KINDS, type ServerKind } from "../../src/engines/find-kind.ts";
 import { STOPPED } from "../helpers/stopped-clock.ts";
 import type { Defect } from "../helpers/toy-engine.ts";

@@ -3,12 +3,15 @@ import { expect, test } from "vitest";
 import { CHECKS, type DoctorOptions, examine } from "../../src/doctor/doctor.ts";
 import { toLines, toMarkdown } from "../../src/doctor/report.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
-import type { Engine, EngineEvent } from "../../src/engines/engine.ts";
+import {
+  createEngine,
+  createFetchTransport,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+} from "../../src/index.ts";
 import { systemClock } from "../../src/engines/clock.ts";
-import { createEngine } from "../../src/engines/create-engine.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
-import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { startFakeUpstream } from "../helpers/fake-upstream.ts";
 import { STOPPED } from "../helpers/stopped-clock.ts";

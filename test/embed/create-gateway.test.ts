@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { SettingsError } from "../../src/config/resolve.ts";
-import { createGateway, type GatewayOptions } from "../../src/gateway.ts";
+import {
+  createGateway,
+  createMemoryStore,
+  type GatewayOptions,
+  SettingsError,
+} from "../../src/index.ts";
 import type { LogEntry } from "../../src/telemetry/log.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const ANSWER = "<|channel|>final<|message|>Fine.<|return|>";

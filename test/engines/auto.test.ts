@@ -1,9 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { chooseModel } from "../../src/engines/auto.ts";
-import { createEngine } from "../../src/engines/create-engine.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { createEngine, EngineError, type Transport } from "../../src/index.ts";
 import { findServer, SERVER_KINDS } from "../../src/engines/find-kind.ts";
-import type { Transport } from "../../src/engines/transport.ts";
 import { requestText } from "../helpers/request-text.ts";
 import {
   type Answer,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { type CompletionReader, CompletionDecoder } from "../../src/engines/completion-decoder.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
-import type { EngineEvent, EngineFinish } from "../../src/engines/engine.ts";
+import { EngineError, type EngineEvent } from "../../src/index.ts";
+import type { EngineFinish } from "../../src/engines/engine.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
 import { decodeRead } from "./support.ts";
 

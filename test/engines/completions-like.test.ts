@@ -5,7 +5,7 @@ import {
   COMPLETIONS_CAPABILITIES,
   createCompletionsEngine,
 } from "../../src/engines/completions.ts";
-import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
+import type { CompletionRequest, Engine } from "../../src/index.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "../../src/engines/fireworks.ts";
 import type { ServerOptions } from "../../src/engines/server.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "../../src/engines/trtllm.ts";

@@ -1,6 +1,6 @@
 /** Context lengths that cannot be one would refuse every prompt, or none. */
 import { describe, expect, test } from "vitest";
-import { createEngine } from "../../src/engines/create-engine.ts";
+import { createEngine } from "../../src/index.ts";
 import { readContextLength } from "../../src/engines/models-probe.ts";
 import { jsonAnswer, scriptTransport, streamOf } from "./support.ts";
 

@@ -3,7 +3,7 @@
  * a running server. Each check throws an `AssertionError` that describes the problem.
  */
 import assert from "node:assert/strict";
-import type { Capabilities } from "../../src/engines/engine.ts";
+import type { Capabilities } from "../../src/index.ts";
 import type { Collected } from "./support.ts";
 
 const FORMS = { exact: "ids", lossy: "pieces", none: "text", unmarked: "text" } as const;

@@ -4,13 +4,8 @@
  */
 import { globSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { EngineEvent } from "../../src/engines/engine.ts";
-import {
-  createEngine,
-  ENGINE_KINDS,
-  type EngineKind,
-  ENGINES,
-} from "../../src/engines/create-engine.ts";
+import { createEngine, ENGINE_KINDS, type EngineEvent, type EngineKind } from "../../src/index.ts";
+import { ENGINES } from "../../src/engines/create-engine.ts";
 import { expectAnswer, expectLogprobs, expectUsage } from "./contract-checks.ts";
 import { NEUTRAL_SAMPLING, type Sampling } from "../../src/engines/sampling.ts";
 import {

@@ -1,11 +1,7 @@
+import { createEngine, ENGINE_KINDS } from "../../src/index.ts";
 import { describe, expect, test } from "vitest";
 
-import {
-  createEngine,
-  ENGINE_KINDS,
-  type EngineOptions,
-  ENGINES,
-} from "../../src/engines/create-engine.ts";
+import { type EngineOptions, ENGINES } from "../../src/engines/create-engine.ts";
 import { complete, jsonAnswer, scriptTransport } from "./support.ts";
 
 const options = (): EngineOptions & { transport: ReturnType<typeof scriptTransport> } => ({

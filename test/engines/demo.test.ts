@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { CompletionRequest, EngineEvent } from "../../src/engines/engine.ts";
+import type { CompletionRequest, EngineEvent } from "../../src/index.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds, spelledRequest } from "../helpers/spelled.ts";
 

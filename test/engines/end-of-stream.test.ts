@@ -1,7 +1,7 @@
 /** The end of a completion, for servers that report a finish and then send nothing more. */
 import { describe, expect, test } from "vitest";
-import type { EngineEvent } from "../../src/engines/engine.ts";
-import type { BytesConsumer, Transport } from "../../src/engines/transport.ts";
+import type { EngineEvent, Transport } from "../../src/index.ts";
+import type { BytesConsumer } from "../../src/engines/transport.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { createFakeClock, settle } from "./pool/support.ts";
 import { requestOf } from "./support.ts";

@@ -2,7 +2,7 @@
 import { body } from "../../src/doctor/completion.ts";
 import { printable } from "../../src/doctor/finding.ts";
 import { chooseModel } from "../../src/engines/auto.ts";
-import { createEngine } from "../../src/engines/create-engine.ts";
+import { createEngine } from "../../src/index.ts";
 import { createLineSplitter } from "../../src/engines/ollama.ts";
 import { readServerError } from "../../src/engines/server-errors.ts";
 import { createSseSplitter, type Splitter } from "../../src/engines/sse.ts";

@@ -3,9 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
-import type { Engine } from "../../src/engines/engine.ts";
-import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import { createEngine, createFetchTransport, type Engine, ENGINE_KINDS } from "../../src/index.ts";
 import { createPool } from "../../src/engines/pool.ts";
 import { limitTokens } from "../../src/turn/sampling/token-limits.ts";
 import { createEngineTransport } from "../../src/node/engine-http/undici-transport.ts";

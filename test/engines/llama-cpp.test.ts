@@ -1,6 +1,7 @@
+import type { CompletionRequest } from "../../src/index.ts";
 import { describe, expect, test } from "vitest";
 
-import type { CompletionRequest, EnginePiece } from "../../src/engines/engine.ts";
+import type { EnginePiece } from "../../src/engines/engine.ts";
 import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {

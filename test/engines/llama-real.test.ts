@@ -1,9 +1,9 @@
 import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
-import { parseJson } from "../../src/harmony/json.ts";
+import { parseJson } from "../../src/harmony/index.ts";
 import { userMessage } from "../../src/harmony/messages.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { startLlamaServer, type LlamaServer } from "../helpers/llama-server.ts";

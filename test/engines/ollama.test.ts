@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { CompletionRequest } from "../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../src/index.ts";
 import {
   createOllamaEngine,
   OLLAMA_CAPABILITIES,

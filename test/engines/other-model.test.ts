@@ -1,7 +1,7 @@
 /** A server that serves another model: what the operator reads, in the words of each kind of server. */
 import { describe, expect, test } from "vitest";
 import { examine } from "../../src/doctor/doctor.ts";
-import { createEngine } from "../../src/engines/create-engine.ts";
+import { createEngine } from "../../src/index.ts";
 import { STOPPED } from "../helpers/stopped-clock.ts";
 import { type Answer, jsonAnswer, scriptTransport, streamOf } from "./support.ts";
 

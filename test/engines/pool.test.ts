@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { EngineErrorKind } from "../../src/engines/engine-error.ts";
-import type { Engine, EngineEvent } from "../../src/engines/engine.ts";
+import type { Engine, EngineErrorKind, EngineEvent } from "../../src/index.ts";
 import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { OLLAMA_CAPABILITIES } from "../../src/engines/ollama.ts";
 import {

@@ -1,6 +1,6 @@
 /** S9: what an engine repeats of a request shows that an answer belongs to another one. */
 import { describe, expect, test } from "vitest";
-import { createEngine, type EngineKind } from "../../src/engines/create-engine.ts";
+import { createEngine, type EngineKind } from "../../src/index.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import {
   complete,

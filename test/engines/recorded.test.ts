@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
+import { createEngine, ENGINE_KINDS } from "../../src/index.ts";
 import { complete, jsonAnswer, promptOf, requestOf, scriptTransport, textOf } from "./support.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures/recorded");

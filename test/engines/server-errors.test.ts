@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import {
   findServerError,
   readServerError,

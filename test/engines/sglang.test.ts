@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 
-import type { CompletionRequest } from "../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../src/index.ts";
 import { createSglangEngine, SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {

@@ -3,24 +3,17 @@ import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { readFileSync } from "node:fs";
 
 import type { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
-import type {
-  CompletionRequest,
-  Engine,
-  EngineEvent,
-  EngineFinish,
-  EnginePiece,
-  Prompt,
-  TokenLogprob,
-} from "../../src/engines/engine.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
-import type {
-  Transport,
-  TransportRequest,
-  TransportResponse,
-} from "../../src/engines/transport.ts";
+import type { EngineFinish, EnginePiece, Prompt, TokenLogprob } from "../../src/engines/engine.ts";
+import {
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type Transport,
+} from "../../src/index.ts";
+import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
 import type { Splitter } from "../../src/engines/sse.ts";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import type { TokenId } from "../../src/tokenizer/tokenizer.ts";
+import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { requestText } from "../helpers/request-text.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 

@@ -6,13 +6,8 @@ import { createServer as createTlsServer } from "node:tls";
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
-import { EngineError } from "../../src/engines/engine-error.ts";
-import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
-import type {
-  Transport,
-  TransportRequest,
-  TransportResponse,
-} from "../../src/engines/transport.ts";
+import { createFetchTransport, EngineError, type Transport } from "../../src/index.ts";
+import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
 import { createUndiciTransport } from "../../src/node/engine-http/undici-transport.ts";
 import {
   type FakeExchange,

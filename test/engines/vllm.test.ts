@@ -1,8 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 
-import { EngineError } from "../../src/engines/engine-error.ts";
-import type { CompletionRequest } from "../../src/engines/engine.ts";
-import type { Transport } from "../../src/engines/transport.ts";
+import { type CompletionRequest, EngineError, type Transport } from "../../src/index.ts";
 import { consume } from "../../src/streams/push-stream.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";

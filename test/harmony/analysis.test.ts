@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { dropAnalysisLikeReference, dropFinishedAnalysis } from "../../src/harmony/analysis.ts";
-import type { Message } from "../../src/harmony/conversation.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
+import {
+  createRenderer,
+  dropAnalysisLikeReference,
+  dropFinishedAnalysis,
+  type Message,
+} from "../../src/harmony/index.ts";
 
 /** One letter per message; a digit after it distinguishes messages of one kind. */
 const KINDS: Readonly<Record<string, Message>> = {

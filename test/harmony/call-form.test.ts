@@ -1,9 +1,7 @@
 /** The forms of a call's header: each is parsed as what it is, and rendered as it was written. */
 import { describe, expect, test } from "vitest";
 import { CALL_FORMS, type CallForm, formOf } from "../../src/harmony/call-form.ts";
-import { createParser } from "../../src/harmony/parse.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import type { Layout } from "../../src/harmony/message-layout.ts";
+import { createParser, createRenderer, type Layout } from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
 const LAYOUTS: readonly Layout[] = ["reference", "guide", "channel-first"];

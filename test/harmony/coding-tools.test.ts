@@ -2,11 +2,14 @@
 import { expect, test } from "vitest";
 import { CODING_TOOLS, toCodingNamespaces } from "../../src/harmony/coding-tools.ts";
 import { callMessage, systemMessage } from "../../src/harmony/messages.ts";
-import type { Message } from "../../src/harmony/conversation.ts";
+import {
+  createParser,
+  createRenderer,
+  type Message,
+  trainedCallMessage,
+  trainedResultMessage,
+} from "../../src/harmony/index.ts";
 import { formOf } from "../../src/harmony/call-form.ts";
-import { createParser } from "../../src/harmony/parse.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { trainedCallMessage, trainedResultMessage } from "../../src/harmony/trained-tools.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { readTape, type TapeTurn } from "../helpers/swe-tape.ts";

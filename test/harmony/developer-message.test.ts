@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { developerText } from "../../src/harmony/developer-message.ts";
-import { parseJson } from "../../src/harmony/json.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
+import { createRenderer, developerText, parseJson } from "../../src/harmony/index.ts";
 import { readRenderCases } from "./render-cases.ts";
 
 const functions = [{ name: "now", description: "" }];

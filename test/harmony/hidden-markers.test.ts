@@ -1,6 +1,6 @@
 /** Text of engines that are known to hide markers: how the parser reads the remaining words. */
 import { describe, expect, test } from "vitest";
-import { createParser } from "../../src/harmony/parse.ts";
+import { createParser } from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { read, toParts } from "./parse-cases.ts";

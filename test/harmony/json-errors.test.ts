@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JsonSyntaxError, parseJson } from "../../src/harmony/json.ts";
+import { JsonSyntaxError, parseJson } from "../../src/harmony/index.ts";
 
 test.each([
   ["", "Unexpected end at position 0"],

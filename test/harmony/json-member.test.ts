@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { memberText } from "../../src/harmony/json-member.ts";
+import { memberText } from "../../src/harmony/index.ts";
 import { jsonValue, memberName } from "./json-arbitrary.ts";
 
 describe("the raw text of a member", () => {

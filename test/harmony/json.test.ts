@@ -6,7 +6,7 @@ import {
   MAX_JSON_DEPTH,
   parseJson,
   toCompactJson,
-} from "../../src/harmony/json.ts";
+} from "../../src/harmony/index.ts";
 import { jsonValue } from "./json-arbitrary.ts";
 
 /** What the reference prints for a document: parsed, then serialized without spaces. */

@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { Conversation } from "../../src/harmony/conversation.ts";
-import { type LossMask, lossMask } from "../../src/harmony/loss-mask.ts";
+import {
+  CALL,
+  CHANNEL,
+  type Conversation,
+  createRenderer,
+  END,
+  type LossMask,
+  lossMask,
+  MESSAGE,
+  RETURN,
+  START,
+} from "../../src/harmony/index.ts";
 import {
   analysisMessage,
   finalMessage,
@@ -9,8 +19,6 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../src/harmony/messages.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { CALL, CHANNEL, END, MESSAGE, RETURN, START } from "../../src/harmony/tokens.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createNameShield, type ShieldedFunction } from "../../src/harmony/name-shield.ts";
-import { createParser } from "../../src/harmony/parse.ts";
+import { createParser } from "../../src/harmony/index.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../src/harmony/tool-names.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 

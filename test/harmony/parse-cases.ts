@@ -2,14 +2,15 @@
 
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { createParser, toFinishReason } from "../../src/harmony/parse.ts";
-import type {
-  ParseEvent,
-  Parser,
-  ParserOptions,
-  ParserPiece,
-  Recovery,
-} from "../../src/harmony/parse.ts";
+import {
+  createParser,
+  type ParseEvent,
+  type Parser,
+  type ParserOptions,
+  type ParserPiece,
+  type Recovery,
+  toFinishReason,
+} from "../../src/harmony/index.ts";
 import { isSpecial, o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 

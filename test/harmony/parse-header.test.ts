@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ParserOptions } from "../../src/harmony/parse.ts";
+import type { ParserOptions } from "../../src/harmony/index.ts";
 import { readText } from "./parse-cases.ts";
 import type { Reading } from "./parse-cases.ts";
 

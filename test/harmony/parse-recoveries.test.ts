@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Recovery } from "../../src/harmony/parse.ts";
+import type { Recovery } from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readIds, readText } from "./parse-cases.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { START } from "../../src/harmony/tokens.ts";
+import { START } from "../../src/harmony/index.ts";
 import { isSpecial, o200kHarmony } from "../../src/tokenizer/index.ts";
 import { partOf, readIds } from "./parse-cases.ts";
 

@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Message } from "../../src/harmony/conversation.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import type { Layout } from "../../src/harmony/message-layout.ts";
+import { createRenderer, type Layout, type Message } from "../../src/harmony/index.ts";
 import { partOf, readIds } from "./parse-cases.ts";
 
 /** Anything a model may say, typed markers included: as ids they are ordinary text. */

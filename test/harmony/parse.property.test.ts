@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createParser, type ParseEvent } from "../../src/harmony/parse.ts";
+import { createParser, type ParseEvent } from "../../src/harmony/index.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { cutAt, joinDeltas, read, readCompletionCases, readIds, toPieces } from "./parse-cases.ts";

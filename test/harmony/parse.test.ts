@@ -4,7 +4,7 @@ import {
   type ParseEvent,
   type Parser,
   toFinishReason,
-} from "../../src/harmony/parse.ts";
+} from "../../src/harmony/index.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import {

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { breakControlSpellings, toPromptText } from "../../src/harmony/prompt-text.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
+import { breakControlSpellings, createRenderer, toPromptText } from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
 const tokenizer = o200kHarmony();

@@ -1,7 +1,6 @@
 /** Completions that others recorded are read without repair, and rendered again as the model sampled them. */
 import { expect, test } from "vitest";
-import { parseConversation } from "../../src/harmony/transcript.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
+import { createRenderer, parseConversation } from "../../src/harmony/index.ts";
 import { isSpecial, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { readRecordings } from "../helpers/recordings.ts";
 import { spelledIds } from "../helpers/spelled.ts";

@@ -3,17 +3,19 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { z } from "zod";
-import { isJsonArray, isJsonObject, parseJson } from "../../src/harmony/json.ts";
-import type { Json } from "../../src/harmony/json.ts";
-import { memberText } from "../../src/harmony/json-member.ts";
-import type {
-  ContentPart,
-  Conversation,
-  Message,
-  Role,
-  ToolFunction,
-  ToolNamespace,
-} from "../../src/harmony/conversation.ts";
+import {
+  type ContentPart,
+  type Conversation,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  memberText,
+  type Message,
+  parseJson,
+  type Role,
+  type ToolFunction,
+  type ToolNamespace,
+} from "../../src/harmony/index.ts";
 
 const role = z.enum(["system", "developer", "user", "assistant", "tool"]);
 

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { JsonSyntaxError } from "../../src/harmony/json.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { HarmonyRenderError } from "../../src/harmony/render-error.ts";
-import type { Renderer } from "../../src/harmony/render.ts";
-import type { Layout } from "../../src/harmony/message-layout.ts";
-import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
+import {
+  createRenderer,
+  HarmonyRenderError,
+  JsonSyntaxError,
+  type Layout,
+  type RenderedPrompt,
+  type Renderer,
+} from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 import type { RenderCase } from "./render-cases.ts";

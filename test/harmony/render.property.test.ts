@@ -2,22 +2,22 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type {
-  ContentPart,
-  Conversation,
-  DeveloperContent,
-  Message,
-  ResponseFormat,
-  SystemContent,
-  ToolFunction,
-  ToolNamespace,
-} from "../../src/harmony/conversation.ts";
-import { developerText } from "../../src/harmony/developer-message.ts";
-import { fromPlainJson } from "../../src/harmony/json.ts";
-import type { Json } from "../../src/harmony/json.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import type { Layout } from "../../src/harmony/message-layout.ts";
-import { systemText } from "../../src/harmony/system-message.ts";
+import {
+  type ContentPart,
+  type Conversation,
+  createRenderer,
+  type DeveloperContent,
+  developerText,
+  fromPlainJson,
+  type Json,
+  type Layout,
+  type Message,
+  type ResponseFormat,
+  type SystemContent,
+  systemText,
+  type ToolFunction,
+  type ToolNamespace,
+} from "../../src/harmony/index.ts";
 import { isSpecial, o200kHarmony } from "../../src/tokenizer/index.ts";
 
 const NAMES = [

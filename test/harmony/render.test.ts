@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Message, ToolNamespace } from "../../src/harmony/conversation.ts";
-import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { HarmonyRenderError } from "../../src/harmony/render-error.ts";
+import {
+  createRenderer,
+  HarmonyRenderError,
+  type Message,
+  type RenderedPrompt,
+  type ToolNamespace,
+} from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { countingTokenizer } from "./counting-tokenizer.ts";
 

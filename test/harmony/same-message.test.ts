@@ -1,6 +1,6 @@
 /** What counts as the same message, once a client has sent it back. */
 import { expect, test } from "vitest";
-import type { Message } from "../../src/harmony/conversation.ts";
+import type { Message } from "../../src/harmony/index.ts";
 import { isSameMessage } from "../../src/harmony/same-message.ts";
 
 const call = (content: string, rest: Partial<Message> = {}): Message => ({

@@ -1,6 +1,6 @@
 /** The parser reads each turn of a real run, with the run's tools offered in either form. */
 import { describe, expect, test } from "vitest";
-import type { ParserOptions } from "../../src/harmony/parse.ts";
+import type { ParserOptions } from "../../src/harmony/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { readTape, type TapeTurn } from "../helpers/swe-tape.ts";
 import { cutAt, read, readIds, readText, toPieces } from "./parse-cases.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { systemText } from "../../src/harmony/system-message.ts";
-import type { SystemContent } from "../../src/harmony/conversation.ts";
+import { type SystemContent, systemText } from "../../src/harmony/index.ts";
 
 const channels = ["analysis", "commentary", "final"];
 const functions = [{ name: "open", description: "" }];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { developerText } from "../../src/harmony/developer-message.ts";
+import { developerText } from "../../src/harmony/index.ts";
 import { qualifiedName, toolRecipient, toShownTools } from "../../src/harmony/tool-names.ts";
 
 const WEATHER = { name: "mcp__weather", description: "Forecasts." };

@@ -1,7 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
-import type { ToolFunction, ToolNamespace } from "../../src/harmony/conversation.ts";
-import { isJsonObject, parseJson } from "../../src/harmony/json.ts";
-import { commentLines, toolsSection } from "../../src/harmony/tools.ts";
+import {
+  isJsonObject,
+  parseJson,
+  type ToolFunction,
+  type ToolNamespace,
+  toolsSection,
+} from "../../src/harmony/index.ts";
+import { commentLines } from "../../src/harmony/tools.ts";
 
 /** The signature of a function `f` that takes arguments of this schema. */
 function signature(schema: string): string {

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Message } from "../../src/harmony/conversation.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { readParts } from "../../src/harmony/read-parts.ts";
-import { parseConversation } from "../../src/harmony/transcript.ts";
-import { TranscriptError } from "../../src/harmony/transcript-error.ts";
-import type { TranscriptMessage } from "../../src/harmony/transcript-message.ts";
 import {
+  createRenderer,
   createTranscriptParser,
+  type Message,
+  parseConversation,
+  readParts,
+  TranscriptError,
+  type TranscriptMessage,
   type TranscriptOptions,
   type TranscriptParser,
-} from "../../src/harmony/transcript-parser.ts";
+} from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 

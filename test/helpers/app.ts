@@ -3,13 +3,11 @@
  * the bundle in its runtime instead, unless a test brings a store, which cannot go there.
  */
 import { type AppDeps, createApp } from "../../src/app.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine, ModelOptions, Settings, Store } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import type { Store } from "../../src/store/store.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { toPresets } from "../../src/config/presets.ts";
-import type { Settings } from "../../src/config/settings.ts";
-import { createModels, type ModelOptions } from "../../src/models/models.ts";
+import { createModels } from "../../src/models/models.ts";
 import { readCounter } from "./counter.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";

@@ -2,8 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
-import type { Engine } from "../../src/engines/engine.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Engine, Store } from "../../src/index.ts";
 import { createPause } from "../../src/streams/slices.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";

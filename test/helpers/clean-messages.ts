@@ -3,9 +3,14 @@
  * the turn's own parser tells what it had to repair.
  */
 import { formOf } from "../../src/harmony/call-form.ts";
-import { createParser, type Parser, type ParserOptions } from "../../src/harmony/parse.ts";
+import {
+  CALL,
+  createParser,
+  type Parser,
+  type ParserOptions,
+  START,
+} from "../../src/harmony/index.ts";
 import { isEmptyThought, readSpan } from "../../src/harmony/read-span.ts";
-import { CALL, START } from "../../src/harmony/tokens.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import type { SampledSpan } from "../../src/harmony/sampled-step.ts";
 

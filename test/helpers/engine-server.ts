@@ -1,13 +1,14 @@
 /** Any engine behind vLLM's wire: for gateways that run elsewhere, in workerd or in a process of their own. */
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
-import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
-import type {
-  CompletionRequest,
-  Engine,
-  EngineEvent,
-  EngineTokens,
-} from "../../src/engines/engine.ts";
+import {
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineErrorKind,
+  type EngineEvent,
+} from "../../src/index.ts";
+import type { EngineTokens } from "../../src/engines/engine.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
 import { RequestSchema } from "../../src/api/request/request-schema.ts";

@@ -1,5 +1,5 @@
 /** An engine that only reports its capabilities. Tests that need output use the demo engine. */
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 
 export function fakeEngine(probe: Engine["probe"] = async () => PROBE): Engine {
   return {

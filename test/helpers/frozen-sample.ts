@@ -4,7 +4,7 @@
  */
 import type { Constraint, EngineTokens, TokenLogprob } from "../../src/engines/engine.ts";
 import type { Sampling } from "../../src/engines/sampling.ts";
-import { CALL, END_OF_TEXT, RETURN } from "../../src/harmony/tokens.ts";
+import { CALL, END_OF_TEXT, RETURN } from "../../src/harmony/index.ts";
 import type { Demand } from "../../src/streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
 import { type CallEnd, callEngine, type TokenReader } from "../../src/turn/sampling/engine-call.ts";

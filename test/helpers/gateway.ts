@@ -3,13 +3,17 @@
  * the real bundle, where the project of that name runs the same tests again (see `vitest.config.ts`).
  */
 import { onTestFinished } from "vitest";
-import { resolveSettings } from "../../src/config/resolve.ts";
-import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import {
+  type Engine,
+  type ModelOptions,
+  resolveSettings,
+  type Settings,
+  settingsSchema,
+} from "../../src/index.ts";
+import { type SettingName } from "../../src/config/settings.ts";
 import { serveGateway } from "../../src/node/server/serve.ts";
 import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import type { ModelOptions } from "../../src/models/models.ts";
 
 export interface TestGatewayOptions {
   /** Settings that differ from the defaults, as they would stand in the config file. */

@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import type { NativeLlama } from "../../src/node/llama/engine.ts";
 import { listenAnywhere } from "./listen.ts";
 import { SERVED_MODEL, WIRES, type Wire } from "./llama-wires.ts";

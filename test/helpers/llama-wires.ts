@@ -3,9 +3,9 @@
  * frames contain only the newest token's id.
  */
 import { z } from "zod";
-import type { CompletionRequest, Constraint, EngineTokens } from "../../src/engines/engine.ts";
+import type { Constraint, EngineTokens } from "../../src/engines/engine.ts";
 import { NEUTRAL_SAMPLING, type Sampling } from "../../src/engines/sampling.ts";
-import type { EngineError } from "../../src/engines/engine-error.ts";
+import type { CompletionRequest, EngineError } from "../../src/index.ts";
 import {
   createDecoder,
   isSpecial,

@@ -1,9 +1,8 @@
 /** The application with MCP servers, and OpenAI's client for it. */
 import { onTestFinished } from "vitest";
 import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine, Store } from "../../src/index.ts";
 import { type McpGuard, openMcp } from "../../src/node/mcp/open-mcp.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { type BrowsingApp, createBrowsingApp } from "./browsing-app.ts";
 import { testSettings } from "./gateway.ts";

@@ -7,7 +7,7 @@ import { Duplex, PassThrough } from "node:stream";
 import * as z from "zod";
 import { readMessage } from "../../src/api/responses/socket-message.ts";
 import { hasMoreValues } from "../../src/json-text.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
+import { createRenderer } from "../../src/harmony/index.ts";
 import { convertStream } from "../../src/node/cli/convert/convert-stream.ts";
 import type { Format } from "../../src/node/cli/convert/transcript.ts";
 import { readRecord } from "../../src/node/replay/read-record.ts";

@@ -1,6 +1,6 @@
 /** Validates a document with another validator than the gateway's own. */
 import { Validator } from "@cfworker/json-schema";
-import { type Json, toCompactJson } from "../../src/harmony/json.ts";
+import { type Json, toCompactJson } from "../../src/harmony/index.ts";
 
 /** Undefined if `text` is a document that satisfies the schema. Without a schema, any JSON object is valid. */
 export function problemWith(text: string, schema: Json | undefined): string | undefined {

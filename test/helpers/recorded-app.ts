@@ -1,6 +1,6 @@
 /** The application in this process, with a listening recorder. */
 import * as z from "zod";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import type { Pool } from "../../src/engines/pool.ts";
 import type { Shutdown } from "../../src/models/shutdown.ts";
 import type { RecordEntry } from "../../src/telemetry/record/entry.ts";

@@ -1,5 +1,5 @@
 /** Wraps an engine and records its prompts. */
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
 export interface RecordingEngine extends Engine {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import * as z from "zod";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/index.ts";
 
 export interface StoreWorker {
   /** The module, for wrangler. */

@@ -1,13 +1,6 @@
 /** An engine that follows a script, with any form of output, and records its requests. */
-import type {
-  Capabilities,
-  CompletionRequest,
-  Engine,
-  EngineEvent,
-  EngineProgress,
-  EngineTokens,
-  EngineUsage,
-} from "../../src/engines/engine.ts";
+import type { Capabilities, CompletionRequest, Engine, EngineEvent } from "../../src/index.ts";
+import type { EngineProgress, EngineTokens, EngineUsage } from "../../src/engines/engine.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "./spelled.ts";
 

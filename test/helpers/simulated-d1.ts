@@ -1,6 +1,6 @@
 /** Cloudflare's D1 on SQLite, with the limits that it has in production. */
 import { DatabaseSync } from "node:sqlite";
-import type { D1Database, D1Statement } from "../../src/store/d1-store.ts";
+import type { D1Database, D1Statement } from "../../src/index.ts";
 
 export interface SimulatedD1 extends D1Database {
   /** From now on, queries belong to another invocation. */

@@ -4,7 +4,7 @@
  * of which a read of up to a hundred keys is one.
  */
 import { sleep } from "../../src/streams/timers.ts";
-import type { KvNamespace } from "../../src/store/kv-store.ts";
+import type { KvNamespace } from "../../src/index.ts";
 
 export interface SimulatedKv {
   /** The namespace as bound in one location. All share their entries. */

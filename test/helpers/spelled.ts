@@ -1,6 +1,7 @@
 /** Prompts and completions written down as text, special tokens by their names. */
+import type { CompletionRequest } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
-import type { CompletionRequest, Prompt } from "../../src/engines/engine.ts";
+import type { Prompt } from "../../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 

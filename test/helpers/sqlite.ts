@@ -11,9 +11,9 @@ import {
   type SqliteStore,
   type SqliteStoreOptions,
 } from "../../src/node/sqlite/sqlite-store.ts";
-import { limitsOf, type StoreLimits, type StoreQuota } from "../../src/store/fair-share.ts";
+import { limitsOf } from "../../src/store/fair-share.ts";
 import type { ExpiryClock } from "../../src/store/expiry-clock.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store, StoreLimits, StoreQuota } from "../../src/index.ts";
 
 /** The path of a file that does not exist yet, in a folder of its own. */
 export function temporaryFile(name = "state.db"): string {

@@ -1,6 +1,7 @@
 /** What the gateway expects of every store. */
+import type { Store } from "../../src/index.ts";
 import { expect, test } from "vitest";
-import { readMany, type Store } from "../../src/store/store.ts";
+import { readMany } from "../../src/store/store.ts";
 
 export interface StoreUnderTest {
   /** An empty store, or one in which no other test has used `key`. */

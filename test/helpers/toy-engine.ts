@@ -2,13 +2,9 @@
  * A model and a server that do everything the doctor asks for, built on the demo engine, and that can be made to fail in
  * one way at a time.
  */
+import type { CompletionRequest, Engine, EngineEvent } from "../../src/index.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import type {
-  CompletionRequest,
-  Constraint,
-  Engine,
-  EngineEvent,
-} from "../../src/engines/engine.ts";
+import type { Constraint } from "../../src/engines/engine.ts";
 import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds, spelledPrompt } from "./spelled.ts";

@@ -1,10 +1,11 @@
 /** The toy behind the wire of each kind of server, as the gateway's adapters speak it. */
+import type { CompletionRequest } from "../../src/index.ts";
 import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { CompletionRequest, Constraint } from "../../src/engines/engine.ts";
+import type { Constraint } from "../../src/engines/engine.ts";
 import type { Sampling } from "../../src/engines/sampling.ts";
 import { ENGINE_ADVICE } from "../../src/doctor/engine-advice.ts";
 import { ENGINES } from "../../src/engines/create-engine.ts";

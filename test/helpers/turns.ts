@@ -1,8 +1,9 @@
 /** Turns for tests: neutral in everything a test does not care about. */
+import type { Engine } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
-import { type Json, parseJson, toCompactJson } from "../../src/harmony/json.ts";
+import { type Json, parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { Engine, TokenLogprob } from "../../src/engines/engine.ts";
+import type { TokenLogprob } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";

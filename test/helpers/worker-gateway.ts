@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
-import type { ModelOptions } from "../../src/models/models.ts";
+import type { ModelOptions } from "../../src/index.ts";
 import { readCounter } from "./counter.ts";
 import { type EngineServer, startEngineServer } from "./engine-server.ts";
 import { eventually } from "./eventually.ts";

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import type { InspectorOptions } from "../../src/inspect/options.ts";
 import { inspectorRoutes } from "../../src/inspect/routes.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { createModels } from "../../src/models/models.ts";
 import { INSPECT_PAGE } from "../../src/inspect/page-description.ts";
 import { createAssets } from "../../src/node/pages/assets.ts";

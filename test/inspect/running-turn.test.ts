@@ -1,6 +1,6 @@
 /** A page that looks at a running turn is sent what is new, once. */
 import { expect, test } from "vitest";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { addNews } from "../../web/inspect/merge-news.ts";
 import type { LoadedTurn, Row } from "../../web/inspect/types.ts";
 import { NOTHING_SEEN } from "../../src/telemetry/record/seen-record.ts";

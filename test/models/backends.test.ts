@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toModelOptions } from "../../src/models/backends.ts";
 import { toBackends } from "../../src/config/backends.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createModels } from "../../src/models/models.ts";
 import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { toBackends } from "../../src/config/backends.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import { createModelFinder } from "../../src/models/find-models.ts";
 import { type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
 import { testSettings } from "../helpers/gateway.ts";

@@ -2,8 +2,8 @@
 import { expect, test, vi } from "vitest";
 import type { BackendOptions } from "../../src/engines/pool/backend.ts";
 import { createPool } from "../../src/engines/pool.ts";
-import type { Engine } from "../../src/engines/engine.ts";
-import { createModels, type Model } from "../../src/models/models.ts";
+import type { Engine, Model } from "../../src/index.ts";
+import { createModels } from "../../src/models/models.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
 import { turnWith } from "../helpers/turns.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { sha256Hex } from "../../src/api/sha256.ts";
-import { EngineError } from "../../src/engines/engine-error.ts";
-import type { Transport, TransportRequest } from "../../src/engines/transport.ts";
+import { EngineError, type Transport } from "../../src/index.ts";
+import type { TransportRequest } from "../../src/engines/transport.ts";
 import { toModelOptions } from "../../src/models/backends.ts";
 import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";

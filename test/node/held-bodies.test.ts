@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { MODEL } from "../helpers/browsing-app.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { pngOf } from "../helpers/png.ts";

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { json, text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { createGateway } from "../../src/gateway.ts";
+import { createGateway } from "../../src/index.ts";
 import { toNodeHandler } from "../../src/node/node-handler.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

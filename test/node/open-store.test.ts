@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { SettingsError } from "../../src/config/resolve.ts";
+import { SettingsError } from "../../src/index.ts";
 import { openStore, type OpenStore } from "../../src/node/open-store.ts";
 import { storeForms } from "../../src/config/settings/store.ts";
 import { testSettings } from "../helpers/gateway.ts";

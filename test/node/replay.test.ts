@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import { main } from "../../src/node/cli/main.ts";
 import { compareTurns } from "../../src/node/replay/compare.ts";
 import { toFixture } from "../../src/node/cli/replay.ts";

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import { createPushStream, consume } from "../../src/streams/push-stream.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { resolveSettings, SettingsError } from "../../src/config/resolve.ts";
+import { resolveSettings, SettingsError } from "../../src/index.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { loadSettings } from "../../src/node/cli/settings.ts";
 import { startGateway, type StartOptions } from "../../src/node/start-gateway.ts";

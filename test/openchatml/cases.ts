@@ -1,7 +1,7 @@
 /** Reads the vectors, and brings their notation (snake case, null for "not set") into ours. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import type { Message as HarmonyMessage } from "../../src/harmony/conversation.ts";
+import type { Message as HarmonyMessage } from "../../src/harmony/index.ts";
 import type { Document, DocumentHeader, Message } from "../../src/openchatml/index.ts";
 
 const messageSchema = z.strictObject({

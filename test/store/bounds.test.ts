@@ -1,8 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createMemoryStore, type MemoryStoreOptions } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { createMemoryStore, type MemoryStoreOptions, type Store } from "../../src/index.ts";
 import { createTableStore } from "../helpers/sqlite.ts";
 
 const START = 1_000_000;

@@ -1,14 +1,12 @@
 /** S23: a clock that jumps decides nothing that cannot be taken back. */
 import { expect, test, vi } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import { createD1Store, createKvStore, type Store } from "../../src/index.ts";
 import { toMemoryStore } from "../../src/store/reasoning.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import { settled, useFakeTime } from "../helpers/fake-time.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { openExpiryClock } from "../../src/store/expiry-clock.ts";
-import { createKvStore } from "../../src/store/kv-store.ts";
 import { createSimulatedKv } from "../helpers/simulated-kv.ts";
-import { createD1Store } from "../../src/store/d1-store.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
 import { createTableStore } from "../helpers/sqlite.ts";
 import { MODEL, responsesApp } from "../api/responses/support.ts";

@@ -2,9 +2,7 @@
 import { afterAll, beforeAll, describe, onTestFinished, vi } from "vitest";
 import { openPostgresStore } from "../../src/node/postgres-store.ts";
 import { openRedisStore } from "../../src/node/redis/redis-store.ts";
-import { createD1Store } from "../../src/store/d1-store.ts";
-import { createKvStore } from "../../src/store/kv-store.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createD1Store, createKvStore, createMemoryStore } from "../../src/index.ts";
 import { HAS_POSTGRES, startPostgres, type TestPostgres } from "../helpers/postgres.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";

@@ -1,6 +1,6 @@
 /** D1 with the limits of production, which its local simulation leaves out. */
 import { expect, test, vi } from "vitest";
-import { createD1Store } from "../../src/store/d1-store.ts";
+import { createD1Store } from "../../src/index.ts";
 import { StoreRefusal } from "../../src/store/store-error.ts";
 import { useFakeTime } from "../helpers/fake-time.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { byteLength } from "../../src/store/byte-length.ts";
 import { createEntries, readStored } from "../../src/store/entries.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { type Store, storeKey } from "../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
+import { storeKey } from "../../src/store/store.ts";
 
 const SCHEMA = z.object({ name: z.string() });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createForgivingStore, createGuardedStore } from "../../src/store/guarded-store.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
 import { StoreError, StoreRefusal } from "../../src/store/store-error.ts";
-import type { Store } from "../../src/store/store.ts";
 
 /** A store whose state a test decides, and a record of its calls and of the reports. */
 function troubled() {

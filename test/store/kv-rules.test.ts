@@ -4,7 +4,7 @@
  */
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { createKvStore } from "../../src/store/kv-store.ts";
+import { createKvStore } from "../../src/index.ts";
 import { sleep } from "../../src/streams/timers.ts";
 import { consume } from "../api/responses/consumer.ts";
 import { holdLoop } from "../api/responses/loops.ts";

@@ -1,7 +1,8 @@
+import { createKvStore, type KvNamespace } from "../../src/index.ts";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestHarness } from "wrangler";
-import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
+import { isKvNamespace } from "../../src/store/kv-store.ts";
 import { testStoreContract } from "../helpers/store-contract.ts";
 import { type ChatMessage, readChatMessage } from "../helpers/replies.ts";
 

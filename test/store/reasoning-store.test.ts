@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createEntries } from "../../src/store/entries.ts";
 import { keptReasoning } from "../../src/store/kept-reasoning.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
 import type { CallReasoning, LoopStep } from "../../src/store/call-reasoning.ts";
 import {
   createReasoningStore,
@@ -9,7 +9,6 @@ import {
   worstOutcome,
 } from "../../src/store/reasoning-store.ts";
 import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
-import type { Store } from "../../src/store/store.ts";
 import { toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { collectTurn } from "../../src/turn/collect.ts";

@@ -4,7 +4,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { createMeters } from "../../src/telemetry/meters.ts";
 import { openReasoningStore, createCipher, watchStore } from "../../src/store/reasoning.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../src/index.ts";
 import { StoreError } from "../../src/store/store-error.ts";
 import { testSettings } from "../helpers/gateway.ts";
 

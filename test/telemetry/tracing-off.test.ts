@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { startTracing } from "../../src/node/telemetry/start-tracing.ts";
-import type { Model } from "../../src/models/models.ts";
+import type { Model } from "../../src/index.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

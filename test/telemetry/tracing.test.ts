@@ -5,7 +5,7 @@ import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import * as z from "zod";
-import { EngineError } from "../../src/engines/engine-error.ts";
+import { EngineError } from "../../src/index.ts";
 import { createModels } from "../../src/models/models.ts";
 import { serveGateway, type Gateway } from "../../src/node/server/serve.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { EngineError } from "../../src/engines/engine-error.ts";
-import { createModels, type Model, withTurnHook } from "../../src/models/models.ts";
+import { EngineError, type Model } from "../../src/index.ts";
+import { createModels, withTurnHook } from "../../src/models/models.ts";
 import { consume, createPushStream } from "../../src/streams/push-stream.ts";
 import { type BeginWatch, watchTurns } from "../../src/telemetry/watch-turns.ts";
 import type { TurnEvent } from "../../src/turn/turn.ts";

@@ -3,13 +3,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { describe, expect, test } from "vitest";
-import { createRenderer } from "../../src/harmony/render.ts";
+import {
+  BROWSER_NAMESPACE,
+  createRenderer,
+  fromPlainJson,
+  systemText,
+  toolsSection,
+} from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage } from "../../src/harmony/messages.ts";
-import { toolsSection } from "../../src/harmony/tools.ts";
-import { systemText } from "../../src/harmony/system-message.ts";
-import { fromPlainJson } from "../../src/harmony/json.ts";
 import { createCitationFilter } from "../../src/turn/output/citations.ts";
-import { BROWSER_NAMESPACE } from "../../src/harmony/trained-tools.ts";
 import { findInPage, showPage, stripLinks } from "../../src/tools/browser/page.ts";
 import { wrapLines } from "../../src/tools/browser/wrap-lines.ts";
 import { FetchRefused } from "../../src/tools/browser/url-policy.ts";

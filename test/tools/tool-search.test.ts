@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fromPlainJson } from "../../src/harmony/json.ts";
+import { fromPlainJson } from "../../src/harmony/index.ts";
 import { searchPattern } from "../../src/json-schema/index.ts";
 import { DeferredFunctions } from "../../src/tools/tool-search/deferred-functions.ts";
 import { WordRanking } from "../../src/tools/tool-search/ranking.ts";

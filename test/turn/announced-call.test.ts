@@ -5,7 +5,7 @@ import type { Turn } from "../../src/turn/turn.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { type Script, scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
-import { parseJson } from "../../src/harmony/json.ts";
+import { parseJson } from "../../src/harmony/index.ts";
 
 const TEXT = "I will look at the tests first.";
 const PREAMBLE = `<|channel|>commentary<|message|>${TEXT}`;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
+import type { CompletionRequest, Engine } from "../../src/index.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import type { NativeLlama } from "../../src/node/llama/engine.ts";
-import { parseJson, toCompactJson } from "../../src/harmony/json.ts";
+import { parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Turn } from "../../src/turn/turn.ts";
 import { startLlamaServer } from "../helpers/llama-server.ts";

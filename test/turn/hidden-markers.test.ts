@@ -1,6 +1,6 @@
 /** Engines that give text without the control tokens: refused, unless the operator allows them. */
 import { describe, expect, test } from "vitest";
-import type { Engine } from "../../src/engines/engine.ts";
+import type { Engine } from "../../src/index.ts";
 import type { Script, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";

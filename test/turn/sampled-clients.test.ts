@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { CALL } from "../../src/harmony/tokens.ts";
+import { CALL } from "../../src/harmony/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { CLIENTS, type Entry } from "../never-silently-wrong/clients.ts";
 

@@ -4,8 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/api/sha256.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
 import { readStoredStep, toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import type { SampledSpan, SampledStep } from "../../src/harmony/sampled-step.ts";

@@ -5,8 +5,7 @@ import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine
 import { analysisMessage } from "../../src/harmony/messages.ts";
 import { readSpan } from "../../src/harmony/read-span.ts";
 import { putBackStep } from "../../src/turn/sampled/put-back.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { chat, CLIENTS, type Client, type Entry } from "../never-silently-wrong/clients.ts";
 import { spelledIds } from "../helpers/spelled.ts";

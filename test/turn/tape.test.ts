@@ -4,7 +4,16 @@
  */
 import { expect, test } from "vitest";
 import { formOf } from "../../src/harmony/call-form.ts";
-import type { Message } from "../../src/harmony/conversation.ts";
+import {
+  CALL,
+  createParser,
+  createRenderer,
+  type Message,
+  type PartHeader,
+  type RenderedPrompt,
+  trainedCallMessage,
+  trainedResultMessage,
+} from "../../src/harmony/index.ts";
 import { MessagePrefixes } from "../../src/harmony/message-prefixes.ts";
 import {
   analysisMessage,
@@ -12,12 +21,7 @@ import {
   resultMessage,
   userMessage,
 } from "../../src/harmony/messages.ts";
-import { createParser, type PartHeader } from "../../src/harmony/parse.ts";
 import { readSpan } from "../../src/harmony/read-span.ts";
-import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
-import { createRenderer } from "../../src/harmony/render.ts";
-import { CALL } from "../../src/harmony/tokens.ts";
-import { trainedCallMessage, trainedResultMessage } from "../../src/harmony/trained-tools.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { Transcript } from "../../src/turn/prompt/transcript.ts";
 import { TurnParser } from "../../src/turn/reading/turn-parser.ts";

@@ -1,7 +1,7 @@
 /** One case of the search, as plain data: it can be printed, shrunk and run again. */
 import type { Constraint } from "../../../src/engines/engine.ts";
 import type { Medium } from "./media.ts";
-import type { Layout } from "../../../src/harmony/message-layout.ts";
+import type { Layout } from "../../../src/harmony/index.ts";
 
 /**
  * What an engine returns: exact ids; special tokens by id and the rest as text; text with the special tokens spelled

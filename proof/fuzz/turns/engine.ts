@@ -1,13 +1,12 @@
 /** The model behind the `Engine` interface, in every form of output, with a record of all calls. */
-import type {
-  Capabilities,
-  CompletionRequest,
-  Engine,
-  EngineEvent,
-  EngineTokens,
-  EnginePiece,
-} from "../../../src/engines/engine.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import type { EngineTokens, EnginePiece } from "../../../src/engines/engine.ts";
+import {
+  type Capabilities,
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+} from "../../../src/index.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../../src/tokenizer/index.ts";
 import { spelledIds } from "../../../test/helpers/spelled.ts";
 import type { Case, EngineTraits, Wire } from "./case.ts";

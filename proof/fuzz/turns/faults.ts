@@ -2,10 +2,9 @@
  * Planted defects at the seams of the core: the turn's options, the engine's requests, the events. Each is one that a
  * change could introduce unnoticed, and each must be found by the search.
  */
-import type { CompletionRequest, Engine } from "../../../src/engines/engine.ts";
+import type { CompletionRequest, Engine, Models } from "../../../src/index.ts";
 import { createPushStream, consume } from "../../../src/streams/push-stream.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
-import type { Models } from "../../../src/models/models.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
 import { spelledIds, spelledPrompt } from "../../../test/helpers/spelled.ts";
 import { toIdsJson } from "../../../src/tokenizer/ids-json.ts";

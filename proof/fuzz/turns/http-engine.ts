@@ -1,10 +1,14 @@
 /** The model behind the real adapters: vLLM, llama-server or a text server, with their HTTP frames. */
 import { z } from "zod";
 import { createCompletionsEngine } from "../../../src/engines/completions.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
-import type { CompletionRequest, Engine } from "../../../src/engines/engine.ts";
+import {
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type Transport,
+} from "../../../src/index.ts";
 import { createLlamaCppEngine } from "../../../src/engines/llama-cpp.ts";
-import type { Transport, TransportResponse } from "../../../src/engines/transport.ts";
+import type { TransportResponse } from "../../../src/engines/transport.ts";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import {
   type FrameWriter,

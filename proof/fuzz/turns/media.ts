@@ -1,5 +1,5 @@
 /** Images and files of the search: how clients send them, what a vision model answers, and what the model must read. */
-import type { Transport } from "../../../src/engines/transport.ts";
+import type { Transport } from "../../../src/index.ts";
 import { pngOf } from "../../../test/helpers/png.ts";
 import type { HistoryEntry } from "./case.ts";
 

@@ -4,7 +4,7 @@
  *
  * Its output is a function of the prompt alone, so it does not matter how much of it was read.
  */
-import type { CompletionRequest } from "../../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../../src/index.ts";
 import {
   isSpecial,
   o200kHarmony,

@@ -1,7 +1,7 @@
 /** Applications for cases: one for each combination of settings and engine, because making one costs as much as a turn. */
 import { createApp } from "../../../src/app.ts";
-import { resolveSettings } from "../../../src/config/resolve.ts";
-import { type SettingName, type Settings, settingsSchema } from "../../../src/config/settings.ts";
+import { resolveSettings, type Settings, settingsSchema } from "../../../src/index.ts";
+import { type SettingName } from "../../../src/config/settings.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { createModels } from "../../../src/models/models.ts";
 import type { Case } from "./case.ts";

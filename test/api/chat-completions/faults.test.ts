@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../../src/index.ts";
 import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FIELDS, type Treatment } from "../../../scripts/chat-fields.ts";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
-import type { CompletionRequest } from "../../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../../src/index.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { createTestApp } from "../../helpers/app.ts";
 import { fakeBrowser } from "../../helpers/fake-tool.ts";

@@ -7,7 +7,7 @@ import {
   createBrowsingApp,
   MODEL,
 } from "../../helpers/browsing-app.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../../src/index.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const ANNOTATION = {

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { createTestApp } from "../../helpers/app.ts";
 import { type HoldingVllm, startHoldingVllm } from "../../helpers/holding-vllm.ts";
 import { type GatewayProcess, startGatewayProcess } from "../../helpers/gateway-process.ts";

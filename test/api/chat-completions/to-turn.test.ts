@@ -6,9 +6,7 @@ import { toTurn, type ChatTurnContext } from "../../../src/api/chat-completions/
 import { RequestError } from "../../../src/api/errors.ts";
 import { toMediaRules } from "../../../src/api/request/content-text.ts";
 import { parseBody, parseWith } from "../../../src/api/request/parse-request.ts";
-import { dropFinishedAnalysis } from "../../../src/harmony/analysis.ts";
-import { memberText } from "../../../src/harmony/json-member.ts";
-import { createRenderer } from "../../../src/harmony/render.ts";
+import { createRenderer, dropFinishedAnalysis, memberText } from "../../../src/harmony/index.ts";
 import type { Turn } from "../../../src/turn/turn.ts";
 
 const chatCase = z.object({

@@ -5,7 +5,7 @@ import { PdfTexts } from "../../../src/api/media/pdf-texts.ts";
 import { MAX_CHARACTERS } from "../../../src/api/media/read-pdf.ts";
 import { RequestFiles } from "../../../src/api/media/request-files.ts";
 import { createReadPdf } from "../../../src/node/pdf/read-pdf.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../../src/index.ts";
 import { unlessAborted } from "../../../src/streams/unless-aborted.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { CONTENT_PARTS } from "../../helpers/content-parts.ts";

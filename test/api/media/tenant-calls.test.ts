@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { createMemoryStore, EngineError } from "../../../src/index.ts";
 import { ImageDescriptions, isOutage } from "../../../src/api/media/image-descriptions.ts";
 import { CallsRest, TenantCalls } from "../../../src/api/media/tenant-calls.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
 
 const never = new AbortController().signal;
 const options = { signal: never, isOutage };

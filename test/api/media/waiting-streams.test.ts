@@ -1,7 +1,7 @@
 /** Streams whose images are being described: their head and keep-alives do not wait for the descriptions. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { pngOf } from "../../helpers/png.ts";

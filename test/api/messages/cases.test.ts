@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { EngineError } from "../../../src/engines/engine-error.ts";
-import { memberText } from "../../../src/harmony/json-member.ts";
-import { createRenderer } from "../../../src/harmony/render.ts";
+import { EngineError } from "../../../src/index.ts";
+import { createRenderer, memberText } from "../../../src/harmony/index.ts";
 import { toConversation } from "../../harmony/render-cases.ts";
 import { lazyGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";

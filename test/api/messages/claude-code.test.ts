@@ -5,7 +5,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { lazyGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { MODEL, post } from "./support.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Beta } from "@anthropic-ai/sdk/resources/beta";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { CompletionRequest } from "../../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../../src/index.ts";
 import { lazyGateway, ON_WORKERS } from "../../helpers/gateway.ts";
 import {
   type Script,

@@ -12,8 +12,7 @@ import type {
 import type { OutputItem, ResponseResource } from "../../../src/api/responses/to-response.ts";
 import type { GatewayItem } from "../../../src/api/responses/gateway-item.ts";
 import { createDemoEngine } from "../../../src/engines/demo.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
-import type { Engine } from "../../../src/engines/engine.ts";
+import { type Engine, EngineError } from "../../../src/index.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { openMcp } from "../../../src/node/mcp/open-mcp.ts";
 import { createLog } from "../../../src/telemetry/log.ts";

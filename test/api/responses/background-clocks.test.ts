@@ -1,7 +1,6 @@
 /** Background responses, their heartbeat and their followers, by clocks that jump and stores that lose entries. */
 import { describe, expect, test, vi } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { settled, useFakeTime } from "../../helpers/fake-time.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";

@@ -3,8 +3,7 @@
  * every 25 ms.
  */
 import { describe, expect, test, vi } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { sleep } from "../../../src/streams/timers.ts";
 import { settled, useFakeTime } from "../../helpers/fake-time.ts";
 import { type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createMemoryStore, EngineError, type Store } from "../../../src/index.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";

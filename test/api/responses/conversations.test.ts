@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { ConversationStore } from "../../../src/api/responses/conversations.ts";
 import { createGuardedStore, type GuardedStore } from "../../../src/store/guarded-store.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../../src/index.ts";
 import { useFakeTime } from "../../helpers/fake-time.ts";
 
 useFakeTime();

@@ -1,6 +1,6 @@
 /** Tools that the gateway runs, on the Responses API, read by OpenAI's client. */
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../../src/index.ts";
 import {
   BROWSING_ANSWER,
   BROWSING_SCRIPT,

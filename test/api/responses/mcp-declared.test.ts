@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { createSafeFetch } from "../../../src/node/safe-fetch.ts";
 import { checkUrl } from "../../../src/tools/browser/url-policy.ts";
 import { createMcpApp, type McpApp, failureOf } from "../../helpers/mcp-app.ts";

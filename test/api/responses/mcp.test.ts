@@ -1,7 +1,7 @@
 /** MCP servers on the Responses API, read by OpenAI's client. */
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../../src/index.ts";
 import { createMcpApp, failureOf } from "../../helpers/mcp-app.ts";
 import { LOOKUP, startMcpServer } from "../../helpers/mcp-server.ts";
 import { MODEL } from "../../helpers/browsing-app.ts";

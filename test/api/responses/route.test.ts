@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import { EngineError, type EngineErrorKind } from "../../../src/index.ts";
 import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";

@@ -2,11 +2,10 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import type { SentResponse } from "../../../src/api/request/client.ts";
 import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody, responseObject } from "./schemas.ts";
 import { MODEL, readEvents, type ResponsesApp, responsesApp } from "./support.ts";

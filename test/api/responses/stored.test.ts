@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody, responseObject } from "./schemas.ts";
 import { MODEL, type ResponsesApp, responsesApp } from "./support.ts";

@@ -1,7 +1,6 @@
 /** Requests to the Responses API without a server. Responses are checked by schema. */
-import type { Engine } from "../../../src/engines/engine.ts";
+import type { Engine, Store } from "../../../src/index.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
-import type { Store } from "../../../src/store/store.ts";
 import type { Shutdown } from "../../../src/models/shutdown.ts";
 import { appOf } from "../../helpers/app.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";

@@ -1,5 +1,5 @@
 /** The tools of coding agents, as far as the mapping reads them, in the form of the gateway's functions. */
-import { fromPlainJson } from "../../../src/harmony/json.ts";
+import { fromPlainJson } from "../../../src/harmony/index.ts";
 import type { OfferedFunction } from "../../../src/api/request/offered-functions.ts";
 
 export interface AgentTool {

@@ -1,7 +1,7 @@
 /** Which requests get a slot at a backend, which wait, and which are refused. */
 import { describe, expect, test } from "vitest";
 
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { rankByAffinity } from "../../../src/engines/pool/choose-backend.ts";
 import { complete, requestOf } from "../support.ts";
 import {

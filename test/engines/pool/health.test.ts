@@ -1,8 +1,7 @@
 /** The health of backends, from requests and health checks, and its effect on requests. */
 import { describe, expect, test } from "vitest";
 
-import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
-import type { Engine } from "../../../src/engines/engine.ts";
+import { type Engine, EngineError, type EngineErrorKind } from "../../../src/index.ts";
 import { createPool, type Pool } from "../../../src/engines/pool.ts";
 import { createBackendCounts, createHealth } from "../../../src/engines/pool/backend-load.ts";
 import { complete, requestOf } from "../support.ts";

@@ -1,7 +1,11 @@
 /** Many streams over three backends, one of which is killed repeatedly: by script, without clock or randomness. */
 import { expect, test } from "vitest";
-import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import {
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+} from "../../../src/index.ts";
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";

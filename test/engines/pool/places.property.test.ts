@@ -2,8 +2,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { untilAnyBegun } from "../../../src/api/reply/wait-for-first-event.ts";
-import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
-import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import {
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineErrorKind,
+  type EngineEvent,
+} from "../../../src/index.ts";
 import type { Pool } from "../../../src/engines/pool.ts";
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { createPushStream } from "../../../src/streams/push-stream.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineEvent } from "../../../src/engines/engine.ts";
+import type { EngineEvent } from "../../../src/index.ts";
 import type { Pool } from "../../../src/engines/pool.ts";
 import { consume, type Demand } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";

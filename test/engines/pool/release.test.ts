@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { Transport } from "../../../src/engines/transport.ts";
+import type { Transport } from "../../../src/index.ts";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import { requestOf } from "../support.ts";
 import { poolOf, settle } from "./support.ts";

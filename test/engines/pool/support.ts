@@ -1,12 +1,13 @@
 /** Shared by the tests of the pool: a manual clock, scripted engines, completions held open. */
 import type { Clock } from "../../../src/engines/clock.ts";
-import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
-import type {
-  Capabilities,
-  CompletionRequest,
-  Engine,
-  EngineEvent,
-} from "../../../src/engines/engine.ts";
+import {
+  type Capabilities,
+  type CompletionRequest,
+  type Engine,
+  EngineError,
+  type EngineErrorKind,
+  type EngineEvent,
+} from "../../../src/index.ts";
 import { createPool, type Pool, type PoolOptions } from "../../../src/engines/pool.ts";
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { requestOf } from "../support.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { findEnginesOnLoopback } from "../../../src/node/cli/serve.ts";
 import { jsonAnswer, scriptTransport } from "../../engines/support.ts";
 

@@ -2,7 +2,7 @@ import { main } from "../../../src/node/cli/main.ts";
 import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../../src/config/setting.ts";
 import { describedSettings } from "../../../src/config/describe.ts";
-import { ENGINE_KINDS } from "../../../src/engines/create-engine.ts";
+import { ENGINE_KINDS } from "../../../src/index.ts";
 import { QUIET_IO } from "../../helpers/command-io.ts";
 import { SHORT_HELP, toFullHelp, toSettingsDocument } from "../../../src/node/cli/help.ts";
 

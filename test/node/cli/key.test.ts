@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { resolveSettings } from "../../../src/config/resolve.ts";
+import { resolveSettings } from "../../../src/index.ts";
 import { runKey } from "../../../src/node/cli/key.ts";
 import { loadSettings } from "../../../src/node/cli/settings.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SettingsError } from "../../../src/config/resolve.ts";
+import { SettingsError } from "../../../src/index.ts";
 import { loadSettings } from "../../../src/node/cli/settings.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 /** `harmony-gateway store`: what it prints and leaves in the file. Its refusals are in `wrong-invocations.test.ts`. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { SettingsError } from "../../../src/config/resolve.ts";
+import { SettingsError } from "../../../src/index.ts";
 import { runStore } from "../../../src/node/cli/store.ts";
 import { openFile } from "../../../src/node/open-store.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";

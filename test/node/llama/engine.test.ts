@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CompletionRequest, EngineEvent } from "../../../src/engines/engine.ts";
+import type { CompletionRequest, EngineEvent } from "../../../src/index.ts";
 import type { Sampling } from "../../../src/engines/sampling.ts";
 import type { NativeLlama } from "../../../src/node/llama/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SettingsError } from "../../../src/config/resolve.ts";
+import { SettingsError } from "../../../src/index.ts";
 import { parseRedisUrl } from "../../../src/node/redis/address.ts";
 
 const PLAIN = {

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSy
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { SettingsError } from "../../../src/config/resolve.ts";
+import { SettingsError } from "../../../src/index.ts";
 import { EntryTable } from "../../../src/node/sqlite/entry-table.ts";
 import { MIGRATIONS, openDatabase, readValue } from "../../../src/node/sqlite/open-database.ts";
 import { StoreBusyError } from "../../../src/node/sqlite/protocol.ts";

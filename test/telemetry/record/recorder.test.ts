@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/sha256.ts";
-import { EngineError } from "../../../src/engines/engine-error.ts";
+import { EngineError } from "../../../src/index.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";

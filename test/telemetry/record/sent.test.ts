@@ -16,7 +16,7 @@ import {
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
-import type { Engine } from "../../../src/engines/engine.ts";
+import type { Engine } from "../../../src/index.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
 import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";

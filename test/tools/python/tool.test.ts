@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toolsSection } from "../../../src/harmony/tools.ts";
-import { PYTHON_DESCRIPTIONS } from "../../../src/harmony/trained-tools.ts";
+import { PYTHON_DESCRIPTIONS, toolsSection } from "../../../src/harmony/index.ts";
 import {
   type PythonOutcome,
   type PythonRuntime,

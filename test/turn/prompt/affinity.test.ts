@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../../../src/harmony/conversation.ts";
+import type { Message } from "../../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../../src/harmony/messages.ts";
 import { toAffinity } from "../../../src/turn/prompt/affinity.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";

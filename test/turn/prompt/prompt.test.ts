@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { developerMessage, userMessage } from "../../../src/harmony/messages.ts";
-import { createRenderer } from "../../../src/harmony/render.ts";
+import { createRenderer } from "../../../src/harmony/index.ts";
 import {
   encodeText,
   type PromptOptions,

@@ -1,7 +1,7 @@
 /** The messages that a step keeps are those that a second parser reads without a repair. */
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { expect, test } from "vitest";
-import { CALL } from "../../../src/harmony/tokens.ts";
+import { CALL } from "../../../src/harmony/index.ts";
 import type { TokenId } from "../../../src/tokenizer/index.ts";
 import type { OnFact, ParsingOptions } from "../../../src/turn/facts.ts";
 import type { SampledSpan, SampledStep } from "../../../src/harmony/sampled-step.ts";

@@ -2,13 +2,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
-import { EngineError } from "../../../src/engines/engine-error.ts";
-import type {
-  Engine,
-  EngineEvent,
-  EngineTokens,
-  EngineUsage,
-} from "../../../src/engines/engine.ts";
+import { type Engine, EngineError, type EngineEvent } from "../../../src/index.ts";
+import type { EngineTokens, EngineUsage } from "../../../src/engines/engine.ts";
 import { consume, type Consumer, createPushStream } from "../../../src/streams/push-stream.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { limitTokens } from "../../../src/turn/sampling/token-limits.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Constraint } from "../../../src/engines/engine.ts";
-import { parseJson } from "../../../src/harmony/json.ts";
+import { parseJson } from "../../../src/harmony/index.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Constraint } from "../../../src/engines/engine.ts";
-import { type Json, parseJson } from "../../../src/harmony/json.ts";
+import { type Json, parseJson } from "../../../src/harmony/index.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { problemWith } from "../../helpers/problem-with.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";

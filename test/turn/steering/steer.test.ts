@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseJson } from "../../../src/harmony/json.ts";
+import { parseJson } from "../../../src/harmony/index.ts";
 import { settlePrefill } from "../../../src/turn/prefill.ts";
 import type { Turn } from "../../../src/turn/turn.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../../helpers/scripted-engine.ts";

@@ -1,6 +1,6 @@
 /** JSON allows white space without end between its tokens: a model that falls for it is stopped before its limit. */
 import { describe, expect, test } from "vitest";
-import { parseJson } from "../../../src/harmony/json.ts";
+import { parseJson } from "../../../src/harmony/index.ts";
 import { scriptedEngine, type ScriptedOptions } from "../../helpers/scripted-engine.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
 

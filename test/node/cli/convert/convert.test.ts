@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { runConvert } from "../../../../src/node/cli/convert/command.ts";
 import { convertLine } from "../../../../src/node/cli/convert/convert-line.ts";
 import { convertStream, type BadLine } from "../../../../src/node/cli/convert/convert-stream.ts";
-import { createRenderer } from "../../../../src/harmony/render.ts";
+import { createRenderer } from "../../../../src/harmony/index.ts";
 import { spelledIds } from "../../../helpers/spelled.ts";
 import { o200kHarmony } from "../../../../src/tokenizer/index.ts";
 

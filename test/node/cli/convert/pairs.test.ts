@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createRenderer } from "../../../../src/harmony/render.ts";
+import { createRenderer } from "../../../../src/harmony/index.ts";
 import { convertLine, type ConvertOptions } from "../../../../src/node/cli/convert/convert-line.ts";
 import { LineError } from "../../../../src/node/cli/convert/transcript.ts";
 import { readRenderCases, toConversation } from "../../../harmony/render-cases.ts";
