@@ -1,6 +1,6 @@
 /**
  * The interface between the application and its APIs. Each API has a folder whose `api.ts` exports an {@link Api};
- * `src/app.ts` lists them. What only one API has stays in its folder.
+ * `src/app.ts` lists them. Code of a single API stays in its folder.
  */
 import type { Hono, HonoRequest } from "hono";
 import type { UpgradeWebSocket } from "hono/ws";
@@ -29,9 +29,9 @@ import type { ByteBudget } from "./request/byte-budget.ts";
 import type { HostedDeps } from "./tools/hosted-tools.ts";
 
 export interface Api {
-  /** Its name in records of turns. */
+  /** The API's name in records of turns. */
   readonly name: RecordedApi;
-  /** Where clients ask for a turn, below each of its prefixes: `/responses`. These requests are recorded. */
+  /** Path of the requests for a turn, below each prefix of the API: `/responses`. These requests are recorded. */
   readonly turnPath: string;
   /**
    * Whether a request belongs to this API: by its path, or by a header where two APIs share a path. The first API of the
@@ -75,7 +75,10 @@ export interface FailedRequest {
 }
 
 export interface ErrorReply {
-  /** May differ from that of the description, except 404: a path is checked for other methods by it. */
+  /**
+   * May differ from the description's status, except 404: for a 404, the application looks for other methods of the
+   * path.
+   */
   readonly status: number;
   /** Sent as JSON. */
   readonly body: object;
@@ -83,7 +86,7 @@ export interface ErrorReply {
   readonly headers?: ResponseHeaders;
 }
 
-/** What the application gives to every API. */
+/** Services of the application for every API. */
 export interface Services extends StreamDeps {
   readonly settings: Settings;
   /** The system message's options from the settings, for the date of the request. */
@@ -98,13 +101,13 @@ export interface Services extends StreamDeps {
   readonly store: GuardedStore;
   readonly onUnreadable: EntryDeps["onUnreadable"];
   readonly shutdown: Shutdown;
-  /** Outlives the settings. */
+  /** State that is kept when the settings are replaced. */
   readonly state: ProcessState;
-  /** For all that clients send. */
+  /** Budget for the request bodies of all clients. */
   readonly uploads: ByteBudget;
-  /** For replies until they are sent. */
+  /** Budget for replies that have not been sent. */
   readonly replies: ByteBudget;
-  /** Tools that are run for the model. */
+  /** Tools that the gateway runs for the model. */
   readonly hosted: HostedDeps;
   readonly openMedia: OpenMedia;
   readonly readsPdfs: boolean;
@@ -112,21 +115,24 @@ export interface Services extends StreamDeps {
   readonly webSockets: WebSocketOptions | undefined;
   /** Absent: no turns are recorded. */
   readonly recorder: Recorder | undefined;
-  /** Undefined: there is none. */
+  /** Undefined: nothing is audited. */
   readonly audit: Audit | undefined;
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
-  /** Letters and digits, unguessable. */
+  /** Returns unguessable letters and digits. */
   readonly randomId: () => string;
-  /** Called with where the reasoning of a step was found, unless `reasoning` has reported it. */
+  /** Called with the place where the reasoning of a step was found, unless `reasoning` has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
-/** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */
+/**
+ * Prefixes of OpenAI-compatible APIs: the base URL of OpenAI's clients ends in `/v1`, that of OpenRouter's in
+ * `/api/v1`.
+ */
 export const OPENAI_PREFIXES = ["/v1", "/api/v1"];
 
-/** `Authorization: Bearer <key>`, as most APIs have it. */
+/** `Authorization: Bearer <key>`, the header of most APIs. */
 export const BEARER: Authentication = {
   presentedKeys(request) {
     const key = /^Bearer +(\S+)$/i.exec(request.header("authorization") ?? "")?.[1];
@@ -140,8 +146,8 @@ export interface WebSocketOptions {
   // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has its own type of socket
   readonly upgrade: UpgradeWebSocket<any>;
   /**
-   * Aborted when the server shuts down or has new settings: each connection closes after its in-flight response. The next
-   * one is authenticated anew.
+   * Aborted when the server shuts down or has new settings: each connection closes after its in-flight response. The
+   * client's next connection is authenticated again.
    */
   readonly closing?: AbortSignal;
 }

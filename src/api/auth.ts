@@ -18,9 +18,9 @@ export interface ClientKey {
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
   /** Names of models and presets. Absent: all. */
   readonly models?: readonly string[] | undefined;
-  /** False: its content is kept out of records, traces and logs. Default: true. */
+  /** False: the content of its requests and replies is kept out of records, traces and logs. Default: true. */
   readonly record?: boolean | undefined;
-  /** ISO 8601: a date, whose end in UTC is meant, or a time. Absent: never. */
+  /** ISO 8601: a date, whose end in UTC is meant, or a time. Absent: the key does not expire. */
   readonly expires?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface AuthOptions {
   readonly reasoningPolicy: Client["reasoningPolicy"];
 }
 
-/** Finds the client of a request. Rejects with a {@link RequestError} of status 401 when it has no known key that works. */
+/** Finds the client of a request. Rejects with a {@link RequestError} of status 401 if the request has no valid key. */
 export type Authenticate = (
   request: HonoRequest,
   authentication: Authentication,
@@ -59,7 +59,7 @@ export function createAuthenticate(
     if (presented.length === 0) throw unauthorized(`An API key is required. ${instruction}`);
     const found: Client[] = [];
     for (const key of presented) {
-      // How long it takes says something about a hash, from which nobody finds the key.
+      // The duration of the lookup may reveal something about the hash, but a key cannot be found from its hash.
       const client = clients.get(await sha256Hex(key));
       if (client !== undefined) found.push(client);
     }
@@ -72,7 +72,7 @@ export function createAuthenticate(
   };
 }
 
-/** @throws RequestError if the client's key has stopped working: checked with each request, also on an open WebSocket. */
+/** @throws RequestError if the client's key has expired. Each request is checked, also on an open WebSocket. */
 export function refuseExpired(client: Client, now: number): void {
   if (!isExpired(client, now)) return;
   throw unauthorized(

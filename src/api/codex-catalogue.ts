@@ -1,5 +1,5 @@
 /**
- * The models as Codex's catalogue lists them (0.169.0): what each can do, and the instructions it works with. Codex
+ * The models in the format of Codex's catalogue (0.169.0): the capabilities of each, and its instructions. Codex
  * refuses a catalogue in which a single field is wrong.
  */
 import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
@@ -7,12 +7,12 @@ import type { NamedEffort } from "../models/model-name.ts";
 
 export interface CatalogueModel {
   readonly id: string;
-  /** In tokens. Undefined: not known. */
+  /** Length in tokens. Undefined: not known. */
   readonly contextLength: number | undefined;
   /** Absent: `medium`. */
   readonly effort?: NamedEffort | undefined;
   readonly description?: string | undefined;
-  /** Images are described for it. Default: false. */
+  /** Whether images are described for the model. Default: false. */
   readonly seesImages?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `error.code` in the two dialects of OpenAI-compatible clients. OpenAI's read a string or null: its Java and Rust
- * clients fail on a number. OpenRouter's read an integer, and their base URL ends in `/api/v1`.
+ * `error.code` in the two dialects of OpenAI-compatible clients. OpenAI's clients read a string or null: those in Java
+ * and Rust fail on a number. OpenRouter's clients read an integer, and their base URL ends in `/api/v1`.
  */
 import type { ErrorDescription } from "./errors.ts";
 
@@ -10,7 +10,7 @@ export function errorCodesAt(path: string): ErrorCodes {
   return path.startsWith("/api/v1/") ? "integers" : "strings";
 }
 
-/** OpenAI's code where it has one, otherwise the error type. */
+/** OpenAI's code for the error if there is one, otherwise the error type. */
 export function toCodeString({ errorType }: ErrorDescription): string {
   return OPENAI_CODES[errorType] ?? errorType;
 }

@@ -1,6 +1,6 @@
 /**
- * Errors as clients see them: one description for errors of every class. Each API puts it into its own
- * envelope (`errorEnvelope` in `api.ts`).
+ * Errors sent to clients: one description for errors of every class. Each API puts it into its own envelope
+ * (`errorEnvelope` in `api.ts`).
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -23,7 +23,7 @@ export class RequestError extends Error {
   readonly param: string | null;
   /** OpenRouter's more precise type, `metadata.error_type`. */
   readonly errorType: string;
-  /** Seconds after which to try again. */
+  /** Seconds after which the client may try again. */
   readonly retryAfter: number | undefined;
   /** Machine-readable details, for APIs that can send them. */
   readonly details: object | undefined;
@@ -53,7 +53,7 @@ interface RequestErrorDetails {
   readonly reason?: string;
 }
 
-/** Names the field and says what is wrong with it. */
+/** An error that names the field and its problem. */
 export function refusal(
   param: string,
   problem: string,
@@ -62,7 +62,7 @@ export function refusal(
   return new RequestError(`${param}: ${problem}`, { ...details, param });
 }
 
-/** Refuses what is too large, as {@link refusal} does. */
+/** Like {@link refusal}, for a field that is too large. */
 export function tooLarge(param: string, problem: string): RequestError {
   return refusal(param, problem, { status: 413, errorType: "payload_too_large" });
 }
@@ -95,7 +95,7 @@ export interface ErrorDescription {
   readonly status: number;
   readonly message: string;
   readonly type: ErrorType;
-  /** The field at fault. Null with `context_length_exceeded`, where each API names the field of its conversation. */
+  /** The invalid field. Null with `context_length_exceeded`, where each API names the field of its conversation. */
   readonly param: string | null;
   readonly errorType: string;
   /** Seconds, for the `Retry-After` header. */
@@ -108,13 +108,13 @@ export interface ErrorDescription {
 
 /** The reader of an error. */
 export interface ErrorReader {
-  /** The reply tells the operator why an engine failed, so there is no need to search the log. */
+  /** Whether the reply contains the cause of an engine's failure, so that the operator need not search the log. */
   readonly isOperator?: boolean;
 }
 
 /**
- * What the client sees. An engine's message is passed on only where it concerns the client's request. The rest (hosts,
- * keys, stack traces) belongs in the operator's log.
+ * Describes an error for the client. An engine's message is passed on only where it concerns the client's request. The
+ * rest (hosts, keys, stack traces) belongs in the operator's log.
  */
 export function describeError(error: unknown, reader: ErrorReader = {}): ErrorDescription {
   if (error instanceof RequestError) {
@@ -138,12 +138,15 @@ export function describeError(error: unknown, reader: ErrorReader = {}): ErrorDe
   return serverError(500, "The gateway failed to handle this request.", "server");
 }
 
-/** The same error, or one for a value of another kind: anything can be thrown. */
+/** Returns an error unchanged, and an error for any other thrown value. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error("unknown", { cause: thrown });
 }
 
-/** The model did not meet a constraint, such as a schema. The turn ended normally, so this is part of its reply. */
+/**
+ * Describes a constraint, such as a schema, that the model did not meet. The turn ended normally, so the description is
+ * part of its reply.
+ */
 export function describeTurnFailure(failure: TurnFailure): ErrorDescription {
   return serverError(502, failure.message, failure.kind);
 }
@@ -203,7 +206,7 @@ function describeStoreError(error: StoreError): ErrorDescription {
   }
 }
 
-/** Failures of the engine only: other descriptions already say what concerns the request. */
+/** Adds the cause to descriptions of engine failures: other descriptions are complete. */
 function withCause(
   description: ErrorDescription,
   { operatorMessage }: EngineError,
@@ -291,10 +294,10 @@ function serverError(status: number, message: string, errorType: string): ErrorD
   return { status, message, type: "server_error", param: null, errorType };
 }
 
-/** In characters. Servers repeat whole prompts in their errors. */
+/** Limit in characters. Servers repeat whole prompts in their errors. */
 const MAX_SERVER_WORDS = 300;
 
-/** Quotes only the server's message: the error's message also has the server's URL, which clients must not see. */
+/** Quotes only the server's message: the error's message also contains the server's URL, which clients must not see. */
 function withServerWords(sentence: string, { serverMessage }: EngineError): string {
   if (serverMessage === undefined) return `${sentence}.`;
   const words =

@@ -18,7 +18,7 @@ export interface HealthOptions {
   /** Aborted when the gateway shuts down: it is alive, but accepts no more requests. */
   readonly closing: AbortSignal;
   readonly now: () => number;
-  /** A sentence about a store that works and will lose what it has. */
+  /** Returns a sentence if the store works but will lose its entries. */
   readonly storeProblem: () => string | undefined;
 }
 
@@ -57,7 +57,10 @@ function toState(model: Model, now: number): ModelReadiness {
   };
 }
 
-/** `unknown` until an engine has answered, or failed to. Backend state is current, since requests update it between two probes. */
+/**
+ * `unknown` until an engine has answered a probe or failed. Backend state is current, since requests update it between
+ * two probes.
+ */
 export function readinessOf({ pool, status }: Model): ModelReadiness["state"] {
   if (pool === undefined) return status.state;
   const { backends } = pool;

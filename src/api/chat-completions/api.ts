@@ -1,4 +1,4 @@
-/** Chat Completions and the list of models, as OpenAI and OpenRouter have them. */
+/** Chat Completions and the list of models, in OpenAI's and OpenRouter's formats. */
 import { Hono } from "hono";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { errorCodesAt } from "../error-codes.ts";

@@ -4,11 +4,11 @@ import type { ReplyOptions } from "./reply.ts";
 import { unwrapCustomInput } from "./to-completion.ts";
 
 /**
- * How a call is sent.
- * - `function`: its arguments as they come
- * - `code`: a custom tool whose input is the body as it comes
- * - `custom`: a custom tool whose input is one string in the arguments. Escapes can only be decoded in the whole string, so
- *   it is sent in one delta
+ * The wire format of a call.
+ * - `function`: the arguments in deltas
+ * - `code`: a custom tool whose input is the message's body, in deltas
+ * - `custom`: a custom tool whose input is one string in the arguments. Escapes can only be decoded in the whole
+ *   string, so the input is sent in one delta
  * - `legacy`: as `function_call`, which has room for one call
  */
 type Form = "function" | "code" | "custom" | "legacy";
@@ -49,13 +49,14 @@ export class CallDeltas {
     return this.#head;
   }
 
-  /** JSON behind that text. */
+  /** JSON after the text of the open call's deltas. */
   get tail(): string {
     return this.#tail;
   }
 
   /**
-   * Adds text to the open call. Returns whether it is to be sent at once, as JSON between {@link head} and {@link tail}.
+   * Adds text to the open call. Returns whether the text is sent at once, as JSON between {@link head} and
+   * {@link tail}.
    */
   add(text: string): boolean {
     if (this.#form === "legacy") return this.#count === 1;

@@ -17,11 +17,14 @@ export type ExecutedTool = ReturnType<typeof toExecutedTool>;
 export type SealedDetail = ReturnType<typeof toSealedDetail>;
 export type SummaryDetail = ReturnType<typeof toSummaryDetail>;
 
-/** Receives the members of a message in the order in which they are known. Each method returns the frames of its change. */
+/**
+ * Receives the members of a message in the order in which the turn produces them. Each method returns the frames of its
+ * change.
+ */
 export interface ChoiceOutput {
   startText(kind: "reasoning" | "content"): string;
   startCall(call: ToolCallPart): string;
-  /** Adds to the open part. */
+  /** Adds text to the open reasoning part. */
   addReasoning(text: string): string;
   addContent(text: string, logprobs: readonly TokenLogprob[] | undefined): string;
   addAnnotations(annotations: readonly Annotation[]): string;
@@ -35,7 +38,7 @@ export interface ChoiceOutput {
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
 interface Sealed {
   readonly text: string;
-  /** The name, for a call that the gateway ran. */
+  /** Whether the content is a call that the gateway ran. */
   readonly isCall: boolean;
 }
 
@@ -79,7 +82,7 @@ export class ChoiceWriter {
         if (event.sealed !== undefined) this.#sealed.push({ text: event.sealed, isCall: true });
         return this.#executedTool(event);
       case "end":
-        // Calls of the gateway are needed later only if a call of the client's follows.
+        // Calls that the gateway ran are needed later only if a call for the client follows.
         this.#sealed = this.#sealed.filter(({ isCall }) => !isCall);
         return this.#sealedDetails();
       default:
@@ -158,8 +161,8 @@ export class ChoiceWriter {
   }
 
   /**
-   * Sent in one chunk, before the first call or at the end: `openai`'s stream helper keeps only the last value of a field
-   * it does not know.
+   * Sends the encrypted entries in one chunk, before the first call or at the end: `openai`'s stream helper keeps only
+   * the last value of a field it does not know.
    */
   #sealedDetails(): string {
     if (this.#sealed.length === 0) return "";
@@ -178,7 +181,8 @@ export class ChoiceWriter {
 }
 
 /**
- * A call that the gateway has run, in Groq's format. It is never in `tool_calls`, because a client would try to run it.
+ * A call that the gateway has run, in Groq's format. The call is never in `tool_calls`, because a client would try to
+ * run it.
  *
  * @param index the call's index in the message. `args`: the part's text.
  */

@@ -1,4 +1,4 @@
-/** The codec of Chat Completions: what it reads of a request, how it makes the turn, and how it replies. */
+/** The codec of Chat Completions: reads a request, prepares the turn and writes the reply. */
 import type { Models } from "../../models/models.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
@@ -53,7 +53,7 @@ interface PreparedCompletion extends PreparedTurn {
   readonly request: ChatRequest;
   readonly client: Client;
   readonly system: ReturnType<Services["system"]>;
-  /** Undefined: its reasoning is not summarized. */
+  /** Undefined: the reasoning is not summarized. */
   readonly summary: WantedSummary | undefined;
   readonly options: ReplyOptions;
   readonly headers: ResponseHeaders;
@@ -87,7 +87,7 @@ export function chatCodec(
           provider: requested.model.provider,
           reasoning: reasoning.exclude ? "hidden" : SHOWN[client.reasoningPolicy],
           mirrorReasoning: mirrored,
-          // OpenRouter's clients return reasoning from nowhere else.
+          // OpenRouter's clients send reasoning back from this field only.
           detailsText: mirrored || errorCodes === "integers",
           errorCodes,
         },
@@ -207,7 +207,7 @@ function skippedTools(
   return skippedPlugins(plugins, suffixes, turn);
 }
 
-/** The options that the request's fields alone determine. */
+/** The reply options that depend on the request's fields alone. */
 function requestedReply(request: ChatRequest) {
   return {
     legacyFunctions: !request.tools && Boolean(request.functions),

@@ -84,7 +84,7 @@ function toAuthorName(name: string | null | undefined): string | undefined {
   return written === "" ? undefined : Array.from(written).slice(0, MAX_NAME_LENGTH).join("");
 }
 
-/** OpenAI's limit. */
+/** OpenAI's limit for names, in characters. */
 const MAX_NAME_LENGTH = 64;
 
 interface AssistantOptions {
@@ -94,7 +94,10 @@ interface AssistantOptions {
   readonly restored: readonly CallReasoning[] | undefined;
 }
 
-/** In the order the model wrote them. The client has joined all text for the user into one string. */
+/**
+ * The parts of an assistant message in the order the model wrote them. The client has joined all text for the user into
+ * one string.
+ */
 function* assistantItems(
   message: AssistantMessage,
   { param, trained, mediaRule, restored }: AssistantOptions,
@@ -191,8 +194,8 @@ function callIdsOf({ tool_calls: calls, function_call: call }: AssistantMessage)
 }
 
 /**
- * Reads one source and never joins several: clients often send the same text under two names. The most structured one
- * wins. Encrypted entries are not text; see `sealedReasoning`.
+ * Reads one source of reasoning and never joins several: clients often send the same text under two names. The most
+ * structured source wins. Encrypted entries are not text; see `sealedReasoning`.
  */
 function sentReasoning(message: AssistantMessage): string | undefined {
   const candidates = [
@@ -208,7 +211,7 @@ function sentReasoning(message: AssistantMessage): string | undefined {
   return sent ?? assistantText(message, "", "placeholder").reasoning;
 }
 
-/** The text for the user, and the reasoning that the client has put before it. */
+/** The text for the user, and the reasoning that the client has put before the text. */
 function assistantText(message: AssistantMessage, param: string, mediaRule: MediaRule): TaggedText {
   const tagged = splitThought(contentText(message.content, `${param}.content`, mediaRule));
   return tagged.text === "" ? { ...tagged, text: message.refusal ?? "" } : tagged;
@@ -223,8 +226,8 @@ function sealedReasoning(message: AssistantMessage): readonly string[] {
 }
 
 /**
- * The text of all `reasoning.text` entries in order; of the summaries when there is no text. A summary made here is
- * left out: the reasoning itself has been stored.
+ * The text of all `reasoning.text` entries in order; without any, the text of all summaries. A summary made by the
+ * gateway is left out: the reasoning itself has been stored.
  */
 function detailsText(details: AssistantMessage["reasoning_details"]): string | undefined {
   if (!Array.isArray(details)) return undefined;
@@ -244,7 +247,7 @@ function isOurSummary(id: unknown): boolean {
   return typeof id === "string" && id.startsWith(SUMMARY_ID_PREFIX);
 }
 
-/** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
+/** The request with texts in place of its readable images and files. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts(
   request: ChatRequest,
   { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },

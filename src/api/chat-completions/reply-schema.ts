@@ -38,7 +38,7 @@ const usage = lazy(() =>
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      /** This and the next below `/api/v1` only. */
+      /** `cost` and `is_byok` are present below `/api/v1` only. */
       cost: z.number().optional(),
       is_byok: z.boolean().optional(),
       prompt_tokens_details: z.object({ cached_tokens: z.int() }),
@@ -108,7 +108,7 @@ const executedTool = lazy(() =>
     .object({
       index: z.int(),
       type: z.string(),
-      /** For calls to MCP servers. */
+      /** Present for calls to MCP servers. */
       name: z.string().optional(),
       server_label: z.string().optional(),
       arguments: z.string(),

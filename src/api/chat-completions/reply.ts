@@ -1,4 +1,4 @@
-/** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
+/** Options, reasoning entries and mapped values of streamed and plain chat replies. */
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import type { PrefillNote } from "../reply/prefill-note.ts";
 import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
@@ -9,20 +9,23 @@ import type { ChatRequest } from "./request.ts";
 /** A constant: some clients require a string, and no engine reports one for raw completions. */
 export const SYSTEM_FINGERPRINT = "fp_harmony_gateway";
 
-/** Determined by the request and the client's key, before the first token. */
+/** Options of a reply, known before the first token from the request and the client's key. */
 export interface ReplyOptions {
   /** `gen-…`, the same in every chunk and in the `X-Generation-Id` header. */
   readonly id: string;
   /** Seconds since 1970, the same in every chunk. */
   readonly created: number;
-  /** The model as the client named it. */
+  /** The model's name in the request. */
   readonly model: string;
   /** The engine's name, as OpenRouter's `provider`: some clients require a string. */
   readonly provider: string;
   readonly reasoning: ShownReasoning;
-  /** Repeat reasoning as `reasoning_content`, for clients that read nothing else. */
+  /** Whether reasoning is repeated as `reasoning_content`, for clients that read nothing else. */
   readonly mirrorReasoning: boolean;
-  /** Repeat its text in `reasoning_details`. Encrypted reasoning and summaries are there in any case. */
+  /**
+   * Whether the reasoning's text is repeated in `reasoning_details`, which always has encrypted reasoning and
+   * summaries.
+   */
   readonly detailsText: boolean;
   /** The request uses the legacy `functions`, so the reply uses `function_call`. */
   readonly legacyFunctions: boolean;
@@ -30,12 +33,12 @@ export interface ReplyOptions {
   readonly customTools: ReadonlySet<string>;
   /** The tool whose input is code as the model writes it, for the client to run. */
   readonly codeTool?: string | undefined;
-  /** The client asked for OpenAI's usage chunk, the one without choices. */
+  /** The client requested OpenAI's usage chunk, which has no choices. */
   readonly usageWithoutChoices: boolean;
   readonly logprobs: boolean;
-  /** Of a stream. */
+  /** Progress of the prompt, noted for a stream. Absent: the reply is not streamed. */
   readonly prefill?: PrefillNote;
-  /** The client asked for chunks that say how far the prompt has been processed. */
+  /** The client requested chunks with the progress of the prompt. */
   readonly returnsProgress?: boolean;
   readonly errorCodes: ErrorCodes;
 }
@@ -43,7 +46,7 @@ export interface ReplyOptions {
 /** How the client receives reasoning: as text, encrypted to send back, as a summary alone, or not at all. */
 export type ShownReasoning = "text" | "sealed" | "summary" | "hidden";
 
-/** Between two analysis messages, and between a preamble and the answer. */
+/** Separator of two analysis messages, and of a preamble and the answer. */
 export const PART_SEPARATOR = REASONING_SEPARATOR;
 
 /** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
@@ -55,7 +58,10 @@ export function toSealedDetail(data: string, number: number, { reasoning }: Repl
 
 const SEALED_INDEX = 1000;
 
-/** Begins the id of each summary made here. Sent back, such a summary must not replace the reasoning. */
+/**
+ * Prefix of the id of each summary made by the gateway. When a client sends such a summary back, it must not replace
+ * the reasoning.
+ */
 export const SUMMARY_ID_PREFIX = "harmony_summary_";
 
 export function toSummaryDetail(summary: string, number: number, { reasoning }: ReplyOptions) {
@@ -76,7 +82,7 @@ export function mapFinishReason(finish: FinishReason, options: ReplyOptions): Ch
   return options.legacyFunctions ? "function_call" : "tool_calls";
 }
 
-/** The engine's own, unless the turn has no answer: its `stop` would hide that. */
+/** The engine's own finish reason, unless the turn has no answer: the engine's `stop` would hide that. */
 export function toNativeReason(end: TurnEnd): string | null {
   return isAnswerEmpty(end) ? "empty_answer" : end.nativeReason;
 }
@@ -103,7 +109,7 @@ export function toUsage(usage: TurnUsage, { errorCodes }: Pick<ReplyOptions, "er
   };
 }
 
-/** The prompt is counted once, however many choices were sampled from it, as at OpenAI. */
+/** The sum of the usages of all choices. The prompt is counted once, as OpenAI does. */
 export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
   const sum = (pick: (usage: TurnUsage) => number) =>
     usages.reduce((total, usage) => total + pick(usage), 0);

@@ -1,8 +1,8 @@
 /**
- * What `POST /v1/chat/completions` accepts: OpenAI's body with OpenRouter's extensions.
+ * The request body of `POST /v1/chat/completions`: OpenAI's fields with OpenRouter's extensions.
  *
- * Unknown fields are ignored, as both do: clients send many. A known field of the wrong type is answered with a 400 that
- * names it. `null` always means absent. `fields.ts` lists how each field is handled.
+ * Unknown fields are ignored, because clients send many; OpenAI and OpenRouter do the same. A known field of the wrong
+ * type is answered with a 400 that names it. `null` always means absent. `fields.ts` lists how each field is handled.
  */
 import * as z from "zod";
 import { TRAINED_TOOLS } from "../../harmony/trained-tools.ts";
@@ -13,13 +13,13 @@ import { samplingFields } from "../request/sampling.ts";
 
 const textLike = lazy(() => z.string().nullish());
 
-/** A content part. Only `text` and `refusal` carry text; which others are refused is decided in `to-turn`. */
+/** A content part. Only `text` and `refusal` carry text; `to-turn` decides which other kinds are refused. */
 const part = lazy(() =>
   z.object({
     type: z.string(),
     text: textLike(),
     refusal: textLike(),
-    /** Read by `media/`, which tells the model of wrong ones. */
+    /** Read by `media/`, which reports invalid images to the model. */
     image_url: z.unknown().optional(),
     source: z.unknown().optional(),
     file: z.unknown().optional(),
@@ -122,7 +122,7 @@ const ownTool = lazy(() =>
     z.object({
       type: z.literal("function"),
       function: functionDefinition(),
-      /** OpenRouter's. */
+      /** OpenRouter's field. */
       defer_loading: z.boolean().nullish(),
     }),
     z.object({
@@ -137,7 +137,7 @@ const ownTool = lazy(() =>
 
 const OWN_TYPES: ReadonlySet<string> = new Set(["function", "custom", "allowed_tools"]);
 
-/** A tool that a server runs. One that is not run here is left out, and a header names it: tools are added often. */
+/** A tool that a server runs. An unsupported tool is left out, and a header names it: tools are added often. */
 const hosted = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => !OWN_TYPES.has(type), "is not complete") })
@@ -214,11 +214,11 @@ export const chatRequest = new RequestSchema(
         })
         .nullish(),
     response_format: () => responseFormat().nullish(),
-    /** Tools of training that the client runs itself. */
+    /** The model's trained tools that the client runs itself. */
     builtin_tools: () => z.array(z.enum(TRAINED_TOOLS)).nullish(),
     /** OpenAI's field for web search. */
     web_search_options: () => z.looseObject({}).nullish(),
-    /** OpenRouter's older field for it. */
+    /** OpenRouter's older field for web search. */
     plugins: () => z.array(z.looseObject({ id: z.string() })).nullish(),
 
     reasoning: () =>

@@ -1,9 +1,9 @@
 /**
  * Converts turn events to `chat.completion.chunk`s, each as the text of a server-sent event.
  *
- * Each rule here is one a client breaks on (OpenRouter convention): role, ids, names and `format` once,
- * because accumulators join repeated strings; one kind of delta in a chunk; no null where an array or
- * object belongs; exactly one finish reason; usage never beside one.
+ * Clients break if one of these rules is violated (OpenRouter convention): role, ids, names and `format` once, because
+ * accumulators join repeated strings; one kind of delta in a chunk; no null where an array or object belongs; exactly
+ * one finish reason; usage never beside one.
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
@@ -59,7 +59,7 @@ export function toFrames(
           ended.set(index, event.usage);
           hints.isLast = ended.size === turns.length;
           if (hints.isLast) {
-            // By choice, whichever has ended first.
+            // The usages are in the order of the choices, not of their ends.
             const usages = turns.flatMap((_, at) => ended.get(at) ?? []);
             frames += endFrames(usages, options);
           }
@@ -78,7 +78,7 @@ export function toFrames(
   });
 }
 
-/** The only frames of a completion that cannot be run. */
+/** The frames of a completion that failed before its first chunk. */
 export function toFailureFrames(error: ErrorDescription, options: ReplyOptions): string {
   return failureFrames(error, [new ChunkWriter(options, 0)], options);
 }
@@ -139,7 +139,7 @@ export class ChunkWriter {
     }
   }
 
-  /** The engine has not reported a finish reason. */
+  /** The last frames of a choice whose engine has not reported a finish reason. */
   fail(error: ErrorDescription): string {
     return this.#failed(error, "error");
   }
@@ -266,7 +266,7 @@ class DeltaFrames implements ChoiceOutput {
     return this.#frame(`"content":"","reasoning_details":${JSON.stringify(details)}`);
   }
 
-  /** A frame that adds a text to the open part, once, and nothing else. */
+  /** A frame that only adds a text to the open part. */
   #textFrame(text: string, tail: string): string {
     return this.#textHead + JSON.stringify(text) + tail;
   }
@@ -279,7 +279,7 @@ class DeltaFrames implements ChoiceOutput {
     );
   }
 
-  /** The frame of a chunk with these members in its delta; none without any. */
+  /** The frame of a chunk with these members in its delta. Empty if there are none. */
   #frame(members: string | undefined): string {
     if (members === undefined) return "";
     return this.head + this.takeRole() + members + TAIL;
@@ -287,7 +287,7 @@ class DeltaFrames implements ChoiceOutput {
 }
 
 /**
- * The last chunk. In OpenAI's form it has no choices; otherwise one empty choice, because LangChain's
+ * The last chunk. In OpenAI's form the chunk has no choices; otherwise it has one empty choice, because LangChain's
  * ChatOpenRouter reads usage only from a chunk that has one.
  */
 function usageChunk(usage: TurnUsage, options: ReplyOptions): string {

@@ -30,7 +30,10 @@ interface FinishedChoice {
   readonly end: TurnEnd;
 }
 
-/** Reads a choice to its end. Throws what its turn throws, or a `RequestError` when there is no room for it. */
+/**
+ * Reads a choice to its end. Rejects with the error of its turn, or with a `RequestError` if the reply exceeds the
+ * budget.
+ */
 export async function collectChoice(
   events: AsyncIterable<TurnEvent>,
   options: ReplyOptions,
@@ -50,7 +53,7 @@ export async function collectChoice(
 }
 
 /**
- * One choice for each turn: `n` of them. Keys that would be null arrays are left out, because strict
+ * A completion with one choice for each of the `n` turns. Keys that would be null arrays are left out, because strict
  * clients refuse them (`@openrouter/sdk`).
  */
 export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOptions) {
@@ -73,10 +76,10 @@ export function toCompletion(turns: readonly FinishedChoice[], options: ReplyOpt
   };
 }
 
-/** A message, from what the deltas of a stream would be. The text of a part counts when the part is complete. */
+/** Collects a message from the deltas that a stream would send. The text of a part counts when the part is complete. */
 class WholeMessage implements ChoiceOutput {
   readonly logprobs: JsonText[] = [];
-  /** Characters that are held for it. */
+  /** Characters that are held for the message. */
   size = 0;
   readonly #options: ReplyOptions;
   #reasoning = "";

@@ -36,7 +36,7 @@ import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
 import { requestedChoice, toFunctions } from "./tools.ts";
 
-/** Inputs that are not in the request's fields. */
+/** Inputs of a turn that are not in the request's fields. */
 export interface ChatTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
@@ -61,7 +61,7 @@ export function* toTurnInSteps(
   return turnOf((rules) => toHistory(request, rules, context));
 }
 
-/** The conversation alone. */
+/** Converts the request's conversation alone. */
 export function toConversation(request: ChatRequest, context: ChatTurnContext): CollectedHistory {
   const prompt = runAtOnce(readPrompt(request, context)).prompt;
   return assembleConversation(prompt, context, (rules) => toHistory(request, rules, context));
@@ -183,7 +183,7 @@ function toFormat({ response_format: format }: ChatRequest, text: RequestText): 
   return readFormat(format.json_schema, { member: "response_format", value: format, path }, text);
 }
 
-/** The effort that will be used, the budget, and whether reasoning is shown. */
+/** The effective effort, the budget, and whether reasoning is shown. */
 export function chatReasoning(request: ChatRequest, named?: NamedEffort): ReasoningOptions {
   return toReasoningOptions(request.reasoning ?? {}, {
     effort: request.reasoning_effort,

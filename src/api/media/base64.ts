@@ -1,13 +1,13 @@
-/** Base64 text of clients: its size, its first bytes, and all of them. */
+/** Decodes clients' base64 text: its size, its first bytes, or all bytes. */
 import type { Pause } from "../../streams/slices.ts";
 
-/** The number of bytes for which the text stands. */
+/** The number of bytes that the text encodes. */
 export function byteCount(base64: string): number {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;
 }
 
-/** Undefined: the text is not base64 after all. */
+/** Undefined: the text is not base64. */
 export function firstBytes(base64: string, most: number): Uint8Array | undefined {
   return decode(base64.slice(0, 4 * Math.ceil(most / 3)));
 }
@@ -31,7 +31,7 @@ export async function decodeBase64(
   return bytes;
 }
 
-/** A loop: `Uint8Array.from` takes 26 ms instead of 2 for the head of a JPEG. */
+/** Decodes in a loop: `Uint8Array.from` takes 26 ms instead of 2 for the head of a JPEG. */
 function decode(base64: string): Uint8Array | undefined {
   let binary;
   try {

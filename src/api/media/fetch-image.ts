@@ -1,4 +1,4 @@
-/** Fetches images behind addresses that a request names, as the browser tool fetches pages: from public addresses only. */
+/** Fetches images by their URLs in a request. Like the browser tool, it connects to public addresses only. */
 import {
   fetchChecked,
   type PageResponse,
@@ -7,7 +7,7 @@ import {
 import { FetchRefused } from "../../tools/browser/url-policy.ts";
 import { readBounded } from "../../tools/read-bounded.ts";
 
-/** Most bytes of an image. */
+/** Maximum size of an image. */
 export const MAX_IMAGE_BYTES = 10 * 1024 * 1024;
 
 /** Resolves with base64 text. Rejects with a {@link FetchRefused}, whose message completes a sentence for the model. */
@@ -20,7 +20,7 @@ export function createImageFetch(hosts: readonly string[], request: RequestPage)
     try {
       return await fetchChecked(request, { url, policy, signal }, readImage);
     } catch (error) {
-      // A connection that broke or took too long is a failure of that server, and not of the vision model.
+      // A connection that broke or timed out is a failure of the image's server, not of the vision model.
       throw error instanceof FetchRefused ? error : new FetchRefused("its server did not send it");
     }
   };
@@ -35,7 +35,7 @@ async function readImage({ status, body }: PageResponse): Promise<string> {
 
 export const TOO_LARGE = "it is larger than 10 MB";
 
-/** A multiple of three, so that the pieces can be joined. */
+/** Bytes of a piece. A multiple of three, so that the pieces' base64 texts can be joined. */
 const STEP = 24_576;
 
 function toBase64(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /**
- * Descriptions of images, each made once: they are kept in the store under the tenant, and requests for the same image at the same
- * time share one call.
+ * Descriptions of images, each made once: they are kept in the store under the tenant, and simultaneous requests for
+ * one image share one call.
  */
 import * as z from "zod";
 import { EngineError } from "../../engines/engine-error.ts";
@@ -15,7 +15,7 @@ import {
   type VisionModel,
 } from "./vision-model.ts";
 
-/** Where an image comes from: the same has the same description. */
+/** Key of an image: equal keys have equal descriptions. */
 export interface ImageKey {
   readonly tenant: string;
   /** A hash of the data or the address. */
@@ -25,7 +25,7 @@ export interface ImageKey {
 
 export interface ImageDescriptionsDeps extends EntryDeps {
   readonly vision: VisionModel;
-  /** Of one call, whoever waits for it. */
+  /** Limit of one call, however many requests wait for it. */
   readonly timeoutMs: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -33,14 +33,14 @@ export interface ImageDescriptionsDeps extends EntryDeps {
 }
 
 export interface SharedDescription extends Description {
-  /** Another request has made the call. */
+  /** Whether another request has made the call. */
   readonly isShared: boolean;
 }
 
-/** Gets the image's bytes once it is its turn. */
+/** Loads the image's bytes, when a call for it starts. */
 export type LoadImage = (signal: AbortSignal) => Promise<Pick<VisionImage, "mediaType" | "base64">>;
 
-/** Of one tenant at a time. */
+/** Maximum number of a tenant's simultaneous calls. */
 const MAX_RUNNING = 4;
 
 const stored = z.lazy(() => z.object({ text: z.string() }));
@@ -52,13 +52,13 @@ export class ImageDescriptions {
   readonly #entries: Entries<z.output<typeof stored>>;
   readonly #flights = new Map<string, Flight>();
   readonly #calls: TenantCalls;
-  /** Longest time that a call takes. On Workers, that of a cancelled request never ends. */
+  /** Longest time that a call takes. On Workers, the call of a cancelled request never ends. */
   readonly #longestMs: number;
 
   constructor(deps: ImageDescriptionsDeps) {
     this.#deps = deps;
     this.#entries = createEntries("image", [stored], deps);
-    // It may also wait for so long.
+    // A call may also wait as long as it may run.
     this.#longestMs = 2 * deps.timeoutMs;
     const limits = { clock: deps.clock, maxRunning: MAX_RUNNING, longestMs: this.#longestMs };
     this.#calls = new TenantCalls(limits, callsIn(deps.state));
@@ -69,7 +69,10 @@ export class ImageDescriptions {
     return (await this.#entries.get(key.tenant, ...this.#idOf(key)))?.text;
   }
 
-  /** Rejects as loading and describing do, or with the signal's reason. Others that wait for the image are not affected. */
+  /**
+   * Rejects with the error of loading or describing, or with the signal's reason. Other requests that wait for the
+   * image are not affected.
+   */
   async describe(key: ImageKey, load: LoadImage, signal: AbortSignal): Promise<SharedDescription> {
     const name = JSON.stringify([key.tenant, ...this.#idOf(key)]);
     const now = this.#deps.clock();
@@ -107,7 +110,7 @@ export class ImageDescriptions {
   }
 }
 
-/** The server's failure: of an image that it refuses, the next one is not to suffer. */
+/** Whether the server has failed. A refused image must not affect the next one. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof EngineError) return error.kind !== "bad-request";
   return error instanceof DOMException && error.name === "TimeoutError";
@@ -119,9 +122,9 @@ interface Call {
   readonly onStart: () => void;
 }
 
-/** A call that several requests may wait for. It is given up if nobody waits for it any more before it starts. */
+/** A call that several requests may wait for. It is cancelled if the last of them leaves before it starts. */
 class Flight {
-  /** Nobody joins it later. */
+  /** Time after which no request joins the call. */
   readonly endsBy: number;
   readonly #result: Promise<Description>;
   readonly #queued = new AbortController();
@@ -140,7 +143,7 @@ class Flight {
       this.#hasStarted = true;
     };
     this.#result = run(this.#queued.signal, onStart).finally(onOver);
-    // Nobody may be waiting when it fails.
+    // The call may fail when no request waits for it any more.
     this.#result.catch(() => undefined);
   }
 

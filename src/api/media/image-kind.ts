@@ -1,16 +1,16 @@
-/** What an image is, by its first bytes: labels of clients are often wrong. Pixels are never decoded. */
+/** Detects the format of an image by its first bytes: clients' labels are often wrong. Pixels are never decoded. */
 
 export interface ImageKind {
   readonly name: "PNG" | "JPEG" | "WebP" | "GIF";
   readonly mediaType: string;
-  /** In pixels. Absent: not found in the bytes that were read. */
+  /** Size in pixels. Absent: not found in the bytes that were read. */
   readonly size?: { readonly width: number; readonly height: number };
 }
 
-/** So many bytes of a JPEG may precede its size: previews and profiles of colours. */
+/** Maximum number of bytes before the size in a JPEG: previews and colour profiles. */
 export const MAX_HEAD = 262_144;
 
-/** Undefined: none of the kinds that vision models read. */
+/** Undefined: the format is not one that vision models read. */
 export function readImageKind(head: Uint8Array): ImageKind | undefined {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (startsWith(head, PNG)) return withSize("PNG", pngSize(view));
@@ -65,7 +65,7 @@ function uint24(view: DataView, at: number): number {
   return view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
 }
 
-/** Segments name their lengths, so each step goes forward. */
+/** Reads the size from the frame header. Each segment states its length, so each step advances. */
 function jpegSize(view: DataView): Size | undefined {
   let at = 2;
   while (at + 9 <= view.byteLength) {
@@ -82,7 +82,7 @@ function jpegSize(view: DataView): Size | undefined {
   return undefined;
 }
 
-/** Start of a frame, of any coding; three of these numbers are tables. */
+/** Whether the marker starts a frame, of any coding; three markers of the range start tables. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }

@@ -1,11 +1,13 @@
-/** What became of a request's images. Grows while its turn runs, whose tools may return images. */
+/**
+ * Counts the outcomes of a request's images. The counts grow while the turn runs, because its tools may return images.
+ */
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 
 export class MediaCounts {
   described = 0;
   cached = 0;
   failed = 0;
-  /** Of the vision model: prompts and descriptions together. */
+  /** Tokens of the vision model, prompts and descriptions together. */
   tokens = 0;
 
   get isEmpty(): boolean {

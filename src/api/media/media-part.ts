@@ -5,20 +5,20 @@ import type { MediaRule } from "../request/content-text.ts";
 
 export interface ImagePart {
   readonly source: MediaSource;
-  /** A short description suffices. */
+  /** Whether a short description suffices. */
   readonly isBrief: boolean;
 }
 
 export type MediaSource =
   | {
       readonly type: "data";
-      /** As the client says: it may be wrong. */
+      /** The client's label, which may be wrong. */
       readonly mediaType: string;
-      /** In the usual alphabet, without whitespace. */
+      /** Text in the standard base64 alphabet, without whitespace. */
       readonly base64: string;
     }
   | { readonly type: "url"; readonly url: string }
-  /** `why`: completes a sentence, for the model. */
+  /** `why` completes a sentence for the model. */
   | { readonly type: "unreadable"; readonly why: string };
 
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(["image_url", "input_image", "image"]);
@@ -47,12 +47,12 @@ export function readImagePart(part: object): ImagePart | undefined {
   };
 }
 
-/** The data of an image that is text by its label. Undefined: the part is something else. */
+/** The data of an SVG image, which is text. Undefined: the part is something else. */
 function readDrawing(part: object): MediaSource | undefined {
   if (!isImage(part)) return undefined;
   const fields = fieldsOf(part);
   const address = addressOf(fields);
-  // Before the data is read, which may be long.
+  // The label is checked before the data, which may be long.
   const label = address?.slice(0, SVG.length) ?? fieldsOf(fields.get("source")).get("media_type");
   const isSvg = label === SVG || label === SVG.slice("data:".length);
   return isSvg ? toImageSource(address, fields) : undefined;
@@ -96,7 +96,7 @@ const NO_FILES: MediaSource = {
 const EMPTY: MediaSource = { type: "unreadable", why: "it is empty" };
 const BAD_DATA: MediaSource = { type: "unreadable", why: "its data is not base64" };
 
-/** A data URL, or an address of the web. */
+/** Reads a data URL or a web address. */
 function fromAddress(address: string): MediaSource {
   if (/^https?:/i.test(address)) return { type: "url", url: address };
   const comma = address.indexOf(",");
@@ -118,19 +118,19 @@ export function fromBase64(text: string, mediaType: unknown): MediaSource {
   return { type: "data", mediaType: typeof mediaType === "string" ? mediaType : "", base64 };
 }
 
-/** Linear: whitespace and the alphabet for URLs are rare. */
+/** Converts to the standard alphabet in linear time. Whitespace and the URL alphabet are rare. */
 function toUsualAlphabet(text: string): string {
   const joined = /\s/.test(text) ? text.replaceAll(/\s+/g, "") : text;
   return /[-_]/.test(joined) ? joined.replaceAll("-", "+").replaceAll("_", "/") : joined;
 }
 
 export interface FilePart {
-  /** On one line. Empty: it has none. */
+  /** The file's name on one line. Empty: the file has none. */
   readonly name: string;
   readonly source: MediaSource;
 }
 
-/** Undefined: the part is no file, or its content stands in it as it is. */
+/** Undefined: the part is not a file, or its content is plain text. */
 export function readFilePart(part: object): FilePart | undefined {
   const drawing = readDrawing(part);
   if (drawing?.type === "data") return { name: "image.svg", source: drawing };
@@ -143,7 +143,7 @@ export function readFilePart(part: object): FilePart | undefined {
 }
 
 function toFileSource(fields: ReadonlyMap<string, unknown>): MediaSource | undefined {
-  // A text source of Anthropic's is no base64, and its text is read elsewhere.
+  // Anthropic's text source is not base64; other code reads its text.
   if (fields.get("type") === "text") return undefined;
   const url = fields.get("file_url") ?? fields.get("url");
   const data = fields.get("file_data") ?? fields.get("data") ?? url;
@@ -157,7 +157,7 @@ function toFileSource(fields: ReadonlyMap<string, unknown>): MediaSource | undef
 
 const MAX_NAME = 200;
 
-/** A name as it may stand in the prompt. */
+/** A name that is safe in the prompt. */
 export function toFileName(name: unknown): string {
   if (typeof name !== "string") return "";
   return name
@@ -168,14 +168,14 @@ export function toFileName(name: unknown): string {
 
 export type MediaTexts = ReadonlyMap<object, string>;
 
-/** A content part, its field, and what is done with a file there that cannot be read. */
+/** A content part, its field, and the rule for a file in it that cannot be read. */
 export interface MediaSlot {
   readonly part: object;
   readonly param: string;
   readonly mediaRule: MediaRule;
 }
 
-/** The slots of content, which has none where it is a text. `param`: the content's field. */
+/** The slots of content. A text has none. `param`: the content's field. */
 export function slotsOf(
   content: string | readonly object[] | null | undefined,
   param: string,
@@ -186,17 +186,20 @@ export function slotsOf(
   );
 }
 
-/** No interface, which loose parts would not accept. */
+/** A type alias: an interface would not be assignable to loose parts. */
 export type TextPart = { readonly type: "text"; readonly text: string };
 
-/** The parts of content, which is a text where it has none. */
+/** The parts of content. A text has none. */
 export function partsOf<P extends object>(
   content: string | readonly P[] | null | undefined,
 ): readonly P[] {
   return typeof content === "object" && content !== null ? content : [];
 }
 
-/** Returns the given content if there are no texts for its parts. Texts of parts are joined without a separator, so each has its own lines. */
+/**
+ * Replaces parts by their texts. Returns the given content if there are none. Texts of parts are joined without a
+ * separator, so each has its own lines.
+ */
 export function withTextParts<P extends object, C extends string | null | undefined>(
   content: C | P[],
   texts: MediaTexts,

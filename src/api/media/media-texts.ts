@@ -1,8 +1,13 @@
-/** What the model reads in place of an image or a file. All of it is ordinary text in the prompt, whatever a description contains. */
+/**
+ * The texts that replace images and files in the prompt. They are rendered as ordinary text, whatever a description
+ * contains.
+ */
 import type { ImageKind } from "./image-kind.ts";
 import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
 
-/** Lines are quoted, so that no text in a picture looks like the end of its description. */
+/**
+ * The text for a described image. Lines are quoted, so that no text in a picture looks like the end of its description.
+ */
 export function describedText(
   name: string,
   kind: ImageKind | undefined,
@@ -63,7 +68,9 @@ export function unreadFileText(name: string, why: string): string {
   return `[${nameOf(name)} could not be read: ${why}. Tell the user.]`;
 }
 
-/** Whether a text contains one of those above that the same request does not always have: descriptions, PDFs and failures. */
+/**
+ * Whether a text contains a replacement that may differ when the request is repeated: descriptions, PDFs and failures.
+ */
 export function readsMedia(text: string): boolean {
   return MARKS.test(text);
 }

@@ -1,4 +1,4 @@
-/** Creates what reads the images and files of requests, by the operator's settings. */
+/** Creates the readers of images and files in requests, by the operator's settings. */
 import type { Settings } from "../../config/settings.ts";
 import type { Transport } from "../../engines/transport.ts";
 import type { EntryDeps } from "../../store/entries.ts";
@@ -34,7 +34,7 @@ export interface MediaServices {
   readonly requestPage?: RequestPage | undefined;
 }
 
-/** Largest bodies of one tenant of which images and files are read at a time. */
+/** Budget of a tenant for simultaneous reading of images and files, in request bodies of the maximum size. */
 const BODIES = 4;
 
 const heldIn = partOf(() => new HeldBytes());
@@ -83,12 +83,13 @@ function toImageDeps(settings: Settings, services: MediaServices): MediaDeps["im
       meters.visionTokens.add({ kind: "prompt" }, description.promptTokens);
       meters.visionTokens.add({ kind: "completion" }, description.completionTokens);
     },
-    // Requests share a description, and one of them may be private: the server's words stay out, whatever `logContent` says.
+    // Requests share a description, and one of them may be private: the server's message is not logged, whatever
+    // `logContent` is.
     onFailure: (error) => log.warn("image not described", describeForLog(error)),
   };
 }
 
-/** A lost entry costs a call, and nothing else. */
+/** The store's errors are ignored: a lost entry only costs a call. */
 function toEntryDeps(settings: Settings, { store, onUnreadable }: MediaServices): EntryDeps {
   return {
     store: createForgivingStore(store),

@@ -14,7 +14,7 @@ export interface PdfTextsDeps extends EntryDeps {
 
 const stored = z.lazy(() => z.object({ pages: z.array(z.string()), total: z.number() }));
 
-/** Each takes a processor. */
+/** A tenant's simultaneous readings. Each occupies a processor. */
 const MAX_RUNNING = 1;
 
 const callsIn = partOf((): Tenants => new Map());
@@ -27,7 +27,7 @@ export class PdfTexts {
   constructor(deps: PdfTextsDeps) {
     this.#readPdf = deps.readPdf;
     this.#entries = createEntries("pdf", [stored], deps);
-    // Their signal ends them, and no Worker reads PDFs.
+    // No reading hangs: its signal ends it, and Workers read no PDFs.
     const limits = { clock: deps.clock, maxRunning: MAX_RUNNING, longestMs: Infinity };
     this.#calls = new TenantCalls(limits, callsIn(deps.state));
   }

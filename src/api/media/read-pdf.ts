@@ -1,17 +1,17 @@
-/** The interface to what reads PDFs, which only some runtimes have. */
+/** The interface of the PDF reader, which only some runtimes have. */
 
 export type PdfText =
   | {
       readonly type: "text";
       /** The texts of the first pages. */
       readonly pages: readonly string[];
-      /** Of the document. */
+      /** Number of the document's pages. */
       readonly total: number;
     }
   /** `why` completes a sentence. */
   | { readonly type: "unreadable"; readonly why: string };
 
-/** Rejects with the signal's reason only. */
+/** Reads the texts of a PDF. Rejects with the signal's reason only. */
 export type ReadPdf = (bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<PdfText>;
 
 /** More pages and characters of a document are not read. */

@@ -1,4 +1,4 @@
-/** The files of a request that are text or PDFs, as the texts that the model reads in their place. */
+/** Reads the text files and PDFs of a request as texts that replace them in the prompt. */
 import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
 import { sha256Hex } from "../sha256.ts";
@@ -10,19 +10,22 @@ import type { PdfTexts } from "./pdf-texts.ts";
 import { MAX_CHARACTERS, type PdfText } from "./read-pdf.ts";
 
 export interface FileDeps {
-  /** Undefined: nothing here reads PDFs. */
+  /** Undefined: this runtime reads no PDFs. */
   readonly pdfs: PdfTexts | undefined;
   readonly pause: Pause;
 }
 
-/** For all PDFs of a request. */
+/** Limit for all PDFs of a request together. */
 const TIMEOUT_MS = 30_000;
 const LATE = { type: "unreadable", why: "it was not read in time" } as const;
 /** Parts that are read between two pauses: a few milliseconds. */
 const SLICE = 100;
-/** A PDF may begin with other bytes. */
+/** Bytes that may precede the beginning of a PDF. */
 const MAX_PREFIX = 1024;
-/** More text is not decoded, and shown. In threes, as base64 has them; a character has at most four. */
+/**
+ * Bytes of a text file that are decoded and shown. A multiple of three because of base64; a character has at most four
+ * bytes.
+ */
 const MAX_TEXT_BYTES = 3 * Math.ceil((4 * MAX_CHARACTERS) / 3);
 
 /** `why`: it cannot be read. */
@@ -46,12 +49,12 @@ export class RequestFiles {
     this.#deps = deps;
   }
 
-  /** Parts that are no such files are left out. */
+  /** Texts for the parts that are text files or PDFs. */
   async read(slots: readonly MediaSlot[], signal: AbortSignal): Promise<MediaTexts> {
     const texts = new Map<object, string>();
     await withDeadline(signal, TIMEOUT_MS, async (within) => {
       let left = MAX_TOGETHER;
-      // One after the other: only one of a tenant is read at a time.
+      // Files are read one after the other: a tenant may read one at a time.
       for (const [index, slot] of slots.entries()) {
         if (index % SLICE === SLICE - 1) await this.#deps.pause();
         signal.throwIfAborted();
@@ -115,7 +118,7 @@ function isPdf(base64: string): boolean {
   return new TextDecoder("latin1").decode(head).includes("%PDF-");
 }
 
-/** Undefined: it is no text. */
+/** Undefined: the bytes are not text. */
 function decodeText(bytes: Uint8Array, isWhole: boolean): string | undefined {
   try {
     const decoder = new TextDecoder(encodingOf(bytes), { fatal: true });

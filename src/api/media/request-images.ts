@@ -1,5 +1,5 @@
 /**
- * The images of a request, wherever they stand, and what the model reads in their place. A failure is text as well: the client repeats
+ * Reads the images of a request as texts that replace them in the prompt. A failure is text as well: the client repeats
  * the image in every later request, so that an error would end its session.
  */
 import { EngineError } from "../../engines/engine-error.ts";
@@ -21,14 +21,14 @@ export interface ImageDeps {
   readonly descriptions: ImageDescriptions;
   /** Absent: images behind addresses are not fetched. */
   readonly fetchImage: FetchImage | undefined;
-  /** Most images that are described for a request; of more, the newest. */
+  /** Maximum number of images that are described for a request. The newest images take precedence. */
   readonly maxImages: number;
-  /** For all descriptions of a request. */
+  /** Limit for all descriptions of a request together. */
   readonly timeoutMs: number;
   readonly counts: MediaCounts;
   readonly pause: Pause;
   readonly onOutcome: (outcome: ImageOutcome, description?: Description) => void;
-  /** The vision model has failed. */
+  /** Called with an error of the vision model. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -43,7 +43,7 @@ const MAX_LOOKUPS = 256;
 interface Image {
   readonly name: string;
   readonly part: ImagePart;
-  /** The same image has the same. */
+  /** The image's identity: equal for equal images. */
   readonly id: string;
 }
 
@@ -51,7 +51,7 @@ interface Image {
 interface NewImage {
   readonly image: Image;
   readonly key: ImageKey;
-  /** Undefined: it has not been fetched. */
+  /** Undefined: the image has not been fetched. */
   readonly kind: ImageKind | undefined;
 }
 
@@ -65,9 +65,9 @@ export class RequestImages {
   }
 
   /**
-   * Texts for those of the parts that are images. Rejects only with the signal's reason.
+   * Texts for the parts that are images. Rejects only with the signal's reason.
    *
-   * @param parts in the order of the conversation, which numbers them.
+   * @param parts in the order of the conversation; images are numbered in it.
    */
   async read(parts: readonly object[], signal: AbortSignal): Promise<ReadonlyMap<object, string>> {
     const texts = new Map<object, string>();
@@ -125,7 +125,7 @@ export class RequestImages {
     return new Map([...old.map(({ id, name }) => [id, leftOutText(name)] as const), ...texts]);
   }
 
-  /** A text if there is one without a call: why the image cannot be read, or an earlier description. */
+  /** The image's text if no call is needed: the reason why it cannot be read, or an earlier description. */
   async #look(image: Image): Promise<string | NewImage> {
     const { source, isBrief } = image.part;
     const { name } = image;
@@ -155,7 +155,7 @@ export class RequestImages {
       else this.#note("described", description);
       return describedText(image.name, kind, description.text);
     } catch (error) {
-      // An image whose client has left has not failed.
+      // A cancelled request is not a failure of the image.
       if (!isTimeout(within.reason)) within.throwIfAborted();
       this.#note("failed");
       if (error instanceof FetchRefused) return unreadText(image.name, error.message);
@@ -190,8 +190,8 @@ const LATE = "no description came in time";
 const FAILED = "the model that describes images has failed";
 
 /**
- * Two parts with the same identity are the same image. Undefined: nothing is known of it. Long data are hashed: V8 hashes a long text
- * by its length alone, so that a map of many would compare each with all others.
+ * Two parts with the same identity are the same image. Undefined: the image is unreadable. Long data are hashed: V8
+ * hashes a long text by its length alone, so that a map of many would compare each with all others.
  */
 async function identityOf(source: MediaSource): Promise<string | undefined> {
   if (source.type === "unreadable") return undefined;
@@ -201,7 +201,7 @@ async function identityOf(source: MediaSource): Promise<string | undefined> {
 
 const MAX_IDENTITY = 1024;
 
-/** A text says why it cannot be read. */
+/** The image's format, or the reason why it cannot be read. */
 function kindOf(base64: string): ImageKind | string {
   const bytes = byteCount(base64);
   if (bytes > MAX_IMAGE_BYTES) return TOO_LARGE;

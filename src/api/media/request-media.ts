@@ -1,4 +1,4 @@
-/** The images and files of a request, wherever they stand, and what the model reads in their place. */
+/** Reads the images and files of a request as texts that replace them in the prompt. */
 import { hasMembers } from "../../engines/untyped-json.ts";
 import { followSignal } from "../../streams/follow-signal.ts";
 import type { ReadMedia } from "../../tools/mcp/connection.ts";
@@ -20,9 +20,9 @@ export interface MediaDeps {
   /** Undefined: there is no model that describes images. */
   readonly images: Omit<ImageDeps, "counts"> | undefined;
   readonly files: FileDeps;
-  /** For what requests hold while it is read, which may take half a minute. */
+  /** Budget for images and files while they are read, which may take half a minute. */
   readonly budget: ByteBudget;
-  /** Aborted when a shutdown stops what has not ended. */
+  /** Aborted when a shutdown stops the remaining requests. */
   readonly stopping: AbortSignal;
 }
 
@@ -44,8 +44,8 @@ export class RequestMedia {
   }
 
   /**
-   * Texts for those of the parts that can be read. Rejects with the reason of the signal or of a shutdown, or with a `RequestError` for
-   * a file that cannot be read where media are refused, and for more than the key may have read at a time.
+   * Texts for the parts that can be read. Rejects with the reason of the signal or of a shutdown, or with a
+   * `RequestError` for a file that cannot be read where media are refused, and for a key that exceeds its budget.
    *
    * @param slots in the order of the conversation.
    */
@@ -66,7 +66,10 @@ export class RequestMedia {
     }
   }
 
-  /** The text for an image or a file in a result of a gateway's tool. Undefined: nothing here reads it. Rejects with the signal's reason. */
+  /**
+   * The text for an image or a file in a result of a gateway's tool. Undefined: its format is not supported. Rejects
+   * with the signal's reason.
+   */
   readonly readResult: ReadMedia = async ({ name, data, mediaType }, signal) => {
     const source = fromBase64(data, mediaType);
     return /^image\/(?!svg)/i.test(mediaType) || isImage(source)
@@ -75,14 +78,14 @@ export class RequestMedia {
   };
 }
 
-/** Of its texts. Parts have few fields, and are not deep. */
+/** Characters of the texts in a part. Parts have few fields and are shallow. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (!hasMembers(value)) return 0;
   return Object.values(value).reduce<number>((sum, each) => sum + sizeOf(each), 0);
 }
 
-/** By its first bytes. */
+/** Whether the first bytes are those of an image. */
 function isImage(source: MediaSource): boolean {
   const head = source.type === "data" ? firstBytes(source.base64, 64) : undefined;
   return head !== undefined && readImageKind(head) !== undefined;

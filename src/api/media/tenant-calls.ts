@@ -1,5 +1,5 @@
 /**
- * Limits the calls that run at a time for one tenant: to the vision model, or of what reads PDFs. After several outages in a row the
+ * Limits a tenant's simultaneous calls of the vision model or the PDF reader. After several outages in a row the
  * tenant's calls fail at once for a while, so that not every request waits for a server that is down.
  */
 import { Places } from "../../streams/waiting.ts";
@@ -9,7 +9,7 @@ const REST_MS = 10_000;
 
 interface Tenant {
   places: Places;
-  /** When a call has last begun or ended. */
+  /** Time at which a call last began or ended. */
   movedAt: number;
   outages: number;
   restUntil: number;
@@ -17,7 +17,7 @@ interface Tenant {
 
 export type Tenants = Map<string, Tenant>;
 
-/** The tenant's calls have just failed several times. */
+/** Thrown while a tenant's calls rest after several outages. */
 export class CallsRest extends Error {
   override readonly name = "CallsRest";
 }
@@ -25,18 +25,21 @@ export class CallsRest extends Error {
 export interface TenantCallsOptions {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-  /** Of one tenant at a time. */
+  /** Maximum number of a tenant's simultaneous calls. */
   readonly maxRunning: number;
-  /** Longest time that a call takes. When none has begun or ended for longer, all places are free: some calls never end. */
+  /**
+   * Longest time that a call takes. If no call has begun or ended for longer, all places are freed: some calls never
+   * end.
+   */
   readonly longestMs: number;
 }
 
 export class TenantCalls {
-  /** By tenant, of which there are as many as keys. */
+  /** State by tenant. There is at most one per key. */
   readonly #tenants: Tenants;
   readonly #options: TenantCallsOptions;
 
-  /** @param tenants continued, with the calls that run. */
+  /** @param tenants the state of an earlier instance, with its running calls. */
   constructor(options: TenantCallsOptions, tenants: Tenants = new Map()) {
     this.#options = options;
     this.#tenants = tenants;
@@ -45,7 +48,7 @@ export class TenantCalls {
   /**
    * Runs the call when there is room for it. Rejects with {@link CallsRest}, with the signal's reason, or as the call does.
    *
-   * @param isOutage whether the call failed because of the server, and not because of the image.
+   * @param isOutage whether the server failed, rather than the call's input.
    */
   async run<T>(
     tenant: string,
@@ -73,7 +76,7 @@ export class TenantCalls {
   #noteOutage(state: Tenant): void {
     state.outages += 1;
     if (state.outages < FAILURES_BEFORE_REST) return;
-    // One more after the rest begins the next.
+    // One outage after the rest begins the next rest.
     state.outages = FAILURES_BEFORE_REST - 1;
     state.restUntil = this.#options.clock() + REST_MS;
   }

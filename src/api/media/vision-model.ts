@@ -1,4 +1,4 @@
-/** Asks the operator's vision model, any server of Chat Completions, what an image shows. */
+/** Requests descriptions of images from the operator's vision model, on any server of Chat Completions. */
 import * as z from "zod";
 import { EngineError } from "../../engines/engine-error.ts";
 import { readAnswer } from "../../engines/server-response.ts";
@@ -34,19 +34,19 @@ export interface VisionOptions {
 }
 
 /**
- * The same for every image: with the user's question in it, each turn would have other descriptions, and the engine's prefix cache
- * would not be hit.
+ * One prompt for all images: if it contained the user's question, each turn would have other descriptions, and miss the
+ * engine's prefix cache.
  */
 const FULL =
   "Describe this image for a reader who cannot see it. First write down all text in it, word for word. Then describe the layout, " +
   "then what is shown. Of a screenshot, name the controls with their state and position. Write only the description.";
 const BRIEF = "Describe this image in two or three sentences for a reader who cannot see it.";
 
-/** Part of what descriptions are cached by: raised when a prompt or the form of the text changes. */
+/** Part of the cache key of descriptions: raised when a prompt or the form of the text changes. */
 export const PROMPT_VERSION = "2";
 
 const MAX_TOKENS = { full: 2048, brief: 256 };
-/** More characters of a description are not used, whatever its server sends. */
+/** Maximum length of a description, in characters; the rest of the server's text is dropped. */
 const MAX_LENGTH = 16_000;
 const CUT_OFF = "\n[The rest of the description is missing: it was too long.]";
 

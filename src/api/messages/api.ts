@@ -11,8 +11,8 @@ import { createFindModel, modelRoutes, namesVersion } from "./models.ts";
 export const messagesApi: Api = {
   name: "messages",
   turnPath: "/messages",
-  // Its own paths. Shared ones, such as the list of models, are claimed if the request names a version of Anthropic's API; the
-  // path alone decides the envelope of errors of the other APIs.
+  // Claims the API's own paths, and shared paths, such as the list of models, if the request names a version of
+  // Anthropic's API. For the other APIs, the path alone decides the envelope of errors.
   claims: (request) =>
     PATHS.test(request.path) || (!PATHS_OF_OTHERS.test(request.path) && namesVersion(request)),
   routes(services) {
@@ -27,7 +27,7 @@ export const messagesApi: Api = {
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));
   },
   authentication: {
-    // Both headers may be present: the SDK reads one of the keys from the environment unasked.
+    // Both headers may be present: the SDK also reads a key from the environment.
     presentedKeys(request) {
       const key = request.header("x-api-key");
       return [...(key ? [key] : []), ...BEARER.presentedKeys(request)];

@@ -12,7 +12,7 @@ const text = lazy(() =>
   z.object({ type: z.literal("text"), text: z.string(), citations: z.unknown().optional() }),
 );
 
-/** Each is decrypted if possible, so neither is required. */
+/** Neither member is required: the signature is decrypted if possible, and the text is used otherwise. */
 const thinking = lazy(() =>
   z.object({ type: z.literal("thinking"), thinking: textLike(), signature: textLike() }),
 );
@@ -30,7 +30,7 @@ const toolUse = lazy(() =>
   }),
 );
 
-/** Only sources with text are read. */
+/** Only sources that contain text are read. */
 const documentSource = lazy(() =>
   z.looseObject({
     type: z.string(),
@@ -49,7 +49,7 @@ const searchResult = lazy(() =>
 );
 
 const media = lazy(() => [
-  // Read by `media/`, which tells the model of wrong ones.
+  // The source is read by `media/`, which reports invalid images to the model.
   z.object({ type: z.literal("image"), source: z.unknown().optional() }),
   z.object({
     type: z.literal("document"),
@@ -109,17 +109,17 @@ const toolSearchResult = lazy(() =>
   }),
 );
 
-/** From Anthropic's betas: a tool is offered, or no longer offered, from its message on. */
+/** Blocks of Anthropic's betas: a tool is offered, or no longer offered, from the block's message on. */
 const toolChanges = lazy(() => [
   z.object({
     type: z.literal("tool_addition"),
-    /** By its name in `tools`, or as an entry of `tools`, which is read with them. */
+    /** A name in `tools`, or a definition, which is read like an entry of `tools`. */
     tool: z.looseObject({ name: textLike(), definition: z.unknown().optional() }),
   }),
   z.object({ type: z.literal("tool_removal"), tool: z.looseObject({ name: textLike() }) }),
 ]);
 
-/** A call that this gateway ran. Those of other servers are blocks of an unsupported kind. */
+/** A call that this gateway ran. Calls of other servers are blocks of an unsupported kind. */
 const serverToolUse = lazy(() =>
   z.object({
     type: z.literal("server_tool_use"),
@@ -149,7 +149,7 @@ const mcpToolResult = lazy(() =>
   }),
 );
 
-/** Its result. A search result contains the encrypted call in one of its entries. */
+/** The result of a call that this gateway ran. A search result contains the encrypted call in one of its entries. */
 const serverResult = lazy(() =>
   z.object({
     type: z.enum(["web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"]),

@@ -1,4 +1,4 @@
-/** The codec of the Messages API: what it reads of a request, how it makes the turn, and how it replies. */
+/** The codec of the Messages API: reads a request, prepares the turn and writes the reply. */
 import type { Settings } from "../../config/settings.ts";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
@@ -53,23 +53,23 @@ import { collectMessage } from "./to-message.ts";
 import { toTurnInSteps } from "./to-turn.ts";
 import { toOfferedFunctions } from "./tools.ts";
 
-/** A request for a message, or for the count of its tokens. */
+/** A request for a message, or for a count of tokens. */
 type AnyRequest = CountRequest & Partial<MessagesRequest>;
 
 interface BegunMessage extends BegunTurn<AnyRequest> {
   readonly affinity: string | undefined;
 }
 
-/** A turn that can be counted. */
+/** A turn whose tokens can be counted. */
 interface CountableTurn extends PreparedTurn {
-  /** Edits of the prompt that the request asked for. */
+  /** Edits of the prompt, as requested. */
   readonly applied: AppliedEdits | undefined;
   readonly clearedTokens: number;
-  /** Undefined: the request asks for none. `after` makes the turn of a summary. */
+  /** Plan of the compaction; `after` makes the turn that follows its summary. Undefined: no compaction is requested. */
   readonly compactionPlan: CompactionPlan | undefined;
   /** Tokens of the user's messages before an earlier summary. */
   readonly keptTokens: number;
-  /** Undefined: the gateway searches for no tools. */
+  /** Undefined: the gateway runs no tool search. */
   readonly search: ToolSearchRequest | undefined;
   readonly headers: ResponseHeaders;
 }
@@ -119,7 +119,7 @@ export function messagesCodec(services: Services, findModel: FindModel): Message
         const { body } = toMessagesErrorReply(describeTurnFailure(end.failure), options.requestId);
         return { failure: body };
       }
-      // Its message is text alone, which the context limits: it is written at once.
+      // The message is written at once: it contains only text, which the context limits.
       return { body: toJson(), isEmpty: isAnswerEmpty(end) };
     },
     async open(prepared, opening) {
@@ -165,7 +165,7 @@ function withPreset(request: AnyRequest, preset: Preset): AnyRequest {
   };
 }
 
-/** A budget does not say how much effort: it only limits it. */
+/** Adds the preset's effort. A thinking budget in the request does not replace it: a budget is only a limit. */
 function presetThinking(
   { thinking, output_config: config }: AnyRequest,
   { effort }: Preset,
@@ -224,7 +224,7 @@ async function prepareTurn(
   const history = toHistory(request.messages, { bodyText: body.text, mediaRules });
   const bodyText = body.outline;
   await stages.next();
-  // Blocks have citations of their own, so links in the text would repeat them.
+  // Text blocks have their own citations, so links in the text would repeat them.
   const hosted = { ...services.hosted, citations: toCitationMode(settings.citations) };
   const { references, added, removed } = history;
   const offered = toOfferedFunctions(request, {
@@ -299,7 +299,7 @@ async function openMessageServers(
   return opened.tools;
 }
 
-/** The fields under the names of this API. */
+/** Renames the field of an error to this API's name. */
 function inOwnWords(error: unknown): never {
   if (!(error instanceof RequestError) || error.param === null) throw error;
   const param = error.param
@@ -318,7 +318,7 @@ function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
   return setting === "raw" ? "raw" : "annotate";
 }
 
-/** The events of its turn, after those of a compaction. Its thinking is stored for later requests. */
+/** The events of a compaction, if any, and of the turn. Thinking is stored for later requests. */
 function run(
   { request, client, model, turn, compaction, options }: PreparedMessage,
   { reasoning }: Services,
@@ -336,8 +336,8 @@ function run(
 }
 
 /**
- * `max_tokens: 0`: only the prompt is wanted in the engine's cache. Engines sample one token, which is not shown: this leaves the
- * start and the end of the turn.
+ * `max_tokens: 0` only loads the prompt into the engine's cache. The one token that engines sample is dropped: the
+ * start and the end of the turn remain.
  */
 function withoutParts(events: AsyncIterable<TurnEvent>): PushStream<TurnEvent> {
   return createPushStream((consumer) =>

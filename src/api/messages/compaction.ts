@@ -1,4 +1,4 @@
-/** The edit `compact_20260112`: a summary at the beginning of the reply, in place of what the prompt had before it. */
+/** The edit `compact_20260112`: a summary at the beginning of the reply, in place of the prompt's earlier messages. */
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
 import { lazy } from "../../lazy.ts";
@@ -17,10 +17,10 @@ import { compactionOf, type EditedTurn } from "./context-management.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 
-/** Anthropic's. The context of gpt-oss is shorter, which counts as well. */
+/** Anthropic's default, in tokens. The context of gpt-oss is shorter and also triggers a compaction. */
 const DEFAULT_TRIGGER = 150_000;
 
-/** Undefined: the request asks for no compaction, or there is nothing to compact. */
+/** Undefined: no compaction is requested, or there is nothing to compact. */
 export function toCompactionPlan(
   { turn, entries }: EditedTurn,
   request: CountRequest,

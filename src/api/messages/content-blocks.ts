@@ -2,7 +2,7 @@
 import { END_OF_FRAME, sseFrame } from "../reply/event-stream.ts";
 import { CALLER } from "./reply.ts";
 
-/** The member of a block that its deltas add to. Those of an input are JSON text. */
+/** The member of a block that its deltas extend. Deltas of an input are JSON text. */
 export type TextMember = "thinking" | "text" | "input";
 
 export abstract class ContentBlocks {
@@ -33,7 +33,7 @@ export abstract class ContentBlocks {
   }
 
   abstract start(block: object, member: TextMember | undefined): string;
-  /** Adds to the open block. */
+  /** Adds text to the open block. */
   abstract delta(text: string): string;
   abstract signature(signature: string): string;
   abstract citation(citation: object): string;
@@ -48,7 +48,7 @@ const DELTAS: Readonly<Record<TextMember, string>> = {
   input: '"input_json_delta","partial_json"',
 };
 
-/** The end of a frame, behind the text of a delta. */
+/** The end of a frame, after the text of a delta. */
 const DELTA_TAIL = `}}${END_OF_FRAME}`;
 
 /** The blocks of a stream. */
@@ -81,7 +81,7 @@ export class BlockFrames extends ContentBlocks {
     return frame("content_block_stop", `"index":${this.#index++}`);
   }
 
-  /** Its only delta has all of the summary: clients assign it. */
+  /** Sends the whole summary in one delta: clients assign it. */
   compaction(content: string | null): string {
     const { type: _, ...summary } = compactionBlock(content);
     const delta = this.#otherDelta({ type: "compaction_delta", ...summary });
@@ -94,7 +94,7 @@ export class BlockFrames extends ContentBlocks {
   }
 }
 
-/** The blocks of a plain message, each as JSON text: what the deltas of a stream add up to. */
+/** The blocks of a plain message, each as JSON text, equal to the sum of a stream's deltas. */
 export class WholeBlocks extends ContentBlocks {
   readonly written: string[] = [];
   #block: object = {};
@@ -140,7 +140,7 @@ export class WholeBlocks extends ContentBlocks {
     const member = this.#member;
     if (member === undefined) return JSON.stringify(this.#block);
     if (member === "input") {
-      // The query is the model's own.
+      // The input of the block is replaced by the one that the model wrote.
       const head = JSON.stringify({ ...this.#block, input: undefined });
       return `${head.slice(0, -1)},"input":${this.#text || "{}"}}`;
     }
@@ -148,7 +148,7 @@ export class WholeBlocks extends ContentBlocks {
       ...this.#block,
       [member]: this.#text,
       ...(this.#signature !== undefined && { signature: this.#signature }),
-      // A block has none rather than a null, which `@ai-sdk/anthropic` 2 and 3 refuse.
+      // Without citations the member is absent, because `@ai-sdk/anthropic` 2 and 3 refuse null.
       ...(this.#citations.length > 0 && { citations: this.#citations }),
     });
   }

@@ -1,8 +1,9 @@
 /**
- * `context_management` of a request: results of tools that are cleared before the prompt is made. A pure function of the request, so
- * that the same request has the same prompt on every replica.
+ * Applies `context_management` of a request: clears results of tools before the prompt is made. This is a pure function
+ * of the request, so that a request has the same prompt on every replica.
  *
- * `clear_thinking` clears nothing here: thinking of finished turns is never in the prompt, and a running loop needs its own.
+ * `clear_thinking` clears nothing here: thinking of finished turns is never in the prompt, and a running loop needs its
+ * thinking.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
@@ -14,7 +15,7 @@ import type { CallItem } from "../turn/history.ts";
 import type { AssistantPart, HistoryEntry } from "./history-entry.ts";
 import type { ClearToolUses, CountRequest } from "./request.ts";
 
-/** As replies have it. */
+/** The applied edits, in the format of replies. */
 export interface AppliedEdits {
   readonly applied_edits: readonly {
     readonly type: "clear_tool_uses_20250919";
@@ -29,7 +30,7 @@ export interface EditedTurn {
   readonly applied: AppliedEdits | undefined;
   /** Tokens that were cleared. */
   readonly clearedTokens: number;
-  /** The history as it was edited. */
+  /** The history after the edits. */
   readonly entries: readonly HistoryEntry[];
 }
 
@@ -38,7 +39,7 @@ interface EditDeps {
   /**
    * Makes the turn of a history.
    *
-   * @param emptied ids of calls whose arguments were cleared: they are not put back as they were sampled.
+   * @param emptied ids of calls whose arguments were cleared: their sampled steps are not restored.
    */
   readonly turnOf: (
     entries: readonly HistoryEntry[],
@@ -47,7 +48,7 @@ interface EditDeps {
   readonly signal: AbortSignal;
 }
 
-/** Throws a {@link RequestError} for edits that nobody knows. */
+/** Throws a {@link RequestError} for unknown edits. */
 export function refuseUnknownEdits(
   { context_management: management, compaction }: CountRequest,
   model: string,
@@ -57,7 +58,7 @@ export function refuseUnknownEdits(
   }
   for (const [index, edit] of (management?.edits ?? []).entries()) {
     if (edit.type !== "unknown") continue;
-    // Claude Code reads the beginning of this sentence, and sends the edit no more.
+    // Claude Code recognizes the beginning of this sentence and stops sending the edit.
     throw new RequestError(
       `${model} does not support the ${JSON.stringify(edit.kind)} context management strategy`,
       { param: `context_management.edits[${index}].type` },
@@ -118,7 +119,7 @@ async function isTriggered(
   try {
     return (await model.countTurnTokens(turn, signal)) > limit;
   } catch (error) {
-    // Longer than the context: whether that is enough is found out when the prompt is made.
+    // The prompt exceeds the context, and so the trigger. Whether clearing suffices is checked when the prompt is made.
     if (error instanceof TurnError && error.kind === "context-length") return true;
     throw error;
   }
@@ -129,7 +130,7 @@ function callsOf(entry: HistoryEntry): readonly CallItem[] {
   return entry.parts.flatMap((part) => (part.type === "call" ? [part] : []));
 }
 
-/** The call of each result: the last one before it with its id, since some clients use an id again. */
+/** The call of each result: the last call before it with its id, because some clients reuse ids. */
 function toCalls(entries: readonly HistoryEntry[]): ReadonlyMap<HistoryEntry, CallItem> {
   const latest = new Map<string, CallItem>();
   const calls = new Map<HistoryEntry, CallItem>();
@@ -145,7 +146,7 @@ const CLEARED = "[This result was removed to save space. Call the tool again if 
 
 type Result = Extract<HistoryEntry, { type: "result" }>;
 
-/** In order. Results that the model has not read yet are never cleared. */
+/** The results that may be cleared, in order. Results that the model has not read yet are never cleared. */
 function clearable(
   entries: readonly HistoryEntry[],
   { keep, exclude_tools: excluded }: ClearToolUses,
@@ -163,8 +164,8 @@ function clearable(
 }
 
 /**
- * The results without those at the end that are not yet worth `clear_at_least` together. A client sends the whole history each time:
- * without this, each request would clear one result more, and the engine would read the prompt again from there.
+ * Drops the last results if together they do not reach `clear_at_least`. A client sends the whole history each time:
+ * without this, each request would clear one more result, and the engine would process the prompt again from there.
  */
 async function inSteps(
   results: readonly Result[],
@@ -186,7 +187,7 @@ async function inSteps(
   return results.slice(0, cleared);
 }
 
-/** The calls stay, so that the model knows that it has made them. */
+/** Clears results and keeps their calls, so that the model knows which calls it has made. */
 function clearToolUses(
   entries: readonly HistoryEntry[],
   results: readonly Result[],
@@ -214,7 +215,10 @@ function clearToolUses(
   };
 }
 
-/** The difference of two prompts that differ in the texts of some messages. Each of these is counted, so that a long prompt can be. */
+/**
+ * The difference in tokens of two prompts that differ in the texts of some messages. Only these messages are counted,
+ * because a whole prompt may exceed the context.
+ */
 async function countRemoved(
   before: readonly Message[],
   after: readonly Message[],
@@ -224,7 +228,7 @@ async function countRemoved(
   let tokens = 0;
   for (const [index, message] of before.entries()) {
     const other = after[index];
-    // Of other messages, such as the one with the tools, nothing was changed.
+    // Other messages, such as the one with the tools, are unchanged.
     if (typeof other?.content !== "string" || other.content === message.content) continue;
     tokens += await model.countPromptTokens([message], tenant, signal);
     tokens -= await model.countPromptTokens([other], tenant, signal);

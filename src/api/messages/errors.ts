@@ -5,7 +5,7 @@ import type { ErrorDescription } from "../errors.ts";
 export interface MessagesError {
   readonly type: string;
   readonly message: string;
-  /** Machine-readable. The SDK's threads look for a code here. */
+  /** Machine-readable details. The SDK's threads look for a code here. */
   readonly details?: object;
 }
 

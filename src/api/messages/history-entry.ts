@@ -10,17 +10,17 @@ import type {
 
 export type HistoryEntry =
   | Extract<Item, { readonly type: "instructions" | "user" | "summary" | "result" | "found" }>
-  /** A tool that is offered from here on: its place among {@link History.added}. */
+  /** A tool that is offered from here on: its index in {@link History.added}. */
   | { readonly type: "tool"; readonly index: number }
   | AssistantEntry;
 
 export interface AssistantEntry {
   readonly type: "assistant";
-  /** In the order the model wrote them. */
+  /** Parts in the order the model wrote them. */
   readonly parts: readonly AssistantPart[];
 }
 
-/** Restored: reasoning, texts and calls. */
+/** A part as sent, or restored as reasoning, text or call. */
 export type AssistantPart =
   | SealedThinking
   | SealedCall
@@ -41,9 +41,9 @@ export interface SealedThinking {
 /** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
 export interface SealedCall {
   readonly type: "gateway-call";
-  /** Empty: it is in a thinking block after it, or lost. */
+  /** The encrypted call. Empty: the call is in a thinking block after it, or lost. */
   readonly sealed: string;
-  /** For a call to an MCP server: what its blocks say, if it is lost. */
+  /** The content of the blocks of a call to an MCP server, used if the encrypted call is lost. */
   readonly shown?: McpCallItem;
 }
 

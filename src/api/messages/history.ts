@@ -12,7 +12,7 @@ import type { Block } from "./block-schema.ts";
 
 export interface History {
   readonly entries: readonly HistoryEntry[];
-  /** Names of tools that were called or referenced, which loads deferred tools. */
+  /** Names of tools that were called or referenced. Deferred tools among them are loaded. */
   readonly references: ReadonlySet<string>;
   /** Definitions of tools that messages add. */
   readonly added: readonly AddedTool[];
@@ -24,7 +24,7 @@ export interface History {
 
 export interface AddedTool {
   readonly definition: unknown;
-  /** Its field, for errors. */
+  /** The definition's field, for errors. */
   readonly param: string;
 }
 
@@ -53,7 +53,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
     if (role !== "assistant") open = undefined;
     switch (role) {
       case "system":
-        // A reminder for one message of the user, which the client goes on sending.
+        // A reminder for a single user message, which the client keeps sending.
         if (clearAt === "next_user_message" && index < lastUser) break;
         entries.push(...toInstructions(blocks, skipped));
         entries.push(...toToolChanges(blocks, param, { added, removed }));
@@ -81,7 +81,7 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
   return { entries: sinceCompaction(entries), references, added, removed, skipped };
 }
 
-/** Without what the last summary replaces. Calls stay whose results come after it. */
+/** Removes the entries that the last summary replaces. Calls whose results come after it stay. */
 function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return sinceSummary(entries, (entry, answered) => {
     if (["instructions", "user", "tool", "found"].includes(entry.type)) return [entry];
@@ -91,7 +91,7 @@ function sinceCompaction(entries: readonly HistoryEntry[]): readonly HistoryEntr
   });
 }
 
-/** Runs of blocks, each after a summary but for the first. */
+/** Splits blocks into runs. Each but the first follows a summary. */
 function cutAtSummaries(
   blocks: readonly Block[],
 ): { readonly summary?: string; readonly from: number; readonly to: number }[] {
@@ -158,7 +158,10 @@ function toInstructions(blocks: readonly Block[], skipped: Set<string>): History
   return text === "" ? [] : [{ type: "instructions", text }];
 }
 
-/** A tool of the request's `tools` that is added again, or removed, is named: its definition stays where the prompt has it. */
+/**
+ * A block that adds a tool of the request's `tools` again, or removes one, only names the tool: its definition keeps
+ * its place in the prompt.
+ */
 function toToolChanges(
   blocks: readonly Block[],
   param: string,

@@ -1,4 +1,4 @@
-/** The images and files of a request: in messages, in results of tools, and in documents among either. */
+/** Reads the images and files of a request: in messages, in tool results, and in documents within either. */
 import {
   isMedia,
   type MediaSlot,
@@ -11,13 +11,13 @@ import type { MediaRule, MediaRules } from "../request/content-text.ts";
 import type { Block, ResultBlock } from "./block-schema.ts";
 import type { CountRequest, WireMessage } from "./request.ts";
 
-/** The request with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
+/** The request with texts in place of its readable images and files. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts<R extends Pick<CountRequest, "messages">>(
   request: R,
   { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },
   signal: AbortSignal,
 ): Promise<R> {
-  // Before a summary, only what the user said is in the prompt.
+  // Before a summary, only the user's messages are in the prompt.
   const from = request.messages.findLastIndex((message) => hasSummary(message));
   const slots = request.messages.flatMap(({ role, content }, index) => {
     const inPrompt = index >= from || role === "user";

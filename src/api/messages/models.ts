@@ -1,4 +1,7 @@
-/** The models as Anthropic's clients see them: listed in its format, for requests that name a version of its API, and found by their names. */
+/**
+ * The models for Anthropic's clients: lists them in Anthropic's format, if a request names a version of its API, and
+ * finds them by name.
+ */
 import { type Context, Hono, type HonoRequest } from "hono";
 import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
 import { type FoundModel, listedModels, type Models } from "../../models/models.ts";
@@ -15,7 +18,7 @@ export function namesVersion(request: HonoRequest): boolean {
 /** Requests of other clients are passed to the next routes. */
 export function modelRoutes(
   findModel: FindModel,
-  /** Images in requests are described. */
+  /** `seesImages`: images in requests are described. */
   { seesImages, readsPdfs }: { readonly seesImages: boolean; readonly readsPdfs: boolean },
 ): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
@@ -46,7 +49,7 @@ function answerList(c: Context<ApiEnv>, capabilities: typeof CAPABILITIES): Resp
   const from = after === undefined ? 0 : ids.indexOf(after) + 1;
   const found = before === undefined ? -1 : ids.indexOf(before);
   const to = found < 0 ? all.length : found;
-  // Backwards: the page directly before the id.
+  // With `before_id` alone, the page ends directly before the id.
   const begin = before !== undefined && after === undefined ? Math.max(0, to - most) : from;
   const page = all.slice(begin, Math.min(to, begin + most));
   return answer(c, {
@@ -74,7 +77,7 @@ function toLimit(text: string | undefined): number {
 /** The release date of gpt-oss. */
 const PUBLISHED = "2025-08-05T00:00:00Z";
 
-/** One entry, under the requested name. */
+/** The entry of one model, under the requested name. */
 function toModelInfo(
   id: string,
   { model, preset }: Pick<FoundModel, "model" | "preset">,
@@ -121,12 +124,15 @@ const CAPABILITIES = {
   },
 };
 
-/** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
+/** `pattern=model` with a pattern such as `claude-haiku-*`. A model without a pattern applies to every `claude-*`. */
 type ClaudeAlias = string;
 
 export type FindModel = (models: Models, name: string) => FoundModel | undefined;
 
-/** Programs made for Claude request `claude-…`; aliases say which model serves such a name. The first matching alias wins. Aliases apply only to names that no served model has. */
+/**
+ * Finds a model by name or alias. Programs made for Claude request `claude-…`; aliases map such a name to a served
+ * model. The first matching alias wins. Aliases apply only to names that no served model has.
+ */
 export function createFindModel(aliases: readonly ClaudeAlias[]): FindModel {
   const patterns = aliases.map((alias) => {
     const at = alias.indexOf("=");

@@ -1,4 +1,7 @@
-/** Reads the blocks of messages: those of users as entries, those of the assistant as parts. gpt-oss reads text only. */
+/**
+ * Reads the blocks of messages: blocks of users become entries, blocks of the assistant become parts. gpt-oss reads
+ * text only.
+ */
 import {
   type MediaRule,
   mediaNote,
@@ -68,7 +71,7 @@ function textMember(block: Readonly<Record<string, unknown>>): string | undefine
   return block["type"] === "text" && typeof text === "string" ? text : undefined;
 }
 
-/** The kind of a block as the client wrote it. */
+/** The client's name of the block's kind. */
 export function kindOf(block: Block | ResultBlock): string {
   return block.type === "unsupported" ? block.kind : block.type;
 }
@@ -77,8 +80,8 @@ export function kindOf(block: Block | ResultBlock): string {
 type ArgumentsReader = (input: unknown, path: readonly (string | number)[]) => string;
 
 /**
- * For nearly all arguments `JSON.stringify` reproduces the text that was sent. Only otherwise is the body's
- * text parsed again, which takes 10 ms per megabyte.
+ * For nearly all arguments `JSON.stringify` reproduces the text that was sent. For the others the body's text is parsed
+ * again, which takes 10 ms per megabyte.
  */
 export function createArgumentsReader(bodyText: () => string): ArgumentsReader {
   let messages: { readonly json: Json | undefined } | undefined;
@@ -95,12 +98,12 @@ function readMessages(bodyText: string): Json | undefined {
   try {
     return parseJson(memberText(bodyText, "messages") ?? "null");
   } catch {
-    // Lone surrogates, which only `JSON.parse` accepts.
+    // The body contains lone surrogates, which only `JSON.parse` accepts.
     return undefined;
   }
 }
 
-/** `JSON.parse` reorders keys that look like integers and rounds large integers. */
+/** Whether `JSON.parse` has changed a value: it reorders keys that look like integers and rounds large integers. */
 function isChangedByParsing(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   if (typeof value !== "object" || value === null) return false;
@@ -178,7 +181,7 @@ export function toAssistantParts(
         break;
       }
       case "compaction":
-        // A summary was cut off before; this block has none.
+        // Blocks with a summary were removed earlier; this one has none.
         break;
       case "thinking":
         parts.push({
@@ -203,7 +206,7 @@ export function toAssistantParts(
   return parts;
 }
 
-/** `hasThinking`: thinking blocks precede the text, and count. */
+/** Splits reasoning from text. `hasThinking`: thinking blocks precede the text and take precedence. */
 function splitText(content: string, hasThinking: boolean): AssistantPart[] {
   const { reasoning, text } = splitThought(content);
   const isSent = reasoning !== undefined && !hasThinking;

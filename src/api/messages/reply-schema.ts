@@ -10,7 +10,7 @@ const error = lazy(() =>
   z.object({
     type: z.string(),
     message: z.string(),
-    /** Machine-readable. */
+    /** Machine-readable details. */
     details: z.looseObject({}).optional(),
   }),
 );
@@ -33,12 +33,12 @@ const citation = lazy(() =>
     .meta({ id: "MessageCitation" }),
 );
 
-/** Why a call of the gateway has failed. */
+/** The error of a call that the gateway ran. */
 function failureOf(type: string) {
   return z.object({ type: z.literal(type), error_code: z.string() });
 }
 
-/** For calls that the gateway runs. */
+/** Blocks of calls that the gateway runs. */
 const serverToolBlocks = lazy(() => {
   const caller = z.object({ type: z.literal("direct") });
   const result = { tool_use_id: z.string() };
@@ -141,7 +141,7 @@ const serverToolBlocks = lazy(() => {
   ] as const;
 });
 
-/** The summary of a conversation, for `compaction`. Null in the block that begins it. */
+/** The summary of a conversation, for `compaction`. Null at the start of its block. */
 const summary = lazy(() => ({ content: z.string().nullable(), encrypted_content: z.null() }));
 
 const block = lazy(() =>
@@ -196,7 +196,7 @@ const usage = lazy(() =>
       server_tool_use: z
         .object({ web_search_requests: z.int(), web_fetch_requests: z.int() })
         .nullable(),
-      /** Of a reply that was compacted. */
+      /** Present in a reply whose conversation was compacted. */
       iterations: z
         .array(
           z.discriminatedUnion("type", [

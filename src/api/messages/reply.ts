@@ -1,4 +1,4 @@
-/** Shared by plain and streamed messages: ids, how thinking is shown, and mapped values. */
+/** Ids, options and mapped values of plain and streamed messages. */
 import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
@@ -9,20 +9,20 @@ import type { ShownThinking } from "./thinking.ts";
 export interface ReplyOptions {
   /** `msg_…` */
   readonly id: string;
-  /** The model as the client named it. */
+  /** The model's name in the request. */
   readonly model: string;
   readonly thinking: ShownThinking;
   /** Repeated in an error. */
   readonly requestId: string;
-  /** The time until which the interpreter of this message is kept at least, in RFC 3339. */
+  /** The earliest time at which the interpreter of this message is discarded, in RFC 3339. */
   readonly containerExpiresAt: string;
-  /** Of the prompt. Undefined: the request has none. */
+  /** Edits of the prompt. Undefined: the request has no `context_management`. */
   readonly contextManagement?: AppliedEdits | undefined;
-  /** Begins the reply. Undefined: the conversation is not compacted. */
+  /** The compaction at the beginning of the reply. Undefined: the conversation is not compacted. */
   readonly compaction?: Pick<AutoCompaction, "made" | "hasPaused"> | undefined;
-  /** The name of the tool search in the request. Absent: there is none. */
+  /** The name of the tool search in the request. Absent: the request has none. */
   readonly toolSearch?: ToolSearchName | undefined;
-  /** The client asked for pings that say how far the prompt has been processed. */
+  /** The client requested pings with the progress of the prompt. */
   readonly returnsProgress?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function toStop(
 ): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
-  /** For refusals, which do not occur. */
+  /** Null: it describes refusals, which do not occur. */
   readonly stop_details: null;
 } {
   const none = { stop_sequence: null, stop_details: null };
@@ -46,9 +46,7 @@ export function toStop(
   return { stop_reason: "stop_sequence", stop_sequence: stopSequence, stop_details: null };
 }
 
-/**
- * The interpreter that ran code. A later request that sends its id back as `container` continues with its variables.
- */
+/** The interpreter that ran code. A later request with its id as `container` continues with its variables. */
 export function toContainer(
   shown: ShownCall | undefined,
   { containerExpiresAt }: ReplyOptions,
@@ -65,7 +63,10 @@ const UNKNOWN_USAGE = {
   speed: null,
 };
 
-/** Usage at the start of a stream. All counts but the input must be 0: LangChain adds up those of the start and the end. */
+/**
+ * Usage at the start of a stream. All counts but the input must be 0: LangChain adds the counts of the start and the
+ * end.
+ */
 export function toFirstUsage(inputTokens: number) {
   return {
     input_tokens: inputTokens,
@@ -82,8 +83,8 @@ export function toFirstUsage(inputTokens: number) {
 export const CALLER = { type: "direct" } as const;
 
 /**
- * The parts of a reply that was compacted. The counts of the reply leave the summary out: clients take the length of their
- * conversation from them.
+ * The usage of the parts of a reply whose conversation was compacted. The reply's own counts exclude the summary:
+ * clients derive the length of their conversation from them.
  */
 export function toIterations(
   { usage }: TurnEnd,
@@ -112,7 +113,7 @@ export function toMessageUsage(usage: TurnUsage) {
   return { ...toUsage(usage), ...UNKNOWN_USAGE };
 }
 
-/** Clients add up the three input counts. Output tokens include thinking. */
+/** Maps usage. Clients add the three input counts. Output tokens include thinking. */
 export function toUsage(usage: TurnUsage) {
   return {
     input_tokens: usage.promptTokens - usage.cachedTokens,

@@ -1,5 +1,5 @@
 /**
- * What `POST /v1/messages` and `/v1/messages/count_tokens` accept: Anthropic's body, of any version of the
+ * The request bodies of `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's fields, of any version of the
  * API.
  *
  * Unknown fields and unknown kinds of content blocks are accepted, because both change weekly and clients
@@ -15,7 +15,7 @@ import { block, textLike } from "./block-schema.ts";
 
 const CONTENT = "must be a string or an array of content blocks";
 
-/** From Anthropic's betas: a `system` message may set the effort from there on, and then needs no content. */
+/** A message. In Anthropic's betas, a `system` message may set the effort from there on, and then needs no content. */
 const message = lazy(() =>
   z
     .object({
@@ -32,11 +32,14 @@ const message = lazy(() =>
     .transform(({ content, ...rest }) => ({ ...rest, content: content ?? [] })),
 );
 
-/** From Anthropic's beta. The first version of it has the tools here, the second in an `mcp_toolset` among the tools. */
+/**
+ * An MCP server of Anthropic's beta. In its first version the tools are configured here, in the second in an
+ * `mcp_toolset` of `tools`.
+ */
 const mcpServer = lazy(() =>
   z.object({
     name: z.string(),
-    /** Absent: one of the operator's. */
+    /** Absent: the server is one of the operator's. */
     url: textLike(),
     authorization_token: textLike(),
     tool_configuration: z
@@ -99,15 +102,15 @@ const outputFormat = lazy(() =>
   z.object({ type: z.literal("json_schema"), schema: z.record(z.string(), z.unknown()) }),
 );
 
-/** Limits how much text the gateway holds back. */
+/** Limits the text that the gateway holds back. */
 const MAX_STOP_LENGTH = 1_000;
-/** Anthropic documents no limit. Matching this many still takes one step per character. */
+/** Anthropic documents no limit. Matching takes one step per character for any number of sequences. */
 const MAX_STOP_SEQUENCES = 256;
 
 const amount = <T extends string>(types: readonly [T, ...T[]]) =>
   z.object({ type: z.enum(types), value: z.int().min(0) });
 
-/** More of a list have no use: a request has at most as many tools. */
+/** Maximum length of a list of tool names: a request has at most this many tools. */
 const MAX_TOOL_NAMES = 512;
 
 const clearToolUses = lazy(() =>
@@ -150,7 +153,7 @@ const unknownEdit = lazy(() =>
     .transform(({ type }) => ({ type: "unknown" as const, kind: type })),
 );
 
-/** Each edit may make the prompt once more. */
+/** Maximum number of edits: each may require making the prompt again. */
 const MAX_EDITS = 8;
 
 const contextManagement = lazy(() =>
@@ -163,7 +166,7 @@ const contextManagement = lazy(() =>
 );
 
 const promptFields = {
-  /** Absent: the first one served. */
+  /** Absent: the first served model. */
   model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
@@ -179,7 +182,7 @@ const promptFields = {
   tools: () => z.array(tool()).nullish(),
   tool_choice: () => toolChoice().nullish(),
   thinking: () => thinkingConfig().nullish(),
-  /** The interpreter to resume, as named in an earlier message. */
+  /** The id of the interpreter to resume, from an earlier message. */
   container: () =>
     z
       .union([z.string(), z.looseObject({ id: textLike() }).transform(({ id }) => id)])
@@ -196,7 +199,7 @@ const promptFields = {
   output_format: () => outputFormat().nullish(),
   /** From Anthropic's beta. */
   context_management: () => contextManagement().nullish(),
-  /** From Anthropic's beta: the reply is a summary of the conversation. */
+  /** Field of Anthropic's beta: the reply is a summary of the conversation. */
   compaction: () => z.object({ type: z.literal("summarize"), instructions: textLike() }).nullish(),
   /** From Anthropic's beta. */
   mcp_servers: () => z.array(mcpServer()).nullish(),
@@ -204,7 +207,7 @@ const promptFields = {
   plugins: () => z.unknown().optional(),
   /** Conversations stored on the server: refused with an error that clients understand. */
   thread: () => z.unknown().optional(),
-  /** A check of tool calls by the server, which Claude Code runs itself after an error that names it. */
+  /** Server-side checks of tool calls. After an error that names this field, Claude Code runs them itself. */
   safeguards: () => z.unknown().optional(),
 };
 

@@ -1,11 +1,11 @@
 /**
- * Restores the thinking of a running tool loop from what the client sends back, and the calls that the gateway ran in it.
+ * Restores the thinking of a running tool loop, and the calls that the gateway ran in it, from the blocks that the
+ * client sends back.
  *
- * If a signature can be decrypted, its content is used, and the readable text beside it is ignored: it was
- * only a rendering. A signature that cannot be decrypted is ignored, because refusing it would fail every
- * later request of the conversation as well. Then the readable text is used, else the stored reasoning of the
- * call; otherwise the thinking is lost. The same holds for calls that the gateway ran: what cannot be restored is left out,
- * because a result must not be invented.
+ * If a signature can be decrypted, its content is used, and the readable text beside it is ignored: it was only a
+ * rendering. A signature that cannot be decrypted is ignored, because refusing it would fail every later request of the
+ * conversation as well. Then the readable text is used, else the stored reasoning of the call; otherwise the thinking
+ * is lost. A call that the gateway ran and that cannot be restored is left out, because a result must not be invented.
  */
 import { runningLoopStart } from "../../harmony/analysis.ts";
 import type { LoopStep } from "../../store/call-reasoning.ts";
@@ -28,7 +28,7 @@ export interface RestoredHistory {
   readonly entries: readonly HistoryEntry[];
   /** The worst outcome in the running loop. Undefined: there was no thinking to restore. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  /** The sampled steps of the running loop, by the id of their call. */
   readonly sampled: SampledSteps;
 }
 
@@ -38,7 +38,7 @@ export interface RestoreDeps {
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
-/** Never rejects because of what a client has sent. */
+/** Never rejects because of the client's content. */
 export async function restoreThinking(
   entries: readonly HistoryEntry[],
   tenant: string,
@@ -66,7 +66,7 @@ export async function restoreThinking(
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
   const parts = new Map<MessageStep, readonly AssistantPart[]>();
   const sent = new Set(opened.filter(({ known }) => known).map(({ step }) => step));
-  // Thinking after the last call is not also restored from the store if it was sent.
+  // Thinking after the last call is not restored from the store if the client has sent it.
   const sentAfter = new Set(
     steps.flatMap((each) => {
       const [call, last] = each.slice(-2);
@@ -86,7 +86,7 @@ export async function restoreThinking(
           )
         : restored,
     );
-    // The reasoning store has already counted what it looked up.
+    // The reasoning store has already counted the steps that it looked up.
     if (looked === undefined && outcome) deps.onRestored(outcome);
     outcomes.push({ outcome: looked === undefined ? outcome : looked.outcome });
   }
@@ -101,7 +101,7 @@ export async function restoreThinking(
   };
 }
 
-/** An answer at the very end is a prefill. */
+/** Index at which the running loop starts. An answer at the very end is a prefill. */
 function runningFrom(entries: readonly HistoryEntry[]): number {
   const last = entries.length - 1;
   return runningLoopStart(entries, (entry, index) => {
@@ -112,7 +112,7 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
   });
 }
 
-/** Part of an assistant message: up to and including a call, or what follows the last call. */
+/** Part of an assistant message: up to and including a call, or the rest after the last call. */
 interface MessageStep {
   /** All parts, including thinking. */
   readonly parts: readonly AssistantPart[];
@@ -141,7 +141,7 @@ function withoutThinking({ parts }: AssistantEntry): MessageStep[] {
 
 interface OpenedStep {
   readonly step: MessageStep;
-  /** There was thinking or a call of the gateway, and all of it was restored. */
+  /** Whether all thinking and gateway calls were restored. False if there were none. */
   readonly known: boolean;
   /** The parts, restored. */
   readonly parts: readonly AssistantPart[];
@@ -166,7 +166,7 @@ async function openThinking(
   };
 }
 
-/** A restored part, and where its content was found. */
+/** A restored part, and the place where its content was found. */
 interface OpenedPart {
   readonly part: AssistantPart;
   readonly outcome?: ReasoningOutcome;

@@ -2,9 +2,9 @@
  * Converts calls that the gateway runs to Anthropic's blocks: a `server_tool_use` block and the block of its result.
  *
  * `browser.open` and `browser.find` appear as `web_fetch`, whose document is the text the model read, and code as
- * `code_execution`. None of these blocks contains exactly what the model saw. The complete call is sent encrypted:
- * search results have a field for it, and other results are followed by a thinking block without text that has it as
- * its signature.
+ * `code_execution`. None of these blocks contains exactly the text that the model read. The complete call is sent
+ * encrypted: search results have a field for it, and other results are followed by a thinking block without text whose
+ * signature it is.
  */
 import { asObject, parseJson } from "../../engines/untyped-json.ts";
 import { type TrainedTool, trainedToolOf } from "../../harmony/trained-tools.ts";
@@ -64,7 +64,7 @@ export function toServerToolUse(
   return { type: "server_tool_use" as const, id, name, input, caller: { type: "direct" as const } };
 }
 
-/** The input of a call, once it is known: for `web_fetch`, from the result. */
+/** The input of a call. For `web_fetch`, it is known from the result. */
 export function toServerToolInput(
   name: ServerToolName | "mcp",
   text: string,
@@ -113,7 +113,7 @@ export function toResultBlock(part: GatewayCallPart, result: GatewayCallResult):
       ? { type: "tool_search_tool_result_error", error_code: toCodeError(result.reason) }
       : { type: "tool_search_tool_search_result", tool_references: references };
     const block = { type: "tool_search_tool_result", tool_use_id: toServerToolId(part), content };
-    // The names say all that the model has seen.
+    // The names are the whole result that the model has read.
     return { block, carries: true };
   }
   const base = { tool_use_id: toServerToolId(part), caller: { type: "direct" } };
@@ -195,7 +195,7 @@ function toCodeError(reason: GatewayCallResult["reason"]): string {
   return reason === "limit" ? "too_many_requests" : "unavailable";
 }
 
-/** A citation in a text block. Clients send `encrypted_index` back; it is not read. */
+/** A citation in a text block. Clients send `encrypted_index` back; the gateway does not read it. */
 export function toTextCitation({ url, title, text }: Citation) {
   return {
     type: "web_search_result_location" as const,

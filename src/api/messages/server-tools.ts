@@ -22,11 +22,11 @@ export interface DeclarationOptions {
   readonly kind: string;
   /** The tool's path in the request. */
   readonly param: string;
-  /** The interpreter that the request names. */
+  /** The id of the interpreter in the request. */
   readonly container: string | null | undefined;
 }
 
-/** Throws a {@link RequestError}. */
+/** Throws a {@link RequestError} for an unsupported field. */
 export function toDeclaration(
   { kind: dated, name, fields }: ServerTool,
   { kind, param, container }: DeclarationOptions,
@@ -51,7 +51,10 @@ export function toDeclaration(
 /** The tools of a server in `mcp_servers`. */
 export const MCP_TOOLSET = "mcp_toolset";
 
-/** The servers as the other APIs declare them. Throws a {@link RequestError} for a toolset without its server. */
+/**
+ * Converts the servers to the declarations of the other APIs. Throws a {@link RequestError} for a toolset without its
+ * server.
+ */
 export function toMcpDeclarations({
   mcp_servers: servers,
   tools,
@@ -108,7 +111,7 @@ const mcpToolset = lazy(() =>
   }),
 );
 
-/** The gateway's tools compare hosts. An entry with a path would match nothing. */
+/** A domain without a path: the gateway's tools compare hosts, so an entry with a path would match nothing. */
 const domain = lazy(() =>
   z
     .string()

@@ -1,6 +1,6 @@
 /**
- * `compaction: {type: "summarize"}`: the reply is one block with a summary of the conversation. The client sends it in place
- * of the messages that it summarizes.
+ * `compaction: {type: "summarize"}`: the reply is one block with a summary of the conversation. Later the client sends
+ * the block in place of the summarized messages.
  */
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";

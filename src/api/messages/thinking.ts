@@ -7,7 +7,7 @@ import type { CountRequest } from "./request.ts";
 type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config" | "messages">;
 
 /**
- * How thinking appears in the answer. Every block carries the encrypted thinking as its signature.
+ * The form of thinking in the answer. Every block carries the encrypted thinking as its signature.
  * - `text`: readable
  * - `signature`: empty
  * - `before-output`: empty, and only in tool loops or before a preamble. The client has not requested
@@ -37,7 +37,7 @@ export function requestedReasoning(
     : { ...byBudget, effort: toReasoningOptions({ effort }, {}).effort };
 }
 
-/** The effort that a `system` message sets from there on: the last one applies. */
+/** The effort of the last `system` message that sets one. */
 function laterEffort(messages: CountRequest["messages"]): string | undefined {
   const last = messages.findLast(
     ({ role, output_config: config }) => role === "system" && config?.effort != null,
@@ -54,11 +54,11 @@ export function toShownThinking(
   return thinking.display === "omitted" ? "signature" : POLICIES[policy];
 }
 
-/** If the request enables thinking. */
+/** Form of thinking by policy, if the request enables thinking. */
 const POLICIES: Readonly<Record<ReasoningPolicy, "text" | "signature" | "none">> = {
   raw: "text",
   sealed: "signature",
-  // This API has no summaries.
+  // This API has no summaries of thinking.
   summary: "none",
   none: "none",
 };

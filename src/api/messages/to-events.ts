@@ -1,9 +1,8 @@
 /**
  * Converts turn events to server-sent events, as text.
  *
- * The SDK's accumulator sets the rules: blocks open and close one after the other, indexes are contiguous, a
- * signature comes once and last in its block (it is assigned, not appended), and a tool's partial input is
- * always a prefix of JSON.
+ * The SDK's accumulator sets the rules: one block is open at a time, indexes are contiguous, a signature comes once and
+ * last in its block (it is assigned, not appended), and a tool's partial input is always a prefix of JSON.
  */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";

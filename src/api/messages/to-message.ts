@@ -7,7 +7,7 @@ import { type ReplyOptions, toIterations, toMessageUsage, toStop } from "./reply
 
 export interface CollectedMessage {
   readonly end: TurnEnd;
-  /** If the turn has not failed. */
+  /** The message as JSON text, if the turn has not failed. */
   readonly toJson: () => string;
 }
 

@@ -21,11 +21,11 @@ import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { OfferedTools } from "./tools.ts";
 
-/** Inputs that are not in the request's fields. */
+/** Inputs of a turn that are not in the request's fields. */
 export interface MessagesTurnContext extends TurnContext, RequestText {
   /** The effort in the model's name. */
   readonly namedEffort?: NamedEffort | undefined;
-  /** With thinking restored. */
+  /** The history with its thinking restored. */
   readonly history: readonly HistoryEntry[];
   readonly offered: OfferedTools;
   /** The client's session id. */
@@ -63,12 +63,12 @@ function readTurn(
     forced === undefined ? requestedChoice(choice) : { type: "auto" },
     callable,
   );
-  // A removed tool stays in the prompt, whose prefix does not change.
+  // A removed tool stays in the prompt, so that the prompt's prefix does not change.
   const isOpen = callable.length === functions.length + added.length + deferred.length;
   const toolChoice: ToolChoice =
     isOpen || requested.type !== "auto" ? requested : { type: "allowed", names: callable };
   const format = toFormat(request, context);
-  // Before the schemas of tools: this API refuses it first.
+  // Compiled before the schemas of tools: this API reports its errors first.
   if (format.type === "json-schema") format.compile();
   const isSingle =
     choice != null && choice.type !== "none" && choice.disable_parallel_tool_use === true;
@@ -89,7 +89,7 @@ function readTurn(
     parallelToolCalls: !isSingle,
     stop: (request.stop_sequences ?? []).filter((each) => each !== ""),
     sampling: request,
-    // 0 asks for the prompt to be cached only. Engines require at least one token.
+    // With 0, the prompt is only cached. Engines require at least one token.
     maxOutputTokens: maxTokens === undefined ? undefined : Math.max(1, maxTokens),
     affinity: context.affinity,
   };
@@ -135,7 +135,7 @@ function* toItems(entries: readonly HistoryEntry[], later: OfferedTools["later"]
   }
 }
 
-/** Without calls, the texts of an assistant message are one answer, behind its thinking. */
+/** Without calls, the texts of an assistant message are one answer, after its thinking. */
 function* assistantItems({ parts }: AssistantEntry): Generator<Item> {
   const hasCall = parts.some(({ type }) => type === "call");
   const begin = hasCall ? parts.length : answerFrom(parts);
@@ -157,7 +157,7 @@ function toItem(part: AssistantPart): Item[] {
     case "kept-call":
     case "found":
       return [part];
-    // It was not restored: a result must not be invented.
+    // The call was not restored: a result must not be invented.
     case "gateway-call":
       return part.shown === undefined ? [] : [part.shown];
     case "thinking":
