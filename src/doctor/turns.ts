@@ -3,6 +3,7 @@ import { NEUTRAL_SAMPLING } from "../engines/sampling.ts";
 import { fromPlainJson } from "../harmony/json.ts";
 import { developerMessage, userMessage } from "../harmony/messages.ts";
 import { compileSchema } from "../json-schema/index.ts";
+import { TurnPrompt } from "../turn/prompt/prompt.ts";
 import type { AnswerFormat, OfferedTool, Turn } from "../turn/turn.ts";
 import { SYSTEM } from "./prompts.ts";
 
@@ -33,7 +34,7 @@ export function turnOf(sketch: TurnSketch, seed = 0): Turn {
   return {
     id: "doctor",
     tenant: "",
-    messages: [SYSTEM, ...(developer ? [developer] : []), userMessage(question)],
+    prompt: new TurnPrompt([SYSTEM, ...(developer ? [developer] : []), userMessage(question)]),
     tools,
     toolChoice: required
       ? { type: "required", names: tools.map(({ name }) => name) }

@@ -151,7 +151,7 @@ class TurnObserver implements TurnWatch {
       firstTokenSeconds: this.#firstTokenSeconds,
       ...(this.#calls.size > 0 && { calls: [...this.#calls] }),
       ...fields,
-      ...(this.#logsContent && { messages: this.#turn.messages, written: this.#written }),
+      ...(this.#logsContent && { messages: this.#turn.prompt.messages, written: this.#written }),
     });
   }
 

@@ -18,7 +18,6 @@ import { RepetitionGuard } from "./reading/repetition.ts";
 import { toMarkerReading } from "./reading/shown-markers.ts";
 import { TurnParser } from "./reading/turn-parser.ts";
 import { UsageCounter } from "./reading/usage-counter.ts";
-import { noteExactness } from "./sampled/exactness.ts";
 import { StepCutter } from "./sampled/step-cutter.ts";
 import type { Steering } from "./steering/settings.ts";
 import { toSingleCallConstraint } from "./steering/single-call-constraint.ts";
@@ -83,7 +82,7 @@ export function createTurnState(
   const transcript = new Transcript(prompt, tokenizer, countRepairs);
   const steps = new StepCutter({ prompt, transcript, tokenizer, prefixes, countRepairs });
   const state: TurnState = {
-    turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
+    turn: { ...turn, affinity: turn.affinity ?? toAffinity(turn.tenant, turn.prompt.messages) },
     tools,
     engine,
     steering,
@@ -94,7 +93,6 @@ export function createTurnState(
     renderer,
     prefixes,
     transcript,
-    exactness: noteExactness(turn.messages, prompt),
     prefillIds,
     cacheSalt,
     parser,

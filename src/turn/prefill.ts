@@ -8,13 +8,14 @@
  */
 import { isJsonObject, JsonSyntaxError, parseJson } from "../harmony/json.ts";
 import { finalMessage } from "../harmony/messages.ts";
+import { TurnPrompt } from "./prompt/prompt.ts";
 import type { AnswerFormat, Turn } from "./turn.ts";
 
 /** Moves the prefill into the history if it cannot be continued. Called by each API when it builds a turn. */
 export function settlePrefill(turn: Turn): Turn {
   const { prefill, ...rest } = turn;
   if (prefill === undefined || isBeginning(prefill, turn)) return turn;
-  return { ...rest, messages: [...turn.messages, finalMessage(prefill)] };
+  return { ...rest, prompt: new TurnPrompt([...turn.prompt.messages, finalMessage(prefill)]) };
 }
 
 function isBeginning(prefill: string, { toolChoice, answer }: Turn): boolean {

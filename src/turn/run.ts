@@ -2,7 +2,7 @@
 import { createPushStream, type PushStream } from "../streams/push-stream.ts";
 import { createTurnState, type EncodedTurn, type RunDeps } from "./create-turn-state.ts";
 import { TurnOutput } from "./output/turn-output.ts";
-import { encodeText, type PromptOptions, sharePrompt } from "./prompt/prompt.ts";
+import { encodeText, type PromptOptions } from "./prompt/prompt.ts";
 import type { Conclusion } from "./steering/decision.ts";
 import { steer } from "./steering/steer.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -48,18 +48,18 @@ function encodeTurn(
   signal: AbortSignal,
 ): EncodedTurn | Promise<EncodedTurn> {
   const options = { layout, tenant: turn.tenant, contextLength, pause, signal };
-  if (turn.prefill !== undefined) return encodeWithPrefill(turn.messages, turn.prefill, options);
-  const prompt = sharePrompt(turn.messages, options);
+  if (turn.prefill !== undefined) return encodeWithPrefill(turn, turn.prefill, options);
+  const prompt = turn.prompt.render(options);
   if (prompt instanceof Promise) return prompt.then((each) => ({ prompt: each, prefillIds: [] }));
   return { prompt, prefillIds: [] };
 }
 
 async function encodeWithPrefill(
-  messages: Turn["messages"],
+  turn: Turn,
   prefill: string,
   options: PromptOptions,
 ): Promise<EncodedTurn> {
-  const prompt = await sharePrompt(messages, options);
+  const prompt = await turn.prompt.render(options);
   return { prompt, prefillIds: await encodeText(prefill, options) };
 }
 

@@ -19,7 +19,6 @@ import type { Turn } from "./turn.ts";
 import type { TurnTools } from "./turn-tools.ts";
 import type { TurnOutput } from "./output/turn-output.ts";
 import type { TurnParser } from "./reading/turn-parser.ts";
-import type { Exactness } from "./sampled/exactness.ts";
 import type { UsageCounter } from "./reading/usage-counter.ts";
 
 export interface TurnState {
@@ -34,8 +33,6 @@ export interface TurnState {
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
   readonly transcript: Transcript;
-  /** In a running tool loop. */
-  readonly exactness: Exactness | undefined;
   /** Ids of the prefill. */
   readonly prefillIds: readonly TokenId[];
   /** Isolates tenants in the engine's prefix cache. */
@@ -75,8 +72,8 @@ export function countRepair(state: TurnState, name: TurnRepair): void {
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
-  const { exactness, usage } = state;
-  const promptTokens = usage.promptTokens();
+  const { exactness } = state.turn.prompt;
+  const promptTokens = state.usage.promptTokens();
   return state.output.emit([{ type: "start", promptTokens, ...(exactness && { exactness }) }]);
 }
 

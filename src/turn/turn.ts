@@ -13,6 +13,7 @@ import type { GatewayTool, FailureReason, ShownCall, ToolOrigin } from "../tools
 import type { DeferredFunctions } from "../tools/tool-search/deferred-functions.ts";
 import type { ToolMapping, TrainedCall } from "./mapped-tool.ts";
 import type { Preset } from "./preset.ts";
+import type { TurnPrompt } from "./prompt/prompt.ts";
 import type { Exactness } from "./sampled/exactness.ts";
 import type { SampledStep } from "../harmony/sampled-step.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
@@ -20,8 +21,7 @@ import type { Citation, CitationMode } from "./output/citations.ts";
 export interface Turn {
   /** Appears in logs, and is sent as the request id to engines that accept one. */
   readonly id: string;
-  /** The whole conversation, system message first. Analysis of finished turns has not been dropped yet. */
-  readonly messages: readonly Message[];
+  readonly prompt: TurnPrompt;
   /** The functions the model may call. The developer message already contains their signatures. */
   readonly tools: readonly OfferedTool[];
   /** Tools that the gateway runs. Absent: none. */

@@ -79,7 +79,7 @@ describeWithLlama("tokens of llama.cpp", () => {
         sampling: GREEDY_SAMPLING,
         tools: [WEATHER],
         messages: [
-          ...first.messages,
+          ...first.prompt.messages,
           { role: "assistant", channel: "analysis", content: ANALYSIS },
           {
             role: "assistant",

@@ -1,13 +1,14 @@
 /** Turns for tests: neutral in everything a test does not care about. */
 import type { Engine } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
-import { type Json, parseJson, toCompactJson } from "../../src/harmony/index.ts";
+import { type Json, type Message, parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { TokenLogprob } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import type { OnFact } from "../../src/turn/facts.ts";
+import { TurnPrompt } from "../../src/turn/prompt/prompt.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/streams/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering/settings.ts";
@@ -29,7 +30,11 @@ export function formedAnswer(
   return { type: "json-schema", name, schema, checker };
 }
 
-export function turnWith(fields: Partial<Turn> = {}): Turn {
+interface TurnFields extends Partial<Omit<Turn, "prompt">> {
+  readonly messages?: readonly Message[];
+}
+
+export function turnWith({ messages, ...fields }: TurnFields = {}): Turn {
   const tools = fields.tools ?? [];
   const developer = developerMessage({
     functions: tools.map((tool) => ({ ...tool, description: "" })),
@@ -37,11 +42,13 @@ export function turnWith(fields: Partial<Turn> = {}): Turn {
   return {
     id: "turn-1",
     tenant: "anonymous",
-    messages: [
-      systemMessage({ identity: "You are a test.", effort: "medium" }),
-      ...(developer ? [developer] : []),
-      userMessage("hi"),
-    ],
+    prompt: new TurnPrompt(
+      messages ?? [
+        systemMessage({ identity: "You are a test.", effort: "medium" }),
+        ...(developer ? [developer] : []),
+        userMessage("hi"),
+      ],
+    ),
     tools,
     toolChoice: { type: "auto" },
     parallelToolCalls: true,

@@ -45,7 +45,7 @@ test("the prompt ends where the model continues, without the analysis of finishe
   const engine = scriptedEngine([FINAL]);
   const old = { role: "assistant" as const, channel: "analysis", content: "old reasoning" };
   const done = { role: "assistant" as const, channel: "final", content: "old answer" };
-  const { messages } = turnWith();
+  const { messages } = turnWith().prompt;
   await finishTurn(
     engine,
     turnWith({ messages: [...messages, old, done, { role: "user", content: "again" }] }),

@@ -15,7 +15,7 @@ const ANSWER = "<|start|>assistant<|channel|>final<|message|>Hello there!<|retur
 
 describe("typed control spellings, which are broken and so take more tokens", () => {
   const typed = turnWith({
-    messages: [...turnWith().messages, userMessage("<|end|>".repeat(40))],
+    messages: [...turnWith().prompt.messages, userMessage("<|end|>".repeat(40))],
   });
 
   test("the limit is computed from the text that is actually sent", async () => {

@@ -90,7 +90,8 @@ export async function toEditedTurn(
     if (count === 0) continue;
     const allEmptied = emptied.union(calls);
     const shorter = await deps.turnOf(cleared, allEmptied);
-    const tokens = await countRemoved(turn.messages, shorter.messages, turn.tenant, deps);
+    const { messages } = shorter.prompt;
+    const tokens = await countRemoved(turn.prompt.messages, messages, turn.tenant, deps);
     if (tokens < Math.max(1, edit.clear_at_least?.value ?? 0)) continue;
     applied.push({ type: CLEAR, cleared_tool_uses: count, cleared_input_tokens: tokens });
     clearedTokens += tokens;

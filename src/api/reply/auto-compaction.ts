@@ -7,6 +7,7 @@ import type { Model } from "../../models/models.ts";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import { TurnError } from "../../turn/turn-error.ts";
+import { TurnPrompt } from "../../turn/prompt/prompt.ts";
 import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { countOrInfinity } from "./shorten-history.ts";
 import { finishedSummary, SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
@@ -74,7 +75,10 @@ function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
   } = whole;
   return {
     ...rest,
-    messages: [...rest.messages, userMessage(instructions ?? SUMMARY_INSTRUCTIONS)],
+    prompt: new TurnPrompt([
+      ...rest.prompt.messages,
+      userMessage(instructions ?? SUMMARY_INSTRUCTIONS),
+    ]),
     // The prompt offers tools, but a call would be no summary.
     toolChoice: { type: "none" },
     answer: { type: "text" },

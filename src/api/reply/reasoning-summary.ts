@@ -16,6 +16,7 @@ import type { Model } from "../../models/models.ts";
 import { followSignal } from "../../streams/follow-signal.ts";
 import { mapPushStream } from "../../streams/push-stream.ts";
 import { collectTurn } from "../../turn/collect.ts";
+import { TurnPrompt } from "../../turn/prompt/prompt.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Pause } from "../../streams/slices.ts";
 import type { ReasoningPolicy } from "../request/client.ts";
@@ -109,7 +110,7 @@ async function summarize(
     const texts = parts.flatMap((part) => (part.kind === "content" ? [part.text] : []));
     const summary = texts.join("").trim();
     if (end.finish === "error" || summary === "") return undefined;
-    const { messages } = turn;
+    const { messages } = turn.prompt;
     const isQuoting = await quotesSource(summary, { reasoning, messages, pause });
     return isQuoting ? undefined : summary;
   } catch {
@@ -136,11 +137,11 @@ function toSummaryTurn(
   return {
     id,
     tenant: turn.tenant,
-    messages: [
+    prompt: new TurnPrompt([
       systemMessage({ ...system, effort: "low" }),
       ...(developer === undefined ? [] : [developer]),
       userMessage(shortened(reasoning)),
-    ],
+    ]),
     tools: [],
     toolChoice: { type: "none" },
     parallelToolCalls: false,

@@ -55,7 +55,7 @@ export async function toFittingTurn(
     countOrInfinity(model.countPromptTokens(messages, prompt.tenant));
   const alone = lazy(() => count([]));
   const counts: TokenCounts<HistoryItem> = {
-    prompt: (items) => count(turnOf(items).messages),
+    prompt: (items) => count(turnOf(items).prompt.messages),
     async items(items) {
       const { unsupported, style } = prompt;
       const { leading, history: read } = toHistory(items, { unsupported, style });

@@ -14,6 +14,7 @@ import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import type { SampledSteps } from "../../store/reasoning-store.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { Preset, PromptRules } from "../../turn/preset.ts";
+import { TurnPrompt } from "../../turn/prompt/prompt.ts";
 import type { ApprovedCall, ToolChoice, Turn } from "../../turn/turn.ts";
 import { joinTexts } from "../request/apply-preset.ts";
 import type { DeferredFunctions } from "../../tools/tool-search/deferred-functions.ts";
@@ -143,7 +144,7 @@ export function* assembleTurn(
     return settlePrefill({
       id: context.turnId,
       tenant: context.tenant,
-      messages: messages.messages,
+      prompt: new TurnPrompt(messages.messages),
       tools: [...functions, ...ofTraining],
       ...(gatewayTools && { gatewayTools }),
       toolChoice,

@@ -138,7 +138,10 @@ export async function serveTurn<
     preparing,
     async open(prepared: P, opening: Opening): Promise<OpenedStream> {
       const opened = await codec.open(prepared, opening, abort);
-      return { headers: { ...codec.headers(prepared), ...exactHeader(prepared.turn) }, ...opened };
+      return {
+        headers: { ...codec.headers(prepared), ...exactHeader(prepared.turn.prompt.exactness) },
+        ...opened,
+      };
     },
     toFailure: (error: ErrorDescription) => codec.toFailure(error, read),
     headers: read.headers,
@@ -269,7 +272,11 @@ async function replyWhole<R, B extends BegunTurn<R>, P extends PreparedTurn>(
       held.release();
       return c.json(reply.failure, 502, own);
     }
-    const all = { ...own, ...exactHeader(turn), ...(reply.isEmpty && EMPTY_ANSWER_HEADER) };
+    const all = {
+      ...own,
+      ...exactHeader(turn.prompt.exactness),
+      ...(reply.isEmpty && EMPTY_ANSWER_HEADER),
+    };
     return wholeReply(c, reply.body, all, { held, pause });
   } catch (error) {
     held.release();

@@ -16,6 +16,7 @@ import type { Pool } from "../../engines/pool.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { Recorder } from "../../telemetry/record/recorder.ts";
 import { headerOf, type TurnRecord } from "../../telemetry/record/schema.ts";
+import { TurnPrompt } from "../../turn/prompt/prompt.ts";
 import { DEFAULT_STEERING } from "../../turn/steering/settings.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
@@ -114,10 +115,14 @@ export async function sendAgain(
     ...deps,
     models: withTurnHook(deps.models, (_, turn, until, run) => {
       if (converted !== undefined) return run(turn, until);
-      converted = toConverted(turn.messages);
+      converted = toConverted(turn.prompt.messages);
       const gatewayTools = toRecordedTools(record, turn.gatewayTools);
       return run(
-        { ...turn, messages: toMessages(record), ...(gatewayTools && { gatewayTools }) },
+        {
+          ...turn,
+          prompt: new TurnPrompt(toMessages(record)),
+          ...(gatewayTools && { gatewayTools }),
+        },
         until,
       );
     }),

@@ -37,7 +37,7 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
     model: input.model ?? "",
     forkedFrom: exchange?.forkedFrom ?? null,
     backend: recording?.calls.at(-1)?.backend ?? null,
-    words: keepsContent ? firstWords(recording?.rendered?.turn.messages ?? []) : "",
+    words: keepsContent ? firstWords(recording?.rendered?.turn.prompt.messages ?? []) : "",
     hasContent: keepsContent,
     outcome: outcomeOf(input),
     status: exchange?.status ?? null,
@@ -68,7 +68,7 @@ function toConversation(
   if (turn === undefined) return null;
   const session = SESSION_HEADERS.map((name) => headers[name]).find((each) => each !== undefined);
   if (session !== undefined) return { id: session.slice(0, MAX_WORDS), by: "session" };
-  const beginning = toAffinity(turn);
+  const beginning = toAffinity(turn.tenant, turn.prompt.messages);
   return turn.affinity === undefined || turn.affinity === beginning
     ? { id: beginning, by: "beginning" }
     : { id: turn.affinity.slice(0, MAX_WORDS), by: "session" };

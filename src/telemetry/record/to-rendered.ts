@@ -107,7 +107,7 @@ function toSteering(steering: Steering): Record<string, number | boolean> {
 
 export function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMessage[] {
   const { turn, prompt } = rendered;
-  const { messages } = turn;
+  const { messages } = turn.prompt;
   const dropped = new Map(
     dropFinishedAnalysis(messages).dropped.map(({ index, finishedBy }) => [index, finishedBy]),
   );
@@ -138,7 +138,7 @@ export function toPrompt(
   { turn, prompt }: TurnRendered,
   cachedTokens: number | undefined,
 ): TurnRecord["prompt"] {
-  const indices = new Map(turn.messages.map((message, index) => [message, index]));
+  const indices = new Map(turn.prompt.messages.map((message, index) => [message, index]));
   return {
     ids: [...prompt.ids],
     segments: prompt.segments.map((segment) => {

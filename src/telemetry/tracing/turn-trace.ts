@@ -40,7 +40,8 @@ export class TurnTrace {
     const { span, own, turn, model, capturesContent } = options;
     this.#headers = toTraceHeaders(own);
     span.setAttributes(toTurnAttributes(turn, model));
-    if (capturesContent && !turn.isPrivate) this.#content = new CapturedContent(turn.messages);
+    if (capturesContent && !turn.isPrivate)
+      this.#content = new CapturedContent(turn.prompt.messages);
   }
 
   readonly headers = (): Readonly<Record<string, string>> => this.#headers;

@@ -1,12 +1,11 @@
 /** Derives the affinity key of a turn from how its conversation begins, for clients that send none. */
 import type { ContentPart, Message } from "../../harmony/conversation.ts";
-import type { Turn } from "../turn.ts";
 
 /**
  * Returns a hash of the tenant and of the messages up to the first user message. It is the same for every
  * turn of a conversation, since later turns only append. The text cannot be recovered from it.
  */
-export function toAffinity({ tenant, messages }: Pick<Turn, "tenant" | "messages">): string {
+export function toAffinity(tenant: string, messages: readonly Message[]): string {
   const firstOfUser = messages.findIndex(({ role }) => role === "user");
   const first = messages.slice(0, firstOfUser + 1);
   let hash = addText(FNV_BASIS, tenant);

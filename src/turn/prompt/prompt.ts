@@ -1,7 +1,4 @@
-/**
- * Renders the prompt of a turn. Encoding runs in slices and stops once the prompt exceeds the context. The
- * choices of one request share a prompt.
- */
+/** Renders the prompt of a turn. Encoding runs in slices and stops once the prompt exceeds the context. */
 import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import type { ContentPart, Message } from "../../harmony/conversation.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
@@ -9,6 +6,7 @@ import { createRenderer, type Renderer } from "../../harmony/render.ts";
 import type { Layout } from "../../harmony/message-layout.ts";
 import { type TokenId, o200kHarmony } from "../../tokenizer/index.ts";
 import { type Pause, runInSlices } from "../../streams/slices.ts";
+import { type Exactness, exactnessOf } from "../sampled/exactness.ts";
 import { TEXT_BUDGET } from "./text-budget.ts";
 import { TurnError } from "../turn-error.ts";
 
@@ -47,17 +45,34 @@ export function renderPrompt(
   return runInSlices(steps, withCheck(options));
 }
 
-/** Renders the prompt once per message array: the choices of a request share the array. */
-export function sharePrompt(
-  messages: readonly Message[],
-  options: PromptOptions,
-): RenderedPrompt | Promise<RenderedPrompt> {
-  const { layout, contextLength } = options;
-  const shared = prompts.get(messages);
-  if (shared?.layout === layout && shared.contextLength === contextLength) return shared.prompt;
-  const prompt = renderPrompt(messages, options);
-  prompts.set(messages, { layout, contextLength, prompt });
-  return prompt;
+/** The prompt of a turn. The choices of a request share it, and it is rendered once. */
+export class TurnPrompt {
+  /** The whole conversation, system message first. Analysis of finished turns has not been dropped yet. */
+  readonly messages: readonly Message[];
+  #rendered: RenderedPrompt | Promise<RenderedPrompt> | undefined;
+  #exactness: Exactness | undefined;
+
+  constructor(messages: readonly Message[]) {
+    this.messages = messages;
+  }
+
+  /** Set in a running tool loop, once the prompt is rendered. */
+  get exactness(): Exactness | undefined {
+    return this.#exactness;
+  }
+
+  /** The options of the first call count. See {@link renderPrompt}. */
+  render(options: PromptOptions): RenderedPrompt | Promise<RenderedPrompt> {
+    if (this.#rendered !== undefined) return this.#rendered;
+    const rendered = renderPrompt(this.messages, options);
+    return (this.#rendered =
+      rendered instanceof Promise ? rendered.then(this.#note) : this.#note(rendered));
+  }
+
+  readonly #note = (rendered: RenderedPrompt): RenderedPrompt => {
+    this.#exactness = exactnessOf(rendered);
+    return rendered;
+  };
 }
 
 /** Encodes text that is appended to the prompt. */
@@ -68,14 +83,6 @@ export function encodeText(
   checkFits(text.length / MAX_TOKEN_BYTES, options.contextLength);
   return runInSlices(o200kHarmony().encodeInSteps(text), withCheck(options));
 }
-
-interface SharedPrompt {
-  readonly layout: Layout;
-  readonly contextLength: number | undefined;
-  readonly prompt: RenderedPrompt | Promise<RenderedPrompt>;
-}
-
-const prompts = new WeakMap<readonly Message[], SharedPrompt>();
 
 function withCheck(options: PromptOptions) {
   const { contextLength, pause, signal } = options;

@@ -3,7 +3,6 @@
  * so much of it an engine can have in its cache.
  */
 import { joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
-import type { Message } from "../../harmony/conversation.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import {
   type IdsMark,
@@ -27,23 +26,10 @@ export interface WrittenStep {
   readonly because?: RenderedBecause;
 }
 
-const byMessages = new WeakMap<readonly Message[], Exactness>();
-
-/** Computes it of a turn's prompt, for its events and for {@link exactHeader}. */
-export function noteExactness(
-  messages: readonly Message[],
-  prompt: RenderedPrompt,
-): Exactness | undefined {
-  const exactness = exactnessOf(prompt);
-  if (exactness !== undefined) byMessages.set(messages, exactness);
-  return exactness;
-}
-
-/** The header of a reply. Empty before the turn's prompt is rendered, and outside tool loops. */
-export function exactHeader({ messages }: { readonly messages: readonly Message[] }): {
+/** The header of a reply. */
+export function exactHeader(exactness: Exactness | undefined): {
   readonly "x-harmony-exact"?: string;
 } {
-  const exactness = byMessages.get(messages);
   return exactness === undefined ? {} : { "x-harmony-exact": toHeaderValue(exactness) };
 }
 
@@ -53,7 +39,7 @@ function toHeaderValue({ exact, departure }: Exactness): string {
 }
 
 /** Undefined: the prompt has no call of which something could be stored. */
-function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
+export function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
   const steps = stepsOf(prompt);
   if (steps.length === 0) return undefined;
   const written = steps.map((each) => toWrittenStep(each));

@@ -58,7 +58,7 @@ function turnFor(body: object): Turn {
 
 /** The prompt of a turn or of a request. */
 function promptOf(turn: Turn) {
-  return renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
+  return renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.prompt.messages).kept });
 }
 
 test("the file has the expected number of chat cases", () => {
@@ -245,7 +245,7 @@ describe("other fields that clients send are accepted", () => {
       { messages: [user, { role: "tool", tool_call_id: "?", name: "f", content: "1" }] },
     ],
   ])("%s", (_, body) => {
-    expect(turnFor(body).messages.length).toBeGreaterThan(1);
+    expect(turnFor(body).prompt.messages.length).toBeGreaterThan(1);
   });
 });
 
@@ -289,7 +289,7 @@ describe("reasoning sent back is taken from one source", () => {
         { role: "tool", tool_call_id: "a", content: "1" },
       ],
     });
-    const analysis = turn.messages.filter((message) => message.channel === "analysis");
+    const analysis = turn.prompt.messages.filter((message) => message.channel === "analysis");
     expect(analysis.map((message) => message.content)).toEqual(
       expected === undefined ? [] : [expected],
     );
@@ -320,7 +320,7 @@ test("restored reasoning keeps its original position", () => {
       ],
     ]),
   });
-  const written = turn.messages.filter(({ role }) => role === "assistant");
+  const written = turn.prompt.messages.filter(({ role }) => role === "assistant");
   expect(written.map(({ content }) => content)).toEqual([
     "one",
     "Wait.",

@@ -11,8 +11,7 @@ const BEGINNING: readonly Message[] = [
   userMessage("What is the weather in Kyiv?"),
 ];
 
-const affinity = (messages: readonly Message[], tenant = "alice") =>
-  toAffinity({ tenant, messages });
+const affinity = (messages: readonly Message[], tenant = "alice") => toAffinity(tenant, messages);
 
 const withUser = (text: string) => [...BEGINNING.slice(0, 2), userMessage(text)];
 
@@ -53,7 +52,7 @@ describe("a conversation without a name", () => {
 
 test.each([
   ["what the client says", { affinity: "session-1" }, "session-1"],
-  ["how it begins", {}, affinity(turnWith().messages, "anonymous")],
+  ["how it begins", {}, affinity(turnWith().prompt.messages, "anonymous")],
 ])("the engine receives %s", async (_, fields, expected) => {
   const engine = scriptedEngine(["<|channel|>final<|message|>Rain.<|return|>"]);
   await finishTurn(engine, turnWith(fields));

@@ -5,7 +5,7 @@ import {
   encodeText,
   type PromptOptions,
   renderPrompt,
-  sharePrompt,
+  TurnPrompt,
 } from "../../../src/turn/prompt/prompt.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 
@@ -114,12 +114,12 @@ describe("a prompt that is longer than the context", () => {
 });
 
 test("the choices of a request share their prompt", async () => {
-  const messages = [userMessage(WORDS.repeat(10_000))];
+  const prompt = new TurnPrompt([userMessage(WORDS.repeat(10_000))]);
   const given = options();
-  const prompts = await Promise.all([1, 2, 3].map(async () => sharePrompt(messages, given)));
+  const prompts = await Promise.all([1, 2, 3].map(async () => prompt.render(given)));
   expect(new Set(prompts).size).toBe(1);
   const pauses = given.pauses;
-  await sharePrompt(messages, given);
+  await prompt.render(given);
   expect(given.pauses).toBe(pauses);
 });
 
