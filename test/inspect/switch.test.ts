@@ -42,3 +42,17 @@ test.each([true, false])(
     expect(typeof address === "string" && printed.test(address)).toBe(inspect);
   },
 );
+
+test.each([
+  ["chat", true],
+  ["links", false],
+  ["off", false],
+])("where the home page is %s, the inspector leads to a chat: %s", async (home, expected) => {
+  const gateway = await startTestGateway({
+    engine: scriptedEngine([]),
+    settings: { inspect: true, home },
+  });
+  onTestFinished(() => gateway.close());
+  const page = await (await fetch(`${gateway.origin}/inspect`)).text();
+  expect(page.includes('data-chat="on"')).toBe(expected);
+});

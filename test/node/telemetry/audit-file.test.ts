@@ -276,11 +276,11 @@ describe("a file", () => {
       written.push(text);
       return new Promise<void>(() => {});
     }, log().log);
-    const line = `${"x".repeat(999)}\n`;
+    const line = `${"x".repeat(1023)}\n`;
     for (let count = 0; count < 10_000; count++) file.write(line);
     expect(written).toEqual([line]);
-    // 4,194,304 characters wait.
-    expect(file.dropped()).toBe(10_000 - 1 - 4194);
+    // 4,194,304 characters wait, which are 4096 lines.
+    expect(file.dropped()).toBe(10_000 - 1 - 4096);
   });
 
   test("that cannot be written at the start is an error that names it", async () => {
