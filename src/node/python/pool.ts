@@ -5,16 +5,21 @@
 import { Wait } from "../../streams/waiting.ts";
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
 import type { Interpreter } from "./interpreter.ts";
-import { Processes, type ProcessesOptions, type SessionPlace } from "./processes.ts";
 
-export interface InterpreterPoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
+export interface InterpreterPoolOptions {
+  readonly start: () => Promise<Interpreter>;
   readonly newId: () => string;
+  /** Maximum number of processes. */
+  readonly max: number;
   /** Maximum sessions of one tenant. */
   readonly maxPerTenant: number;
+  /** Number of interpreters started ahead, if there is capacity. */
+  readonly warm: number;
   /** Idle time after which a session ends. */
   readonly idleMs: number;
   /** Maximum wait for an interpreter. */
   readonly waitMs: number;
+  readonly onFailure?: (error: unknown) => void;
 }
 
 export interface Lease {
@@ -26,29 +31,32 @@ export interface Lease {
   release(): void;
 }
 
-interface Session {
+/** A process, and the session that it has. */
+interface Process {
+  /** The session's. */
   readonly id: string;
-  readonly tenant: string;
-  readonly interpreter: Interpreter;
-  /** Undefined: it is in use. */
+  readonly started: Promise<Interpreter>;
+  /** Undefined: it is starting. */
+  interpreter: Interpreter | undefined;
+  /** Undefined: it was started ahead, and has no session yet. */
+  tenant: string | undefined;
+  /** Undefined: the session is in use. */
   idle: NodeJS.Timeout | undefined;
+  /** The session is over. The process counts until it has exited. */
+  isEnding: boolean;
 }
 
 const STOPPED = "The gateway is being shut down.";
 
 export class InterpreterPool {
   readonly #options: InterpreterPoolOptions;
-  readonly #processes: Processes;
   readonly #queue: SessionQueue;
-  /** Least recently used first. */
-  readonly #sessions = new Map<string, Session>();
-  /** Number of sessions by tenant, including those whose interpreter is starting. */
-  readonly #held = new Map<string, number>();
+  /** From before they start until they have exited, so memory is bounded. Least recently used first. */
+  readonly #processes = new Set<Process>();
   #isClosed = false;
 
   constructor(options: InterpreterPoolOptions) {
     this.#options = options;
-    this.#processes = new Processes({ ...options, onCapacity: () => this.#admit() });
     this.#queue = new SessionQueue(options.waitMs);
   }
 
@@ -57,66 +65,89 @@ export class InterpreterPool {
    * @throws PythonUnavailable
    */
   async acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease> {
-    const known = id === undefined ? undefined : this.#sessions.get(id);
-    if (known?.tenant === tenant && known.idle !== undefined && known.interpreter.alive) {
+    const known = this.#findIdle((each) => each.id === id && each.tenant === tenant);
+    if (known?.interpreter?.alive) {
       clearTimeout(known.idle);
       known.idle = undefined;
-      return this.#toLease(known, true);
+      return this.#toLease(known, known.interpreter, true);
     }
-    const place = this.#reserve(tenant) ?? (await this.#wait(tenant, signal));
-    const session: Session = {
-      id: this.#options.newId(),
-      tenant,
-      interpreter: await this.#fill(tenant, place),
-      idle: undefined,
-    };
-    this.#sessions.set(session.id, session);
+    const process = this.#reserve(tenant) ?? (await this.#wait(tenant, signal));
+    const interpreter = await process.started.catch(() => {
+      throw new PythonUnavailable("The Python interpreter did not start. Answer without Python.");
+    });
     this.prepare();
-    if (signal.aborted || this.#isClosed) this.#end(session);
+    if (signal.aborted) void this.#end(process);
     signal.throwIfAborted();
-    return this.#toLease(session, false);
+    return this.#toLease(process, interpreter, false);
   }
 
-  /** Starts the first warm interpreters. */
+  /** Starts interpreters ahead, as many as are missing. */
   prepare(): void {
-    if (!this.#isClosed && this.#queue.isEmpty) this.#processes.replenish();
+    if (this.#isClosed || !this.#queue.isEmpty) return;
+    const { warm, max } = this.#options;
+    let missing = warm - this.#count((each) => each.tenant === undefined);
+    for (; missing > 0 && this.#processes.size < max; missing--) this.#start(undefined);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#queue.refuseAll(new PythonUnavailable(STOPPED));
-    const sessions = [...this.#sessions.values()];
-    for (const session of sessions) clearTimeout(session.idle);
-    this.#sessions.clear();
-    await Promise.all([
-      this.#processes.close(),
-      ...sessions.map(({ interpreter }) => interpreter.kill()),
-    ]);
+    await Promise.all([...this.#processes].map((each) => this.#end(each)));
   }
 
   /** Undefined: the tenant or the pool has reached its limit. */
-  #reserve(tenant: string): SessionPlace | undefined {
+  #reserve(tenant: string): Process | undefined {
     if (this.#isClosed) throw new PythonUnavailable(STOPPED);
     if (this.#countOf(tenant) >= this.#options.maxPerTenant) return undefined;
-    const place = this.#processes.reserve();
-    if (place !== undefined) this.#held.set(tenant, this.#countOf(tenant) + 1);
-    return place;
-  }
-
-  #wait(tenant: string, signal: AbortSignal): Promise<SessionPlace> {
-    const place = this.#queue.wait(tenant, signal);
-    this.#makeRoom();
-    return place;
-  }
-
-  async #fill(tenant: string, place: SessionPlace): Promise<Interpreter> {
-    try {
-      return await this.#processes.fill(place);
-    } catch {
-      this.#leave(tenant);
-      this.#admit();
-      throw new PythonUnavailable("The Python interpreter did not start. Answer without Python.");
+    const warm = this.#findWarm();
+    if (warm === undefined) {
+      return this.#processes.size < this.#options.max ? this.#start(tenant) : undefined;
     }
+    warm.tenant = tenant;
+    return warm;
+  }
+
+  /** An interpreter without a session, which may still be starting. */
+  #findWarm(): Process | undefined {
+    for (const process of this.#processes) {
+      if (process.tenant !== undefined || process.isEnding) continue;
+      if (process.interpreter?.alive ?? true) return process;
+      this.#processes.delete(process);
+    }
+    return undefined;
+  }
+
+  #start(tenant: string | undefined): Process {
+    const process: Process = {
+      id: this.#options.newId(),
+      started: this.#options.start(),
+      interpreter: undefined,
+      tenant,
+      idle: undefined,
+      isEnding: false,
+    };
+    this.#processes.add(process);
+    void this.#follow(process);
+    return process;
+  }
+
+  async #follow(process: Process): Promise<void> {
+    try {
+      process.interpreter = await process.started;
+    } catch (error) {
+      this.#processes.delete(process);
+      this.#options.onFailure?.(error);
+      // One that was started ahead is not retried before the next session: it would most likely fail again.
+      if (process.tenant !== undefined) this.#admit();
+      return;
+    }
+    if (this.#isClosed) await this.#end(process);
+  }
+
+  #wait(tenant: string, signal: AbortSignal): Promise<Process> {
+    const process = this.#queue.wait(tenant, signal);
+    this.#makeRoom();
+    return process;
   }
 
   /** Admits waiting sessions, one tenant after the other, while there is capacity. */
@@ -130,87 +161,88 @@ export class InterpreterPool {
   #admitOneOfEach(): boolean {
     let admitted = false;
     for (const tenant of this.#queue.tenants) {
-      const place = this.#reserve(tenant);
-      if (place === undefined) continue;
+      const process = this.#reserve(tenant);
+      if (process === undefined) continue;
       admitted = true;
-      this.#queue.grantFirst(tenant, place);
+      this.#queue.grantFirst(tenant, process);
     }
     return admitted;
   }
 
   /** Ends as many idle sessions as there are waiting sessions that could use their capacity. */
   #makeRoom(): void {
-    const { maxPerTenant } = this.#options;
+    const { max, maxPerTenant } = this.#options;
     let needed = 0;
     for (const tenant of this.#queue.tenants) {
       const count = this.#queue.countOf(tenant);
       while (maxPerTenant - this.#countOf(tenant) < count) {
-        const own = this.#findIdle((session) => session.tenant === tenant);
+        const own = this.#findIdle((each) => each.tenant === tenant);
         if (own === undefined) break;
-        this.#end(own);
+        void this.#end(own);
       }
       needed += Math.min(count, maxPerTenant - this.#countOf(tenant));
     }
-    while (this.#processes.capacity < needed && this.#endIdleOfAnybody());
+    while (max - this.#count(() => true) < needed && this.#endIdleOfAnybody());
   }
 
-  #toLease(session: Session, resumed: boolean): Lease {
-    const { id, interpreter } = session;
-    return { id, resumed, interpreter, release: () => this.#release(session) };
+  #toLease(process: Process, interpreter: Interpreter, resumed: boolean): Lease {
+    return { id: process.id, resumed, interpreter, release: () => this.#release(process) };
   }
 
-  #release(session: Session): void {
-    if (this.#sessions.get(session.id) !== session || session.idle !== undefined) return;
-    if (!session.interpreter.alive) {
-      this.#end(session);
+  #release(process: Process): void {
+    if (process.isEnding || process.idle !== undefined) return;
+    if (!process.interpreter?.alive) {
+      void this.#end(process);
       return;
     }
-    session.idle = setTimeout(() => this.#end(session), this.#options.idleMs);
-    session.idle.unref();
-    this.#sessions.delete(session.id);
-    this.#sessions.set(session.id, session);
+    process.idle = setTimeout(() => void this.#end(process), this.#options.idleMs);
+    process.idle.unref();
+    this.#processes.delete(process);
+    this.#processes.add(process);
     this.#admit();
   }
 
-  /** Its capacity is free when the process has exited. */
-  #end(session: Session): void {
-    clearTimeout(session.idle);
-    if (!this.#sessions.delete(session.id)) return;
-    this.#leave(session.tenant);
-    void this.#processes.end(session.interpreter);
+  /** Ends the session. Its capacity is free when the process has exited. One that is starting ends when it has started. */
+  async #end(process: Process): Promise<void> {
+    clearTimeout(process.idle);
+    if (process.isEnding || process.interpreter === undefined) return;
+    process.isEnding = true;
+    await process.interpreter.kill();
+    this.#processes.delete(process);
+    this.#admit();
   }
 
   /** Ends the session that has been idle longest, of the tenant with the most sessions. False: none is idle. */
   #endIdleOfAnybody(): boolean {
-    const idle = [...this.#sessions.values()].filter((each) => each.idle);
-    const most = Math.max(...idle.map((each) => this.#countOf(each.tenant)));
-    const oldest = this.#findIdle((session) => this.#countOf(session.tenant) === most);
-    if (oldest) this.#end(oldest);
+    const idle = [...this.#processes].filter((each) => isIdle(each));
+    const most = Math.max(...idle.map(({ tenant }) => this.#countOf(tenant)));
+    const oldest = this.#findIdle(({ tenant }) => this.#countOf(tenant) === most);
+    if (oldest) void this.#end(oldest);
     return oldest !== undefined;
   }
 
-  #findIdle(matches: (session: Session) => boolean): Session | undefined {
-    for (const session of this.#sessions.values()) {
-      if (session.idle !== undefined && matches(session)) return session;
-    }
-    return undefined;
+  #findIdle(matches: (process: Process) => boolean): Process | undefined {
+    return [...this.#processes].find((each) => isIdle(each) && matches(each));
   }
 
-  #countOf(tenant: string): number {
-    return this.#held.get(tenant) ?? 0;
+  #countOf(tenant: string | undefined): number {
+    return this.#count((each) => each.tenant === tenant);
   }
 
-  #leave(tenant: string): void {
-    const left = this.#countOf(tenant) - 1;
-    if (left > 0) this.#held.set(tenant, left);
-    else this.#held.delete(tenant);
+  /** Counts processes that are not being ended. */
+  #count(matches: (process: Process) => boolean): number {
+    return [...this.#processes].filter((each) => !each.isEnding && matches(each)).length;
   }
 }
 
-/** Sessions that wait for an interpreter, in the order in which their tenants are served. */
+function isIdle({ idle, isEnding }: Process): boolean {
+  return idle !== undefined && !isEnding;
+}
+
+/** A session that waits for an interpreter. */
 interface Waiter {
   readonly tenant: string;
-  readonly wait: Wait<SessionPlace>;
+  readonly wait: Wait<Process>;
 }
 
 /** Maximum waiting sessions of one tenant. */
@@ -240,9 +272,9 @@ class SessionQueue {
   }
 
   /** Rejects after the maximum wait. @throws PythonUnavailable if too many sessions of the tenant wait. */
-  wait(tenant: string, signal: AbortSignal): Promise<SessionPlace> {
+  wait(tenant: string, signal: AbortSignal): Promise<Process> {
     if (this.countOf(tenant) >= MAX_WAITING) throw new PythonUnavailable(BUSY);
-    const wait = new Wait<SessionPlace>(signal, () => {
+    const wait = new Wait<Process>(signal, () => {
       this.#waiting = this.#waiting.filter((each) => each.wait !== wait);
     });
     const refuse = () => wait.refuse(() => new PythonUnavailable(BUSY));
@@ -252,8 +284,8 @@ class SessionQueue {
   }
 
   /** Admits the tenant's first session, and moves the tenant behind the others. */
-  grantFirst(tenant: string, place: SessionPlace): void {
-    this.#waiting.find((each) => each.tenant === tenant)?.wait.grant(place);
+  grantFirst(tenant: string, process: Process): void {
+    this.#waiting.find((each) => each.tenant === tenant)?.wait.grant(process);
     const others = this.#waiting.filter((each) => each.tenant !== tenant);
     this.#waiting = [...others, ...this.#waiting.filter((each) => each.tenant === tenant)];
   }

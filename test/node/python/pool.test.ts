@@ -223,6 +223,45 @@ test("a warm interpreter is used and replaced, and counts towards the limit", as
   expect(counts()).toEqual({ alive: 2, most: 2, started: 2 });
 });
 
+test("a session takes the interpreter that is still starting ahead, and learns at once that it did not start", async () => {
+  const starts: PromiseWithResolvers<Interpreter>[] = [];
+  const failures: unknown[] = [];
+  const { pool } = createPoolOfFakes({
+    max: 1,
+    warm: 1,
+    onFailure: (error) => failures.push(error),
+    start() {
+      const starting = Promise.withResolvers<Interpreter>();
+      starts.push(starting);
+      return starting.promise;
+    },
+  });
+  pool.prepare();
+  const { errors } = collect([pool.acquire("a", undefined, never)]);
+  starts[0]?.reject(new Error("no memory"));
+  await settle();
+  expect(errors).toEqual(["The Python interpreter did not start. Answer without Python."]);
+  starts[1]?.reject(new Error("no memory"));
+  await settle();
+  // The next session tries again, and nothing before it.
+  expect([starts.length, failures.length]).toEqual([2, 2]);
+});
+
+test("close kills the interpreters that are still starting as soon as they have started", async () => {
+  const starting = Promise.withResolvers<Interpreter>();
+  let kills = 0;
+  const { pool } = createPoolOfFakes({ warm: 1, start: () => starting.promise });
+  pool.prepare();
+  await pool.close();
+  starting.resolve({
+    alive: true,
+    run: () => Promise.reject(new Error("not called")),
+    kill: () => Promise.resolve(void kills++),
+  });
+  await settle();
+  expect(kills).toBe(1);
+});
+
 test("close kills all processes and refuses waiting sessions", async () => {
   const { pool, counts } = createPoolOfFakes({ max: 2, warm: 1 });
   pool.prepare();
