@@ -18,10 +18,10 @@ import { readinessOf } from "./health.ts";
 import type { ModelEndpoints, ModelEntry } from "./reply/reply-schema.ts";
 import { modelNotFound } from "./request/requested-model.ts";
 
-/** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
+/** Release date of gpt-oss, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
 
-/** Supported with every engine: the gateway implements them. */
+/** Parameters supported with every engine: the gateway implements them. */
 const ALWAYS_SUPPORTED = [
   "include_reasoning",
   "max_completion_tokens",
@@ -53,7 +53,7 @@ export function modelRoutes({
     mcp_servers: [...(toolbox.mcp?.servers.keys() ?? [])],
   };
 
-  // `/models/user` is OpenRouter's list of the models a key may use: that is all it sees here.
+  // `/models/user` is OpenRouter's list of the models that a key may use. Here both lists are equal.
   routes.on("GET", ["/models", "/models/user"], (c) => {
     const { models } = c.get("client");
     const entries = listedModels(models).map((each) => toModelEntry(each.name, each, architecture));
@@ -92,7 +92,7 @@ export function modelRoutes({
     return c.json({ data: toEndpoints(endpointsOf.model, architecture) });
   });
 
-  // Where OpenRouter's clients ask for one model.
+  // OpenRouter's clients request a single model here.
   routes.get("/model/:id{.+}", (c) =>
     c.json({ data: findEntry(c.get("client").models, c.req.param("id"), architecture) }),
   );
@@ -111,7 +111,7 @@ function findEntry(models: Models, id: string, architecture: Architecture): Mode
   throw modelNotFound(`The model ${id} does not exist.`, models);
 }
 
-/** One entry. `id` is the name the client used. */
+/** The entry of one model. `id` is the client's name for it. */
 function toModelEntry(
   id: string,
   { model, preset, effort: suffix }: Omit<FoundModel, "suffixes" | "effort"> & Partial<FoundModel>,
@@ -130,12 +130,12 @@ function toModelEntry(
     name: preset?.name ?? model.id.replace(/^openai\//, "OpenAI: "),
     description: preset?.description ?? "",
     context_length: contextLength,
-    // The same as vLLM, LM Studio and gateways name it: Cline and Open WebUI read one of these only.
+    // The name of the context length in vLLM, LM Studio and gateways: Cline and Open WebUI read one of these only.
     max_model_len: contextLength,
     max_context_length: contextLength,
     context_window: contextLength,
     max_output_tokens: maxOutput,
-    // The state is that of its engine: a model may be listed by its configured name alone.
+    // The state of the model's engine: a model may be listed by its configured name alone.
     state: readinessOf(model),
     hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
     architecture,
@@ -185,16 +185,16 @@ function toArchitecture(seesImages: boolean, readsPdfs: boolean): Architecture {
   return { ...ARCHITECTURE, modality: `${inputs.join("+")}->text`, input_modalities: inputs };
 }
 
-/** What is sent to the engine when the request has none. */
+/** The preset's values for parameters that a request leaves out. */
 function toDefaultParameters(preset: Preset | undefined): ModelEntry["default_parameters"] {
   const { temperature, topP } = NEUTRAL_SAMPLING;
   return { temperature, top_p: topP, ...(preset && presetSampling({}, preset)) };
 }
 
-/** Strings, as at OpenRouter: a price per token is too small for some number types. */
+/** Prices are strings, as at OpenRouter: a price per token is too small for some number types. */
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
-/** OpenRouter's list of a model's providers: here, one. */
+/** OpenRouter's list of a model's providers, with the gateway as the only one. */
 function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["data"] {
   const entry = toModelEntry(model.id, { model }, architecture);
   const { id, name, created, description, context_length, top_provider } = entry;
@@ -219,7 +219,7 @@ function toEndpoints(model: Model, architecture: Architecture): ModelEndpoints["
         supported_parameters: toSupportedParameters(model.capabilities),
         // Nothing is charged, so caching saves nothing.
         supports_implicit_caching: false,
-        // OpenRouter's SDK for Python demands these.
+        // OpenRouter's SDK for Python requires these fields.
         native_tools: {},
         service_tier: null,
         supports_diarization: false,

@@ -9,7 +9,7 @@ import { type ErrorReader, noSuchPath, RequestError, toError } from "./errors.ts
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
 
-/** Formats an error as the API that claims the request does. */
+/** Formats an error in the envelope of the API that claims the request. */
 export type ApiErrorHandler = (error: unknown, c: Context<ApiEnv>) => Response;
 
 /** The first API that claims a request. The last one of `apis` claims every request. */
@@ -32,7 +32,7 @@ export function refuseUnknown(
   apis: readonly Api[],
   toResponse: ApiErrorHandler,
 ): void {
-  // A middleware: whoever mounts this application in another one gets it too, but not what `notFound` answers.
+  // This is middleware because an application that mounts this one inherits middleware, but not `notFound`.
   app.use(
     methodNotAllowed({
       app,
@@ -70,7 +70,8 @@ export function mountApis(
       try {
         return await bodyLimits.get(api)?.(c, next);
       } catch (error) {
-        // Node's server aborts with a text. Hono passes nothing but errors to the error handler, behind which a request is logged.
+        // Node's server aborts with a text. Hono passes only `Error` objects to the error handler, after which the
+        // request is logged.
         throw toError(error);
       }
     });

@@ -1,5 +1,5 @@
 /**
- * Streams the arguments of a call as this API promises them: as a JSON object, whatever the model wrote.
+ * Streams the arguments of a call as the JSON object that this API guarantees, whatever the model wrote.
  *
  * Clients parse the partial input and throw if it is not a prefix of JSON. Text is therefore emitted only up to
  * where closing the open strings and brackets completes it: keys together with their value, numbers and words
@@ -7,7 +7,7 @@
  * Mistakes inside strings are repaired (`JsonStringRepair`).
  */
 /**
- * The next thing to read.
+ * The next element to read.
  * - `start`, `end`: before and after the object
  * - `first`: the first member or item, or the closing bracket
  * - `next`: after a comma
@@ -32,7 +32,7 @@ type ReadState =
 const MAX_DEPTH = 500;
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const SCALAR_CHARACTER = /[-+.\w]/;
-/** In characters. Longer numbers are cut off, since they are held back until complete. */
+/** Maximum characters of a number. Longer numbers are cut off, since they are held back until complete. */
 const MAX_SCALAR = 1_000;
 
 export class ToolInput {
@@ -63,7 +63,7 @@ export class ToolInput {
     return out;
   }
 
-  /** Returns what completes the object. Empty if nothing was emitted, which clients read as `{}`. */
+  /** Returns the text that completes the object. Empty if nothing was emitted: clients read no input as `{}`. */
   end(): string {
     if (!this.#hasWritten) return "";
     const rest = this.#isCompleteScalar() ? this.#release(this.#scalar) : "";
@@ -236,7 +236,7 @@ class JsonStringRepair {
 
   #pushEscape(character: string): string {
     this.#escape += character;
-    // Any other escape was meant as a backslash, as in a pattern or a path.
+    // In any other escape the model meant a backslash, as in a pattern or a path.
     if (this.#escape.length === 2 && !'"\\/bfnrtu'.includes(character)) return this.#toText();
     const isComplete = this.#escape.length === (this.#escape.startsWith("\\u") ? 6 : 2);
     if (!isComplete) return "";

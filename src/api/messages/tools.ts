@@ -1,6 +1,6 @@
 /**
- * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. Where none of them
- * is left, the prompt names the tools that cannot run here.
+ * Selects the tools shown to the model: the client's tools, and Anthropic's server tools that the gateway runs. If no
+ * tool is left, the prompt names the tools that cannot run here.
  */
 import { fromPlainJson } from "../../harmony/json.ts";
 import type { Preset } from "../../turn/preset.ts";
@@ -24,7 +24,7 @@ import type { AddedTool } from "./history.ts";
 import { type CountRequest, tool as toolSchema } from "./request.ts";
 import { MCP_TOOLSET, type ServerTool, toDeclaration } from "./server-tools.ts";
 
-/** Tools that cannot run here: skipped, or answered with 400. */
+/** Handling of tools that cannot run here: they are skipped, or answered with 400. */
 export type ServerTools = "skip" | "refuse";
 
 export interface ToolsOptions {
@@ -35,9 +35,9 @@ export interface ToolsOptions {
   readonly references: ReadonlySet<string>;
   /** Tools that messages add. */
   readonly added: readonly AddedTool[];
-  /** Names of tools that are not offered any more. */
+  /** Names of tools that messages have removed. */
   readonly removed: ReadonlySet<string>;
-  /** Maximum tools of a request. Of what messages add beyond it, nothing is offered. */
+  /** Maximum tools of a request. Tools that messages add beyond it are not offered. */
   readonly maxTools: number;
   readonly hosted: HostedDeps;
   readonly preset: Preset | undefined;
@@ -45,27 +45,31 @@ export interface ToolsOptions {
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
-  /** Further ones, which are shown once the history has named them. */
+  /** Functions that are shown once the history has named them. */
   readonly deferred: readonly OfferedFunction[];
-  /** The gateway runs the search for these. */
+  /** The request's tool search over `deferred`. Undefined: it has none. */
   readonly search: ToolSearchRequest | undefined;
-  /** The functions that each added tool adds: none where its name is known, whose first definition applies, or it cannot run here. */
+  /**
+   * The function of each added tool. Undefined if its name is known, because the first definition applies, or if it
+   * cannot run here.
+   */
   readonly later: readonly (OfferedFunction | undefined)[];
-  /** Names of those that may be called. */
+  /** Names of the functions that may be called. */
   readonly callable: readonly string[];
   /** Tools that the gateway runs. */
   readonly hosted: HostedTools;
-  /** Their kinds, by the names used in the request. */
+  /** Kinds of the tools that the gateway runs, by their names in the request. */
   readonly names: ReadonlyMap<string, string>;
   /** Kinds of tools that were skipped. */
   readonly skipped: readonly string[];
-  /** For the instructions, if only such tools were offered. */
+  /** Note for the instructions, if all offered tools were skipped. */
   readonly notice: string | undefined;
 }
 
 /**
- * A tool loaded on demand (`defer_loading`) is offered once the history names it: as a reference in the result of a tool search, or
- * in a call. With a search of the gateway, it is defined behind that; otherwise among the other tools.
+ * A tool loaded on demand (`defer_loading`) is offered once the history names it: as a reference in the result of a
+ * tool search, or in a call. If the gateway runs the search, the tool is defined after the search's result; otherwise
+ * among the other tools.
  */
 export function toOfferedFunctions(
   { tools, tool_choice: choice, container }: CountRequest,
@@ -143,7 +147,7 @@ export function toOfferedFunctions(
   };
 }
 
-/** Or the kind of what cannot be added: a tool that is not valid, or one of Anthropic's servers. */
+/** The added function, or the kind of a tool that cannot be added: invalid, or one of Anthropic's servers. */
 function toLaterFunction({ definition, param }: AddedTool): OfferedFunction | string {
   const { data } = toolSchema().safeParse(definition);
   if (data?.type !== "custom") return data?.kind ?? "tool_addition";
@@ -161,7 +165,7 @@ function servedAs(kind: string, searches: boolean): string | undefined {
   return searches && /^web_fetch_\d+$/.test(kind) ? "web_search" : undefined;
 }
 
-/** Without this note the model answers from memory, and clients present that as search results. */
+/** Without this note the model answers from memory, and clients present the answer as search results. */
 function toNotice(tools: readonly { readonly name: string }[]): string {
   const names = tools.map(({ name }) => name).join(", ");
   return (

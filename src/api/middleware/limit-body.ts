@@ -1,12 +1,12 @@
-/** Receives request bodies, and refuses those that are too large or for which there is no room. */
+/** Receives request bodies, and refuses bodies that are too large or exceed the budget. */
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { ApiEnv } from "../request/client.ts";
 import { RequestError } from "../errors.ts";
 import { UNCOUNTED_BYTES, type ByteBudget, type ByteLease } from "../request/byte-budget.ts";
 
 /**
- * A larger body fails with a {@link RequestError} of status 413. Large ones are received here, within the budget. To touch
- * the stream of a body whose length is announced would make reading it slow on Node.
+ * A larger body fails with a {@link RequestError} of status 413. Large bodies are received here, within the budget. The
+ * stream of a body with `content-length` is not touched, because this would make reading it slow on Node.
  */
 export function limitBody(maxBytes: number, uploads: ByteBudget): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
@@ -21,7 +21,7 @@ export function limitBody(maxBytes: number, uploads: ByteBudget): MiddlewareHand
 
   async function receiveLarge(c: Context<ApiEnv>, length: number, next: Next): Promise<void> {
     const lease = await uploads.reserve(c.get("client").tenant, length, c.req.raw);
-    // Hono keeps it for the route.
+    // Hono caches the body for the route.
     await receive(lease, () => c.req.arrayBuffer());
     await next();
   }
@@ -44,7 +44,7 @@ async function receive(lease: ByteLease, read: () => Promise<unknown>): Promise<
   }
 }
 
-/** Collects blocks, then joins them: each part, which a client can make tiny, would take a hundred bytes by itself. */
+/** Collects blocks, then joins them: a client can send tiny parts, and each would take a hundred bytes. */
 async function readUnannounced(
   c: Context<ApiEnv>,
   body: ReadableStream<Uint8Array>,
@@ -52,7 +52,7 @@ async function readUnannounced(
   maxBytes: number,
 ): Promise<void> {
   const blocks: Uint8Array[] = [];
-  /** What is free of the last block. */
+  /** The free part of the last block. */
   let room = new Uint8Array(0);
   let length = 0;
   for await (const part of body) {

@@ -15,16 +15,17 @@ interface RecordDeps {
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => number;
-  /** Absent: there is no audit. */
+  /** Absent: nothing is audited. */
   readonly audit?: Audit | undefined;
 }
 
-/**
- * The status of a request whose client has disconnected, in the log and the metrics, as in nginx. No client sees it.
- */
+/** The status of a request whose client has disconnected, in the log and the metrics, as in nginx. It is never sent. */
 export const CLIENT_LEFT = 499;
 
-/** Requested every few seconds by load balancers, scrapers and open pages: logged at `debug` only, and not audited. */
+/**
+ * Routes that load balancers, scrapers and open pages request every few seconds: logged at `debug` only, and not
+ * audited.
+ */
 const POLLED = new Set(["/health", "/ready", "/metrics", "/inspect/api/engines"]);
 
 export function logRequests({ log, meters, now, audit }: RecordDeps): MiddlewareHandler<ApiEnv> {
@@ -36,7 +37,8 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
     await next();
     const { status } = c.res;
     if (status !== CLIENT_LEFT) ending.error ??= c.error;
-    // The route's pattern instead of the path, which can contain anything. It ends with * where only middleware matched.
+    // The log has the route's pattern instead of the path, which can contain anything. The pattern ends with * if only
+    // middleware matched.
     const pattern = routePath(c, -1);
     const route = pattern.endsWith("*") ? "unknown" : pattern;
     meters.requests.add({ route, status: String(status) });
@@ -63,7 +65,7 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
         ...(sent?.isComplete === false && { clientLeft: true }),
       });
     };
-    // A connection that was upgraded is no longer that of a response. Tests pass no bindings.
+    // An upgraded connection no longer belongs to a response. Tests pass no bindings.
     const isUpgrade = c.req.header("upgrade") !== undefined;
     const afterResponse = isUpgrade ? undefined : afterResponseOf(c.env);
     if (afterResponse === undefined) write();
@@ -71,13 +73,13 @@ export function logRequests({ log, meters, now, audit }: RecordDeps): Middleware
   };
 }
 
-/** Of a request at fault, or of a key that has reached its limit. */
+/** The reason for refusing an invalid request, or a key that has reached its limit. */
 function toReason(error: unknown): string | undefined {
   if (error instanceof RequestError) return error.reason;
   return error instanceof EngineError && error.kind === "tenant-limit" ? error.message : undefined;
 }
 
-/** The part of an audit's line that does not come from turns. */
+/** The fields of an audit line that do not come from turns. */
 function toAudited(
   c: Context<ApiEnv>,
   fields: Pick<AuditedRequest, "method" | "route" | "status" | "ms"> & {
@@ -94,7 +96,7 @@ function toAudited(
     status,
     effort: c.res.headers.get("x-harmony-reasoning-effort"),
     reasoning: c.res.headers.get("x-harmony-cot"),
-    // Still grows while the response is sent.
+    // The counts may grow while the response is sent.
     media: c.get("media"),
     ms,
   };
@@ -104,7 +106,7 @@ function afterResponseOf(env: ApiEnv["Bindings"] | undefined) {
   return env?.afterResponse;
 }
 
-/** Requests of probes, and those of pages and preflights, which have no client, unless they fail. */
+/** Whether a request is a probe, or a successful request without a client, such as a page or a preflight. */
 function isMinor(c: Context<ApiEnv>, route: string): boolean {
   if (POLLED.has(route)) return true;
   const { status } = c.res;
@@ -114,7 +116,7 @@ function isMinor(c: Context<ApiEnv>, route: string): boolean {
 /**
  * The request's id: the client's own if it is safe in a log line and a header, else a new one.
  *
- * @param randomId letters and digits, unguessable.
+ * @param randomId returns unguessable letters and digits.
  */
 export function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
@@ -129,7 +131,7 @@ export function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {
 
 const UNTRACED = new Set(["/health", "/ready", "/metrics"]);
 
-/** A span for every request, but for those that probes and scrapers send every few seconds. */
+/** Creates a span for each request, except those that probes and scrapers send every few seconds. */
 export function traced(): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
     if (!hasTracer() || UNTRACED.has(c.req.path)) return next();

@@ -14,7 +14,7 @@ export function recordExchange(
   return async (c, next) => {
     const api = recorder.isListening ? findTurnApi(apis, c.req) : undefined;
     if (api === undefined) return next();
-    // Hono keeps the text for the route.
+    // Hono caches the text for the route.
     const body = await c.req.text();
     const { tenant, reasoningPolicy, isPrivate } = c.get("client");
     const exchange = recorder.begin({
@@ -50,12 +50,12 @@ export function recordExchange(
   };
 }
 
-/** By the path alone: the API that claims a request by its headers may not be the one that answers it. */
+/** Finds the API by the path alone: an API that claims a request by its headers may not be the one that answers. */
 function findTurnApi(apis: readonly Api[], { method, path }: HonoRequest): Api | undefined {
   return method === "POST" ? apis.find(({ turnPath }) => path.endsWith(turnPath)) : undefined;
 }
 
-/** The same frames, noted once they are written. When they end, the exchange does. */
+/** Passes frames on and records each once it is written. The exchange ends with the frames. */
 function noted(
   frames: PushStream<string>,
   exchange: OpenExchange,
@@ -66,7 +66,7 @@ function noted(
       try {
         await frames.pushTo((frame) => {
           const demand = consumer(frame);
-          // The client has left before this frame otherwise.
+          // Without demand, the client has left before this frame.
           if (demand !== false) exchange.noteEvents(frame);
           return demand;
         });

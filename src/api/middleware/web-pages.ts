@@ -1,6 +1,6 @@
 /**
- * CORS: which web pages may use the gateway. With keys, any page: it needs a key like any client. Without keys, only
- * local pages, because any other page a user opens could use the gateway on that user's machine unnoticed.
+ * CORS: limits the web pages that may use the gateway. With keys, any page: it needs a key like any client. Without
+ * keys, only local pages, because any other page a user opens could use the gateway on that user's machine unnoticed.
  */
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";

@@ -1,4 +1,7 @@
-/** The APIs as a page for people: what each request is for, its fields, and code. The whole schemas are in the OpenAPI document. */
+/**
+ * The reference page of the APIs: the purpose of each request, its fields, and code. The complete schemas are in the
+ * OpenAPI document.
+ */
 import { lazy } from "../../lazy.ts";
 import { codeSamples, exampleBody } from "./code-samples.ts";
 import { escapeHtml, toPage } from "./html.ts";
@@ -10,9 +13,9 @@ import type { Theme } from "./theme.ts";
 import { isObject } from "../../engines/untyped-json.ts";
 
 export interface ApiPageOptions extends PlacesOptions {
-  /** Where clients reach the gateway. */
+  /** The gateway's address for clients. */
   readonly origin: string;
-  /** Undefined: that of the system. */
+  /** Undefined: the system's theme. */
   readonly theme?: Theme | undefined;
 }
 
@@ -71,7 +74,7 @@ function toOperation(operation: Operation, { origin, hasChat }: ApiPageOptions):
 ${samples.join("\n")}${link}${body === undefined ? "" : fieldsOf(body[0])}</article>`;
 }
 
-/** Made once: the fields do not depend on the address. */
+/** The fields as HTML, made once because they do not depend on the address. */
 const fieldsOf = memoized((name: string): string => {
   const schema = openApiDocument().components.schemas[name];
   const properties: unknown = schema && Reflect.get(schema, "properties");
@@ -111,7 +114,7 @@ function resolve(reference: string): unknown {
   return at;
 }
 
-/** Words between backquotes as code. */
+/** Formats words between backquotes as code. */
 function toCode(text: string): string {
   return escapeHtml(text).replaceAll(/&#96;([^&]*)&#96;|`([^`]*)`/g, "<code>$1$2</code>");
 }
@@ -141,7 +144,7 @@ function toTypeName(schema: unknown, find: (reference: string) => unknown): stri
   return names.join(" or ") || "any";
 }
 
-/** More are in the schema itself. */
+/** Maximum number of type names shown. The schema has all. */
 const MAX_NAMES = 4;
 
 function toPlural(name: string): string {

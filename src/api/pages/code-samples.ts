@@ -1,4 +1,4 @@
-/** Each API's request as code, for the page `/api` and the OpenAPI document. */
+/** Code samples of each API's request, for the page `/api` and the OpenAPI document. */
 import { toBody } from "../../snippets/bodies.ts";
 import type { ApiName, Body } from "../../snippets/composed.ts";
 import { toSnippet } from "../../snippets/index.ts";
@@ -35,7 +35,7 @@ const CLIENTS: Readonly<
   ],
 };
 
-/** @returns undefined for a path that is none of an API */
+/** @returns undefined for a path of no API */
 export function exampleBody(path: string): Body | undefined {
   const api = Object.hasOwn(APIS, path) ? APIS[path] : undefined;
   return (
@@ -49,7 +49,7 @@ export function exampleBody(path: string): Body | undefined {
   );
 }
 
-/** @param origin where clients reach the gateway */
+/** @param origin the gateway's address for clients */
 export function codeSamples(path: string, origin: string): readonly CodeSample[] {
   const api = Object.hasOwn(APIS, path) ? APIS[path] : undefined;
   const body = exampleBody(path);

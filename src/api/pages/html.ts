@@ -1,6 +1,6 @@
 /**
- * Pages without scripts: text, links and one style sheet of our own. All pages are at the root, and links are relative: a proxy
- * may put the gateway below a path.
+ * Creates pages without scripts: text, links and one local style sheet. All pages are at the root, and links are
+ * relative: a proxy may put the gateway below a path.
  */
 
 import type { Context } from "hono";
@@ -28,7 +28,7 @@ export function escapeHtml(text: string): string {
 }
 
 export interface Look {
-  /** Undefined: that of the system. */
+  /** Undefined: the system's theme. */
   readonly theme?: Theme | undefined;
   /** HTML above the main part. */
   readonly above?: string;

@@ -1,4 +1,4 @@
-/** The page that browsers get at `/`. */
+/** The landing page at `/`, for browsers. */
 import type { Models } from "../../models/models.ts";
 import { quoteShell } from "../../snippets/literals.ts";
 import { escapeHtml, toPage } from "./html.ts";
@@ -7,7 +7,7 @@ export interface LandingOptions {
   /** `http://127.0.0.1:8787` */
   readonly origin: string;
   readonly models: Models;
-  /** A key is required. The page is public, so it does not name the models. */
+  /** Whether a key is required. The page is public, so it then does not name the models. */
   readonly hasKeys: boolean;
   readonly hasInspector: boolean;
 }

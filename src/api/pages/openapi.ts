@@ -1,4 +1,4 @@
-/** The OpenAPI document: every route, with the schemas that check its requests and those of its answers. */
+/** The OpenAPI document: every route, with the schemas of its requests and responses. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { codeSamples } from "./code-samples.ts";
@@ -40,10 +40,10 @@ export const openApiDocument: () => OpenApiDocument = lazy(() => ({
   },
 }));
 
-/** Code of a document has to name an address. */
+/** Address in the code samples of a document, which require one. */
 const LOCAL = "http://127.0.0.1:8787";
 
-/** Without a public address, servers are relative to the document: right behind any proxy. */
+/** Adds the public address. Without one, servers are relative to the document, which is correct behind any proxy. */
 export function withAddress(document: OpenApiDocument, address: string | undefined): object {
   const paths = Object.entries(document.paths).map(([path, methods]) => {
     const samples = codeSamples(path, address ?? LOCAL);
@@ -122,7 +122,7 @@ const jsonObject = z.record(z.string(), z.unknown());
 function toJsonSchema(name: string, schema: z.ZodType): object {
   const made = z.toJSONSchema(unwrap(schema), {
     io: "input",
-    // Checks made in code have no form in JSON Schema: the schema allows anything there.
+    // Checks in code cannot be expressed in JSON Schema: the schema allows any value there.
     unrepresentable: "any",
     override: ({ jsonSchema }) => makeTypeOptional(jsonSchema),
   });
@@ -136,7 +136,7 @@ function toJsonSchema(name: string, schema: z.ZodType): object {
   return described;
 }
 
-/** Describes the properties of an object and of those inside it. What a schema says itself stays. */
+/** Describes the properties of an object and of the objects inside it. Descriptions that a schema already has stay. */
 function describeMembers(
   schema: Record<string, unknown>,
   meaning: (field: string) => string | undefined,
@@ -186,7 +186,7 @@ function toReplySchema(schema: LazySchema): object {
   return replies().schemas.get(schema) ?? {};
 }
 
-/** The named parts, by name. */
+/** The named parts of responses, by name. */
 function replyParts(): Readonly<Record<string, object>> {
   return replies().parts;
 }
@@ -225,7 +225,7 @@ function toJson(schema: z.ZodType) {
   return { reply: properties.reply, parts: $defs };
 }
 
-/** JavaScript's limits of integers are left out. */
+/** Removes JavaScript's limits of integers. */
 function removeRange(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -32,7 +32,7 @@ export interface Operation {
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
-  /** The name, and what makes the schema of the request's body. */
+  /** Name and factory of the schema of the request's body. */
   readonly body?: readonly [name: string, schema: () => z.ZodType];
   /** The schema of a successful response in JSON. */
   readonly json?: LazySchema;
@@ -46,7 +46,7 @@ export interface Operation {
   readonly isOpen?: boolean;
 }
 
-/** In Anthropic's format for requests that name a version of its API. */
+/** The list of models, in Anthropic's format for requests that name a version of its API. */
 const modelList = lazy(() => z.union([common.modelList(), messages.messagesModelList()]));
 const oneModel = lazy(() => z.union([common.modelOrEndpoints(), messages.messagesModel()]));
 const anyObject = lazy(() => z.looseObject({}));

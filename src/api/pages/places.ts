@@ -1,4 +1,4 @@
-/** Where the bar at the top of each page leads. */
+/** The links of the bar at the top of each page. */
 
 export type Place = "Chat" | "Inspector" | "API";
 

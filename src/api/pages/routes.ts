@@ -15,7 +15,7 @@ export interface PageOptions {
   readonly hasChat: boolean;
   /** Serve the landing page at `/`. */
   readonly hasLinks: boolean;
-  /** Where clients reach the gateway. Undefined: where the page was requested. */
+  /** The gateway's address for clients. Undefined: the address at which the page was requested. */
   readonly publicUrl: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function pageRoutes({
 }: PageOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   const address = publicUrl?.replace(/\/+$/, "");
-  // Loaded with their first request: a start needs none of them.
+  // The pages are loaded with their first request: the start needs none of them.
   routes.get("/", async (c) => {
     if (!hasLinks || !isForBrowser(c)) return c.notFound();
     const origin = address ?? new URL(c.req.url).origin;

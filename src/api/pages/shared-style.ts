@@ -1,6 +1,6 @@
 /**
- * The style that all pages share: colours, the bar at the top, and pills. A string, because `/api` is also served where the gateway
- * has no files; the pages that run scripts load it before their own style sheets.
+ * The style that all pages share: colours, the bar at the top, and pills. It is a string because `/api` is also served
+ * where the gateway has no files; the pages that run scripts load it before their own style sheets.
  */
 export const SHARED_STYLE = `\
 :root {

@@ -1,4 +1,4 @@
-/** The colours that a reader has chosen in the chat or the inspector, which keep them in a cookie. */
+/** The theme that the user has chosen in the chat or the inspector, which store it in a cookie. */
 
 export type Theme = "light" | "dark";
 

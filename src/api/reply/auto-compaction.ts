@@ -1,6 +1,6 @@
 /**
- * Compaction within a reply: where the prompt has reached a threshold, the model first writes a summary of the conversation, and then
- * answers from the summary. At most once in a reply, however long the prompt still is.
+ * Compaction within a reply: if the prompt has reached a threshold, the model first writes a summary of the
+ * conversation, and then answers from the summary. A reply is compacted at most once, however long the prompt still is.
  */
 import { userMessage } from "../../harmony/messages.ts";
 import type { Model } from "../../models/models.ts";
@@ -13,18 +13,18 @@ import { countOrInfinity } from "./shorten-history.ts";
 import { finishedSummary, SUMMARY_INSTRUCTIONS } from "./summary-text.ts";
 
 export interface CompactionPlan {
-  /** The turn of the whole conversation. It is run if there is no summary. */
+  /** The turn of the whole conversation, run if no summary is made. */
   readonly whole: Turn;
-  /** Replaces the gateway's own. */
+  /** Instructions for the summary, in place of the gateway's. */
   readonly instructions?: string | undefined;
-  /** The turn with the summary in place of what it summarizes. */
+  /** The turn with the summary in place of the summarized messages. */
   readonly after: (summary: string) => Turn | Promise<Turn>;
-  /** The reply ends with the summary. */
+  /** Whether the reply ends with the summary. */
   readonly pauses: boolean;
 }
 
 export interface MadeSummary {
-  /** Undefined: the model did not finish one. */
+  /** Undefined: the model did not finish the summary. */
   readonly text: string | undefined;
   readonly usage: TurnUsage;
 }
@@ -38,12 +38,12 @@ export class AutoCompaction {
     this.#plan = plan;
   }
 
-  /** The reply has ended with the summary. */
+  /** Whether the reply has ended with the summary. */
   get hasPaused(): boolean {
     return this.#plan.pauses && this.made?.text !== undefined;
   }
 
-  /** The events of the reply, which begin when the summary has been made. */
+  /** The events of the reply, which begin after the summary is made. */
   run(
     model: Pick<Model, "run">,
     runTurn: (turn: Turn) => AsyncIterable<TurnEvent>,
@@ -64,7 +64,10 @@ export class AutoCompaction {
   }
 }
 
-/** The whole prompt, so that the engine's prefix cache is used, and a request behind it. A running loop's reasoning is part of it. */
+/**
+ * The turn that writes the summary: the whole prompt, so that the engine's prefix cache is used, followed by a request.
+ * The reasoning of a running loop is included.
+ */
 function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
   const {
     gatewayTools: _gatewayTools,
@@ -79,7 +82,7 @@ function toSummaryTurn(whole: Turn, instructions: string | undefined): Turn {
       ...rest.prompt.messages,
       userMessage(instructions ?? SUMMARY_INSTRUCTIONS),
     ]),
-    // The prompt offers tools, but a call would be no summary.
+    // The prompt offers tools, but a call would not be a summary.
     toolChoice: { type: "none" },
     answer: { type: "text" },
     reasoning: { enabled: true },
@@ -92,7 +95,7 @@ async function readSummary(events: AsyncIterable<TurnEvent>): Promise<MadeSummar
     const finished = await collectTurn(events);
     return { text: finishedSummary(finished), usage: finished.end.usage };
   } catch (error) {
-    // The whole prompt may still fit, without the request behind it.
+    // Without the appended request, the whole prompt may still fit.
     if (!isTooLong(error)) throw error;
     return { text: undefined, usage: NO_USAGE };
   }
@@ -114,13 +117,14 @@ const NOTHING: TurnEnd = {
   recoveries: new Map(),
 };
 
-/** Tokens that must remain for a summary, in addition to those of the answer. */
+/** Tokens that must remain for a summary, in addition to the answer's. */
 const SUMMARY_ROOM = 8192;
 
 /**
- * Whether the prompt has so many tokens that a summary can replace, or leaves no room for a summary.
+ * Whether the prompt has reached the threshold, without tokens that a summary cannot replace, or leaves no room for a
+ * summary.
  *
- * @param prompt `keptTokens`: those of the user's messages before an earlier summary, which stay
+ * @param prompt `keptTokens`: tokens of the user's messages before an earlier summary, which stay
  * @param threshold undefined: only the room counts.
  */
 export async function reachesThreshold(
@@ -131,7 +135,7 @@ export async function reachesThreshold(
 ): Promise<boolean> {
   const { contextLength = Infinity } = model;
   const room = contextLength - (turn.maxOutputTokens ?? 0) - SUMMARY_ROOM;
-  // With a short context, or a limit as long as the context, half of it.
+  // With a short context, or a limit as long as the context, half of the context is the threshold.
   const most = Math.max(room, contextLength / 2);
   const tokens = await countOrInfinity(model.countTurnTokens(turn, signal));
   return tokens >= most || tokens - keptTokens >= (threshold ?? Infinity);

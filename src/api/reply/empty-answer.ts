@@ -1,4 +1,6 @@
-/** The mark of a reply whose turn has ended without an answer although nothing failed: clients take its `stop` for success. */
+/**
+ * Marks a reply whose turn ended without an answer although nothing failed: clients would read its `stop` as success.
+ */
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { TurnEnd } from "../../turn/turn.ts";
 
@@ -6,8 +8,10 @@ export function isAnswerEmpty({ recoveries }: TurnEnd): boolean {
   return recoveries.has("empty-answer");
 }
 
-/** Of a plain reply. */
+/** The header of a plain reply. */
 export const EMPTY_ANSWER_HEADER: ResponseHeaders = { "x-harmony-answer": "empty" };
 
-/** The same in a stream, whose headers have been sent: clients ignore a comment, people and proxies see it. */
+/**
+ * The comment in a stream, whose headers have already been sent: clients ignore comments, people and proxies see them.
+ */
 export const EMPTY_ANSWER_COMMENT = ": x-harmony-answer: empty\n\n";

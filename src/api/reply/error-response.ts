@@ -2,7 +2,7 @@
 import type { ErrorEnvelope, FailedRequest } from "../api.ts";
 import { describeError, type ErrorReader } from "../errors.ts";
 
-/** Only before a response has begun. Afterwards an error is part of the stream. */
+/** Used before a response has begun. Afterwards an error is part of the stream. */
 export function toErrorResponse(
   error: unknown,
   toEnvelope: ErrorEnvelope,

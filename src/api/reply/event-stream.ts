@@ -1,8 +1,8 @@
 /**
  * Server-sent events: frames in, a `Response` out.
  *
- * Backpressure: no frame is produced while the client has no room for it. A client that disconnects cancels the stream on
- * every runtime (on Workers that is the only sign), which aborts the turn.
+ * Backpressure: no frame is produced while the client has no room for it. When a client disconnects, every runtime
+ * cancels the stream, which aborts the turn. On Workers there is no other signal.
  */
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import type { PushStream } from "../../streams/push-stream.ts";
@@ -12,10 +12,12 @@ export interface SseOptions {
   readonly keepAliveMs: number;
   /** The next keep-alive frame. Absent: a comment. */
   readonly keepAlive?: string | (() => string);
-  /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
+  /**
+   * Time after which a client that reads nothing is disconnected. A runtime that writes frames itself enforces it too.
+   */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: ResponseHeaders;
-  /** Absent: nothing is known of frames but their text. */
+  /** Absent: only the text of frames is known. */
   readonly hints?: FrameHints;
   /** Called when the client disconnects before the end. */
   readonly onCancel: (reason: unknown) => void;
@@ -30,19 +32,19 @@ export interface FrameHints {
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
 export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
-  /** What the route has answered. Another response, by middleware, has headers of its own. */
+  /** The route's response. A response that middleware substitutes has its own headers. */
   readonly response: Response;
   /** The headers of `response`, kept because reading them from it costs 3 % of a short request on Node. */
   readonly head: Readonly<Record<string, string>>;
 }
 
-/** The same frames, which middleware may observe as they are written. */
+/** Wraps the frames, so that middleware may observe them as they are written. */
 export type WatchFrames = (frames: PushStream<string>) => PushStream<string>;
 
-/** What a stream shares with the middleware around its route. */
+/** Variables that a stream shares with the middleware around its route. */
 export interface SseVariables {
   requestId: string;
-  /** The response that has the request's id in its head already. */
+  /** The response whose head already has the request's id. */
   identified?: Response;
   /** Set while the exchange is recorded. */
   watchFrames?: WatchFrames;
@@ -57,29 +59,29 @@ interface SseContext {
   set(name: "identified", response: Response): void;
 }
 
-/** What a runtime may pass along with a request. */
+/** Functions that a runtime may pass with a request. */
 export interface SseBindings {
   /** Writes this response's frames directly, faster than a web stream. */
   takeFrames?: (source: SseSource) => void;
-  /** With an upgrade: calls the listener with the number of bytes whenever some have arrived on its socket. */
+  /** Present with an upgrade: calls the listener with the number of bytes that have arrived on its socket. */
   watchBytes?: (listener: (bytes: number) => void) => void;
 }
 
 /** The default keep-alive frame, for APIs without an event for it. */
 export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
 
-/** What ends an event. */
+/** The end of an event. */
 export const END_OF_FRAME = "\n\n";
 
-/** One event. `data` must be free of line breaks, as JSON is. */
+/** Formats one event. `data` must be free of line breaks, like JSON. */
 export function sseFrame(data: string, event?: string): string {
   const head = event === undefined ? "" : `event: ${event}\n`;
   return `${head}data: ${data}${END_OF_FRAME}`;
 }
 
 /**
- * Streams the frames over a web stream, unless the runtime has offered to write them itself (see `node/server/direct-sse.ts`).
- * The response then has only a head.
+ * Streams the frames over a web stream, unless the runtime writes them itself (see `node/server/direct-sse.ts`). In
+ * that case the response has only a head.
  */
 export function sseResponse(
   c: SseContext,
@@ -104,7 +106,7 @@ export function sseResponse(
   return response;
 }
 
-/** Never empty: an empty chunk ends an HTTP response. */
+/** The next keep-alive frame. It must not be empty: an empty chunk ends an HTTP response. */
 export function toFrame(keepAlive: string | (() => string)): string {
   return typeof keepAlive === "string" ? keepAlive : keepAlive();
 }
@@ -179,8 +181,8 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
 }
 
 /**
- * Keep-alives of a stream: one is sent when no frame has been for `keepAliveMs`, or for up to a quarter less. On runtimes that
- * do not announce it, the write of one is also what shows that a client has left.
+ * Sends keep-alives when no frame was sent for `keepAliveMs`, or for up to a quarter less. On runtimes that do not
+ * report a disconnected client, writing a keep-alive also detects it.
  *
  * The time is counted in quarters, because a timer for each frame would cost more than the frame.
  */
@@ -190,7 +192,7 @@ export class Silence {
   #quarters = 0;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param write sends a keep-alive. False: the client has no room for it now. */
+  /** @param write sends a keep-alive. Returns false if the client has no room now. */
   constructor(keepAliveMs: number, write: () => boolean) {
     this.#timer = setInterval(() => {
       this.#quarters += 1;

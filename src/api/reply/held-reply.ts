@@ -1,12 +1,13 @@
 /**
- * The rule for replies: what is held for one counts before it is generated. That is text and log probabilities, of all `n` choices,
- * of a request and of its key, in plain replies and in streams whose end repeats them. Where the request limits its tokens, its
- * log probabilities are reserved as a whole, and refused if they can never fit; so are several choices without a limit that cannot
- * all be of a usual length. The rest is counted as it arrives, and ends the turn where there is no room. A large reply is built and
- * written in pieces.
+ * The rule for replies: data held for a reply is counted against a budget before it is generated. This covers text and
+ * log probabilities of all `n` choices, per request and per key, in plain replies and in streams whose end repeats
+ * them. If the request limits its tokens, its log probabilities are reserved as a whole, and refused if they can never
+ * fit; several choices without a limit are refused if they cannot all have the usual length. All other data is counted
+ * as it arrives, and ends the turn when the budget is exceeded. A large reply is built and written in pieces.
  *
- * Not counted is what is delivered and forgotten (chunks of Chat Completions), and text alone that only the context limits, one
- * answer at a time: streams of Messages and summaries of compactions. The context has 131,072 tokens: half a megabyte of text.
+ * Data that is delivered and not held is not counted (chunks of Chat Completions), nor is a single answer of text
+ * alone, which the context limits: streams of Messages and summaries of compactions. The context has 131,072 tokens:
+ * half a megabyte of text.
  */
 import type { Context } from "hono";
 import type { TokenLogprob } from "../../engines/engine.ts";
@@ -29,9 +30,9 @@ import {
   tokenText as wholeText,
 } from "../../tokenizer/index.ts";
 
-/** The usual JSON of a token with its probability, in bytes. */
+/** The usual size of a token with its probability in JSON, in bytes. */
 const LOGPROB_BYTES = 80;
-/** Tokens of each of several choices, in a request that does not limit them. */
+/** The assumed tokens of each of several choices, in a request that does not limit them. */
 const USUAL_CHOICE_TOKENS = 16_384;
 /** Bytes of log probabilities that are read between two pauses: a few milliseconds. */
 const SLICE_BYTES = 65_536;
@@ -43,15 +44,15 @@ export interface HeldReplyDeps {
 
 export interface HeldTurn {
   readonly turn: Turn;
-  /** Of the model, in tokens. */
+  /** The model's context length, in tokens. */
   readonly contextLength: number | undefined;
-  /** `n`. Default: 1. */
+  /** The number of choices, `n`. Default: 1. */
   readonly choices?: number;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }
 
-/** Waits for room, if it is known how much the reply needs. Rejects with a {@link RequestError}. */
+/** Waits for room, if the size of the reply is known. Rejects with a {@link RequestError}. */
 export async function holdReply(turn: HeldTurn, deps: HeldReplyDeps): Promise<HeldReply> {
   const bytes = refuseUnholdable(turn, deps.replies.tenantBytes);
   const held = new HeldReply(turn.turn, deps);
@@ -61,7 +62,7 @@ export async function holdReply(turn: HeldTurn, deps: HeldReplyDeps): Promise<He
 
 /**
  * The bytes of the log probabilities that a request can get, or 0 if it does not limit its tokens.
- * @throws RequestError if they are more than `most`. Without a limit: if there are several choices that cannot all be of a usual length.
+ * @throws RequestError if they exceed `most`, or, without a limit, if several choices cannot all have the usual length.
  */
 export function refuseUnholdable(
   { turn, contextLength = Infinity, choices = 1 }: Omit<HeldTurn, "signal">,
@@ -69,7 +70,7 @@ export function refuseUnholdable(
 ): number {
   const { maxOutputTokens, topLogprobs } = turn;
   const isLimited = maxOutputTokens !== undefined;
-  // One answer is seldom too long, and is counted as it arrives.
+  // A single answer is seldom too long, and is counted as it arrives.
   if (topLogprobs === undefined || (!isLimited && choices === 1)) return 0;
   const tokens = choices * Math.min(maxOutputTokens ?? USUAL_CHOICE_TOKENS, contextLength);
   const bytes = logprobBytes(tokens, topLogprobs);
@@ -81,12 +82,12 @@ export function refuseUnholdable(
   );
 }
 
-/** The usual JSON of so many tokens' log probabilities. */
+/** The usual size of log probabilities in JSON, in bytes. */
 export function logprobBytes(tokens: number, topLogprobs: number): number {
   return tokens * (1 + topLogprobs) * LOGPROB_BYTES;
 }
 
-/** The same events of a turn, each counted before the next. */
+/** Passes on the events of a turn and counts each before the next. */
 export function holding<T extends { readonly type: string }>(
   events: AsyncIterable<T | TurnEvent>,
   held: HeldReply,
@@ -99,7 +100,7 @@ export function holding<T extends { readonly type: string }>(
   );
 }
 
-/** For a reply that is a stream: held until the turn has ended and its end has been taken. */
+/** Like {@link holding}, for a streamed reply: the bytes are held until the turn's end has been consumed. */
 export function holdingStream<T extends { readonly type: string }>(
   events: AsyncIterable<T | TurnEvent>,
   turn: HeldTurn,
@@ -115,7 +116,7 @@ export function holdingStream<T extends { readonly type: string }>(
   });
 }
 
-/** The demand of a consumer, once a pause has ended as well. */
+/** The demand of a consumer, after a pause has ended as well. */
 export function afterBoth(pausing: Demand, demand: Demand): Demand {
   if (pausing === true) return demand;
   return Promise.all([pausing, demand]).then(([, isWanted]) => isWanted);
@@ -129,11 +130,11 @@ function isDelta(event: { readonly type: string }): event is Delta {
 
 /** The bytes of one reply, over all of its choices. */
 export class HeldReply {
-  /** Undefined: its turn has only text, which is read without pauses. */
+  /** Undefined: the turn has only text, which is read without pauses. */
   readonly #pace: Pace | undefined;
   readonly #tenant: string;
   readonly #replies: ByteBudget;
-  /** Undefined: it is small so far. */
+  /** Undefined: the reply is small so far. */
   #lease: ByteLease | undefined;
   #leased = 0;
   #held = 0;
@@ -150,7 +151,7 @@ export class HeldReply {
     this.#leased = bytes;
   }
 
-  /** Counts what a reply keeps. @throws RequestError when there is no room for it. */
+  /** Counts bytes that a reply holds. @throws RequestError when the budget is exceeded. */
   add(bytes: number): Demand {
     this.#held += bytes;
     if (this.#held > Math.max(this.#leased, UNCOUNTED_BYTES)) this.#grow();
@@ -166,7 +167,7 @@ export class HeldReply {
     return this.#held > UNCOUNTED_BYTES;
   }
 
-  /** The reply has been written, or nobody waits for it any more. */
+  /** Called when the reply has been written, or the client has left. */
   release(): void {
     this.#lease?.release();
   }
@@ -186,10 +187,10 @@ export class HeldReply {
   }
 }
 
-/** Called with the bytes of what was just read or written: pauses where they become too many for a slice. */
+/** Called with the number of bytes just read or written. Pauses when a slice is full. */
 export type Pace = (bytes: number) => Demand;
 
-/** Several choices that pause go on one after the other: together, what they have received is more than a slice. */
+/** Choices that pause continue one after the other: together they have received more than a slice. */
 export function createPace(pause: Pause): Pace {
   let bytes = 0;
   const wait = async (): Promise<true> => {
@@ -203,13 +204,13 @@ export function createPace(pause: Pause): Pace {
   };
 }
 
-/** A token's log probabilities as all APIs write them: its text and bytes with each value. */
+/** A token's log probabilities in the format of all APIs: text and bytes with each value. */
 export function logprobText({ id, logprob, top }: TokenLogprob): JsonText {
   const others = top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob }));
   return new JsonText(JSON.stringify({ ...tokenText(id), logprob, top_logprobs: others }));
 }
 
-/** Replies with JSON, a value or its text, and releases what is held once it has been written. */
+/** Replies with JSON, a value or its text, and releases the held bytes once it is written. */
 export function wholeReply(
   c: Context,
   body: object | string,
@@ -225,7 +226,7 @@ export function wholeReply(
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** Each piece is made when the one before has been read. */
+/** Streams pieces. Each is made when the previous one has been read. */
 function toStream(pieces: Iterator<string, void>, held: HeldReply, pause: Pause): ReadableStream {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
@@ -249,7 +250,7 @@ function usualBytes(logprobs: readonly TokenLogprob[] = []): number {
   return values * LOGPROB_BYTES;
 }
 
-/** Tokens as `logprobs` shows them. */
+/** A token in `logprobs`. */
 interface TokenText {
   /** U+FFFD for a token that is part of a character. */
   readonly token: string;

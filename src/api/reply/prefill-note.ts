@@ -1,8 +1,8 @@
-/** How far an engine is with the prompt of a streamed answer, for clients that wait for its first token. */
+/** The progress of an engine with the prompt of a streamed answer, for clients that wait for its first token. */
 import type { PrefillProgress } from "../../turn/turn.ts";
 import { END_OF_FRAME, KEEP_ALIVE } from "./event-stream.ts";
 
-/** The latest progress. It stands in keep-alives until the answer begins. */
+/** The latest progress, shown in keep-alives until the answer begins. */
 export class PrefillNote {
   #latest: PrefillProgress | undefined;
 
@@ -22,7 +22,10 @@ export class PrefillNote {
   };
 }
 
-/** As llama-server sends it, as JSON text of a member. True progress is that of the tokens which were not cached. */
+/**
+ * The progress in llama-server's format, as the JSON text of a member. Clients derive the true progress from the tokens
+ * that were not cached.
+ */
 export function progressMember({ total, cached, processed, elapsedMs }: PrefillProgress): string {
   return `"prompt_progress":${JSON.stringify({ total, cache: cached, processed, time_ms: elapsedMs })}`;
 }

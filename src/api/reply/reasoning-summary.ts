@@ -2,8 +2,8 @@
  * Summarizes the model's reasoning. When an analysis message is complete, a second, small completion of the same model
  * makes its summary. The events after that message wait for it, for a limited time.
  *
- * End users see summaries. OpenAI asks those who summarize gpt-oss's reasoning to leave out harmful content and the
- * developer's instructions: the prompt forbids quotes, and a summary that quotes is withheld.
+ * End users see summaries. According to OpenAI, summaries of gpt-oss's reasoning should leave out harmful content and
+ * the developer's instructions: the prompt forbids quotes, and a summary that quotes is withheld.
  */
 import {
   developerMessage,
@@ -30,12 +30,12 @@ export interface WantedSummary {
   readonly waitMs: number;
 }
 
-/** From the settings. Undefined: no summaries are made. */
+/** Reads the settings of summaries. Undefined: no summaries are made. */
 export function summarySettings(settings: Settings): { readonly waitMs: number } | undefined {
   return settings.reasoningSummaries ? { waitMs: settings.reasoningSummaryWaitMs } : undefined;
 }
 
-/** Undefined: the reasoning is not summarized. Users who may not see any of it get no summary either. */
+/** Undefined: the reasoning is not summarized. Clients that may not read reasoning get no summary either. */
 export function wantedSummary(
   asked: SummaryDetail | null | undefined,
   policy: ReasoningPolicy,
@@ -57,9 +57,9 @@ export interface SummaryOptions extends WantedSummary {
   readonly pause: Pause;
 }
 
-/** Shorter reasoning is not worth a completion. */
+/** Minimum characters of reasoning that is summarized: shorter reasoning is not worth a completion. */
 const SHORTEST_REASONING = 200;
-/** The summary of longer reasoning is made from the beginning and the end. In characters. */
+/** Maximum characters that are summarized: of longer reasoning, the beginning and the end. */
 const LONGEST_REASONING = 24_000;
 const MAX_SUMMARIES = 8;
 const MAX_TOKENS: Record<SummaryDetail, number> = { auto: 192, concise: 96, detailed: 384 };
@@ -70,7 +70,7 @@ const LENGTHS: Record<SummaryDetail, string> = {
   detailed: "a short paragraph",
 };
 
-/** The same events. The ends of reasoning parts have their summaries, where one could be made in time. */
+/** Passes on events and adds summaries to the ends of reasoning parts, if made in time. */
 export function withSummaries(
   events: AsyncIterable<TurnEvent>,
   options: SummaryOptions,
@@ -91,7 +91,7 @@ export function withSummaries(
   });
 }
 
-/** Undefined when none could be made in time. Never rejects: a reply without a summary is still a reply. */
+/** Undefined: no summary was made in time. Never rejects, because the reply is useful without a summary. */
 async function summarize(
   reasoning: string,
   number: number,

@@ -77,7 +77,7 @@ export const modelList = lazy(() =>
     .object({
       object: z.literal("list"),
       data: z.array(model()),
-      /** Tools that the gateway runs for requests that ask for them, below `/v1` only. */
+      /** Tools that the gateway runs on request. Present below `/v1` only. */
       gateway_tools: z
         .object({ builtin: z.array(z.string()), mcp_servers: z.array(z.string()) })
         .optional(),
@@ -138,7 +138,7 @@ const modelEndpoints = lazy(() =>
 
 export type ModelEndpoints = z.infer<ReturnType<typeof modelEndpoints>>;
 
-/** Where OpenRouter's clients ask for one model. */
+/** The reply to OpenRouter's request for a single model. */
 export const modelReply = lazy(() => z.object({ data: model() }).meta({ id: "ModelReply" }));
 
 export const modelCount = lazy(() =>

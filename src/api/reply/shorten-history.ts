@@ -1,12 +1,12 @@
 /**
- * Leaves out parts of a history, for all APIs. A summary replaces what the model and its tools said before it; instructions and the
- * user's own words stay before it, word for word and in place, because clients such as Codex keep them on purpose. Where the prompt
- * does not fit into the context, the oldest go first.
+ * Leaves out parts of a history, for all APIs. A summary replaces earlier messages of the model and its tools;
+ * instructions and the user's messages stay before it, verbatim and in place, because clients such as Codex keep them
+ * on purpose. If the prompt does not fit into the context, the oldest messages are dropped first.
  */
 import type { Pause } from "../../streams/slices.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 
-/** The part of the context that the user's words before a summary may fill where the gateway makes the summaries. */
+/** The share of the context for the user's messages before a summary, if the gateway makes the summaries. */
 export const KEPT_SHARE = 1 / 4;
 
 interface Item {
@@ -17,7 +17,8 @@ interface Item {
 /**
  * The history without the items that its last summary replaces.
  *
- * @param keep returns the parts of an item before it that stay. `answered` has the calls whose results come after it: they stay.
+ * @param keep returns the parts of an item before the summary that stay. `answered`: ids of calls whose results come
+ * after the summary; these calls stay.
  */
 export function sinceSummary<Each extends Item>(
   items: readonly Each[],
@@ -31,7 +32,7 @@ export function sinceSummary<Each extends Item>(
 }
 
 export interface TokenCounts<Each> {
-  /** Tokens of the whole prompt with this history. `Infinity` when it is too long to be counted. */
+  /** Tokens of the whole prompt with this history. `Infinity` if the prompt is too long to be counted. */
   prompt(history: readonly Each[]): Promise<number>;
   /** Tokens of these items alone. */
   items(items: readonly Each[]): Promise<number>;
@@ -42,14 +43,14 @@ interface FitOptions<Each> {
   readonly counts: TokenCounts<Each>;
   /** Most tokens of the prompt. */
   readonly limit: number;
-  /** Most tokens of the user's messages before the summary. Undefined: the prompt alone is limited. */
+  /** Maximum tokens of the user's messages before the summary. Undefined: only the prompt is limited. */
   readonly keptLimit: number | undefined;
   readonly pause: Pause;
 }
 
 export interface KeptWords<Each> {
   readonly items: readonly Each[];
-  /** Tokens of the user's messages before the summary. 0 where they have no limit of their own. */
+  /** Tokens of the user's messages before the summary. 0 if they have no separate limit. */
   readonly tokens: number;
 }
 
@@ -78,12 +79,12 @@ interface DropOptions<Each> {
   readonly pause: Pause;
 }
 
-/** Calls with their outputs, or messages, that are counted in one slice: some milliseconds of work. */
+/** Number of calls with their outputs, or messages, counted in one slice: some milliseconds of work. */
 const SLICE = 64;
 
 /**
- * The history with which the prompt is within the limit, without its oldest items. If nothing fits, everything that may be dropped
- * is, and the turn reports that the prompt is too long.
+ * Drops the oldest items until the prompt is within the limit. If nothing fits, all items that may be dropped are, and
+ * the turn reports that the prompt is too long.
  *
  * Items are counted once each, from the newest to the first that does not fit: dropped items cost nothing.
  */
@@ -113,7 +114,7 @@ export async function dropOldest<Each>(
   return without(drop);
 }
 
-/** The number of tokens, or `Infinity` where counting stopped early, far over the context length. */
+/** The number of tokens, or `Infinity` if counting stopped early, far over the context length. */
 export async function countOrInfinity(counting: Promise<number>): Promise<number> {
   try {
     return await counting;

@@ -21,15 +21,15 @@ import type { BegunOptions } from "./wait-for-first-event.ts";
 export interface OpenedStream {
   readonly frames: PushStream<string>;
   readonly headers: ResponseHeaders;
-  /** Absent: a comment. */
+  /** The keep-alive frames. Absent: comments. */
   readonly keepAlive?: NonNullable<SseOptions["keepAlive"]>;
 }
 
-/** With what a prepared request is run. */
+/** Arguments for running a prepared request. */
 export interface Opening extends BegunOptions {
-  /** For the frames. */
+  /** Facts about the frames, set while they are produced. */
   readonly hints: FrameHints;
-  /** Describes a failure behind the head, for a frame, and reports it unless the client has left. */
+  /** Describes a failure after the head, for a frame, and reports it unless the client has left. */
   readonly fail: Fail;
 }
 
@@ -38,13 +38,13 @@ export type Fail = (error: unknown) => ErrorDescription;
 export interface StreamPlan<P extends object> {
   /** Everything before the engine call. */
   readonly preparing: Promise<P>;
-  /** Runs what is prepared, and waits until the engine has accepted it. */
+  /** Runs the prepared request, and waits until the engine has accepted it. */
   readonly open: (prepared: P, opening: Opening) => Promise<OpenedStream>;
   /** The last frames of a stream whose request cannot be prepared. */
   readonly toFailure: (error: ErrorDescription) => string;
-  /** Those that are known before. */
+  /** Headers that are known before the request is prepared. */
   readonly headers?: ResponseHeaders;
-  /** Until it is prepared. Absent: a comment. */
+  /** The keep-alive frame until the request is prepared. Absent: a comment. */
   readonly keepAlive?: string;
   /** Stops preparing and running. */
   readonly abort: AbortController;
@@ -52,15 +52,15 @@ export interface StreamPlan<P extends object> {
 
 export interface StreamDeps {
   readonly keepAliveMs: number;
-  /** How long a client may leave sent data unread. */
+  /** Time for which a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
   /** Monotonic, in whole milliseconds: for waits, lifetimes and durations. */
   readonly clock: () => number;
-  /** Called with an error that is the end of a request, in a status or in a stream: logs a failure of the gateway's own. */
+  /** Called with an error that ends a request, as a status or in a stream: logs the gateway's own failures. */
   readonly onFailure: OnFailure;
 }
 
-/** `client`: undefined where it is not known yet. */
+/** `client`: undefined if it is not known yet. */
 export type OnFailure = (error: unknown, requestId: string, client: Client | undefined) => void;
 
 export async function streamReply<P extends object>(
@@ -80,7 +80,7 @@ export async function streamReply<P extends object>(
   return sseResponse(c, frames, { ...toOptions(plan.abort, hints, deps), ...opened });
 }
 
-/** The head now, and keep-alives until the rest is there. */
+/** Sends the head now, and keep-alives until the request is prepared. */
 function replyUnprepared<P extends object>(
   c: Context<ApiEnv>,
   plan: StreamPlan<P>,
@@ -101,7 +101,7 @@ function replyUnprepared<P extends object>(
   });
 }
 
-/** What a failure behind the head needs of a request, without its context, which holds the body. */
+/** The data of a request that a failure after the head needs, without its context, which retains the body. */
 interface Failing {
   readonly client: AbortSignal;
   readonly note: (error: unknown) => void;
@@ -112,7 +112,7 @@ function toFailing(c: Context<ApiEnv>, { onFailure }: StreamDeps): Failing {
   return {
     client: c.req.raw.signal,
     note(error) {
-      // Too late for a status; the log and the audit have it.
+      // The status has been sent; the log and the audit report the error.
       if (ending) ending.error = toError(error);
       onFailure(error, id, client);
     },
@@ -130,10 +130,10 @@ function toFail({ note }: Failing, signal: AbortSignal): Fail {
 class LateFrames<P extends object> {
   readonly hints: FrameHints = { isLast: false };
   keepAlive: NonNullable<SseOptions["keepAlive"]>;
-  /** The client has disconnected. */
+  /** Whether the client has disconnected. */
   hasLeft = false;
   readonly #failing: Failing;
-  /** Undefined once it is taken: it holds the request's body. */
+  /** Undefined once it is used, because it retains the request's body. */
   #plan: StreamPlan<P> | undefined;
 
   constructor(plan: StreamPlan<P>, failing: Failing) {
@@ -147,7 +147,7 @@ class LateFrames<P extends object> {
     await frames?.pushTo(consumer);
   }
 
-  /** Undefined: it has failed. */
+  /** Undefined: the request has failed. */
   async #open(consumer: Consumer<string>): Promise<PushStream<string> | undefined> {
     const plan = this.#plan;
     this.#plan = undefined;
@@ -161,7 +161,7 @@ class LateFrames<P extends object> {
       this.keepAlive = opened.keepAlive ?? KEEP_ALIVE;
       return opened.frames;
     } catch (error) {
-      // The route may have aborted as well, with this error.
+      // An aborted plan is not enough: the route may have aborted it with this error.
       if (this.hasLeft || this.#failing.client.aborted) return undefined;
       this.#failing.note(error);
       hints.isLast = true;
@@ -171,7 +171,7 @@ class LateFrames<P extends object> {
   }
 }
 
-/** A function of its own: what is called when a client leaves is held as long as the stream, and with it all that it could see. */
+/** A separate function, because `onCancel` is retained as long as the stream, and so is everything in its scope. */
 function toOptions(
   abort: AbortController,
   hints: FrameHints,
@@ -185,7 +185,7 @@ function toOptions(
   };
 }
 
-/** Undefined: it takes longer. */
+/** Undefined: the work takes longer. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(late.resolve, ms, undefined);

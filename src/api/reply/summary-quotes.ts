@@ -1,6 +1,6 @@
 /**
- * Finds what a summary repeats word for word of texts that it must not show: the reasoning itself, and the instructions of
- * the developer and the operator. A model that reads hostile reasoning may do what that asks for, so it is not trusted.
+ * Finds verbatim quotes in a summary from texts that it must not show: the reasoning itself, and the instructions of
+ * the developer and the operator. A model that reads hostile reasoning may obey it, so its summary is not trusted.
  *
  * Only letters and digits are compared, so that case, spacing, punctuation and invisible characters make no difference.
  */
@@ -9,12 +9,12 @@ import type { Pause } from "../../streams/slices.ts";
 
 export interface SummarySources {
   readonly reasoning: string;
-  /** The conversation. A summary may repeat what the user has written in it. */
+  /** The conversation. A summary may quote the user's messages. */
   readonly messages: readonly Message[];
   readonly pause: Pause;
 }
 
-/** Linear in the texts. */
+/** Whether the summary quotes a source. Takes time linear in the texts. */
 export async function quotesSource(
   summary: string,
   { reasoning, messages, pause }: SummarySources,
@@ -31,13 +31,13 @@ export async function quotesSource(
   return false;
 }
 
-/** So many letters in common are a quotation: about nine words. */
+/** Number of common letters that make a quotation: about nine words. */
 const QUOTATION = 40;
 
-/** All runs of so many letters in a text. */
+/** All runs of {@link QUOTATION} letters in a text. */
 class LetterRuns {
   readonly #runs = new Set<string>();
-  /** Of the runs. Only where a hash is known is a run looked up. */
+  /** Hashes of the runs. A run is looked up only if its hash is known. */
   readonly #hashes = new Set<number>();
 
   constructor(letters: string) {
@@ -51,7 +51,7 @@ class LetterRuns {
     this.#runs.delete(run);
   }
 
-  /** The runs that another text has, too. */
+  /** The runs that another text also contains. */
   *findIn(letters: string): Generator<string, void> {
     for (const [hash, run] of toRuns(letters)) {
       if (this.#hashes.has(hash) && this.#runs.has(run())) yield run();
@@ -66,7 +66,9 @@ const LEADING = Array.from({ length: QUOTATION }).reduce<number>(
   1,
 );
 
-/** Each run with its hash, which is that of the run before it without its first letter and with one more. */
+/**
+ * Each run with its rolling hash, computed from the previous run's hash by removing its first letter and adding one.
+ */
 function* toRuns(letters: string): Generator<readonly [number, () => string], void> {
   let hash = 0;
   for (let end = 1; end <= letters.length; end++) {
@@ -79,7 +81,7 @@ function* toRuns(letters: string): Generator<readonly [number, () => string], vo
 
 /** Characters that are compared between two pauses. */
 const PIECE = 65_536;
-/** Characters of a piece that are in the next one, too. */
+/** Characters of a piece that are repeated in the next one. */
 const OVERLAP = 4096;
 
 function* piecesOf(texts: readonly string[]): Generator<string, void> {
@@ -89,7 +91,7 @@ function* piecesOf(texts: readonly string[]): Generator<string, void> {
   }
 }
 
-/** Scripts of which a character says about as much as three letters. */
+/** Scripts whose characters each count as three letters. */
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu;
 
 function toLetters(text: string): string {

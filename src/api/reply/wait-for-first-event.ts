@@ -1,4 +1,7 @@
-/** Delays the response headers until the engine has accepted, so that an early failure can still be an HTTP status. */
+/**
+ * Delays the response headers until the engine has accepted the request, so that an early failure can still be an HTTP
+ * status.
+ */
 import {
   createPushStream,
   type PushStream,
@@ -29,9 +32,9 @@ export async function untilBegun<T>(
 }
 
 /**
- * The same for several streams, of which only one has to begin: the others may be queued for the capacity
- * that the first holds until it is read. Throws if one fails before any has begun; the caller then aborts the
- * signal.
+ * Like {@link untilBegun}, for several streams, of which only one has to begin: the others may be queued for the
+ * capacity that the first holds until it is read. Throws if a stream fails before any has begun; the caller then aborts
+ * the signal.
  */
 export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],
@@ -87,7 +90,7 @@ class Held<T> {
   readonly #drop = (): void => this.#attach(() => false);
 }
 
-/** Until one has begun, or for so long. */
+/** Waits until a stream has begun, for at most `ms`. */
 async function waitAtMost(ms: number, begun: PromiseWithResolvers<void>): Promise<void> {
   const timer = setTimeout(begun.resolve, ms);
   try {

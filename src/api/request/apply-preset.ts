@@ -1,4 +1,4 @@
-/** The values of a preset in a request: for what the request leaves out, and, where they are locked, for what it says. */
+/** Applies a preset to a request: its values replace missing fields and, if locked, the request's own. */
 import {
   NEUTRAL_PARAMETERS,
   type NeutralParameter,
@@ -10,7 +10,10 @@ import type { RequestedSampling } from "./sampling.ts";
 
 type PresetSampling = Partial<Record<(typeof SAMPLING_FIELDS)[NeutralParameter], number>>;
 
-/** In the APIs' spelling. An API that lacks a parameter gets it all the same: `toSampling` reads it. */
+/**
+ * The preset's sampling parameters in the APIs' spelling. Parameters that an API lacks are included: `toSampling` reads
+ * them.
+ */
 export function presetSampling(request: RequestedSampling, preset: Preset): PresetSampling;
 export function presetSampling(request: RequestedSampling, preset: Preset): object {
   const given = new Map<string, unknown>(Object.entries(request));
@@ -24,7 +27,7 @@ export function presetSampling(request: RequestedSampling, preset: Preset): obje
   );
 }
 
-/** The most output tokens. Undefined: neither has a limit. */
+/** The most output tokens. Undefined: neither request nor preset has a limit. */
 export function presetMaxTokens(
   requested: number | null | undefined,
   { maxOutputTokens, lock }: Preset,
@@ -33,7 +36,7 @@ export function presetMaxTokens(
   return lock.includes("maxOutputTokens") ? Math.min(requested, maxOutputTokens) : requested;
 }
 
-/** The effort that prevails over the request's fields: a locked one, or that in the name's suffix. */
+/** The effort that prevails over the request's fields: a locked preset's, or that of the name's suffix. */
 export function prevailingEffort(
   suffix: NamedEffort | undefined,
   preset: Preset | undefined,
@@ -41,7 +44,7 @@ export function prevailingEffort(
   return preset?.lock.includes("effort") ? preset.effort : suffix;
 }
 
-/** One text of those that are not empty. */
+/** Joins the non-empty texts. */
 export function joinTexts(texts: readonly (string | null | undefined)[]): string {
   return texts.filter((text) => text).join("\n\n");
 }

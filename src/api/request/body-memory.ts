@@ -1,6 +1,6 @@
 /**
- * Reads the bodies of conversations. Each request of a conversation begins with the messages of the one before, byte
- * for byte: these are compared with what was sent, and neither decoded nor parsed again.
+ * Reads the bodies of conversations. Each request of a conversation begins with the messages of the previous one, byte
+ * for byte: bytes that are equal to the previous body's are neither decoded nor parsed again.
  */
 import type { Context } from "hono";
 import { hasMembers, parseJson } from "../../engines/untyped-json.ts";
@@ -20,42 +20,42 @@ import { createStages } from "./stages.ts";
 
 /** The body of a request, read as JSON. */
 export interface ReadBody {
-  /** In bytes, or in characters if only text was there. */
+  /** Length in bytes, or in characters if only text was available. */
   readonly length: number;
   readonly value: object;
-  /** JSON of the body, in which messages may be missing: for other members. */
+  /** JSON of the body for reading other members: messages may be missing. */
   readonly outline: string;
   /** The body's text as it was sent. */
   readonly text: () => string;
 }
 
-/** What a body began with. */
+/** The beginning of an earlier body. */
 interface Beginning extends MessageEnds {
   readonly bytes: Uint8Array;
   /** The messages that end at `ends`. */
   readonly messages: readonly unknown[];
-  /** What it takes in memory, in bytes. */
+  /** Memory that the beginning takes, in bytes. */
   readonly cost: number;
 }
 
 type Beginnings = Map<string, Beginning[]>;
 
-/** Smaller bodies are parsed in a few dozen microseconds. */
+/** Minimum size: smaller bodies are parsed in a few dozen microseconds. */
 const MIN_BYTES = 16_384;
-/** Larger ones do not fit into the budget, so their bytes are not looked through for nothing. */
+/** Maximum size: larger bodies do not fit into the budget, so scanning them would be useless. */
 const MAX_BYTES = 4_194_304;
-/** A conversation is looked up by so many first messages: the first one or two are often the same in all. */
+/** Number of first messages by which a conversation is looked up: the first one or two are often the same in all. */
 const KEY_MESSAGES = 3;
-/** Bytes of their end that are hashed. */
+/** Number of bytes hashed, at the end of the key messages. */
 const KEY_BYTES = 4096;
-/** Most beginnings with the same key. */
+/** Maximum number of beginnings per key. */
 const MAX_BUCKET = 2;
 /** Bytes of a parsed value in addition to its text: an empty object takes 56. */
 const VALUE_BYTES = 64;
 
 /**
  * Two generations replace an LRU list, as in `TextMemory`. A tenant finds only its own bodies: otherwise response times
- * would tell what another has sent.
+ * would reveal another tenant's messages.
  */
 export class BodyMemory {
   readonly #budget: MemoryBudget;
@@ -83,7 +83,7 @@ export class BodyMemory {
     return toReadBody(text, parseBody(text));
   }
 
-  /** Called by the budget. */
+  /** Drops the older generation. Called by the budget. */
   age(): void {
     this.#old = this.#young;
     this.#young = new Map();
@@ -109,14 +109,14 @@ export class BodyMemory {
     const isContained = count === known?.ends.length;
     if (found.ends.length > count || isContained) {
       const messages = parsed.messages.slice(0, found.ends.length);
-      // The bytes themselves, and the texts in them with up to two bytes a character.
+      // The cost of the bytes, and of their texts with up to two bytes a character.
       const cost = 3 * bytes.length + VALUE_BYTES * (found.values.at(-1) ?? 0);
       this.#keep(key, { ...found, bytes, messages, cost }, isContained ? known : undefined);
     }
     return { length: bytes.length, value: parsed.value, outline, text: () => decode(bytes) };
   }
 
-  /** Of the bodies with this key, the one that has the most first messages in common with `bytes`. */
+  /** Finds the body with this key that has the most first messages in common with `bytes`. */
   #find(key: string, bytes: Uint8Array): { known: Beginning | undefined; count: number } {
     let known: Beginning | undefined;
     let count = 0;
@@ -130,7 +130,7 @@ export class BodyMemory {
     return { known, count };
   }
 
-  /** The body with a mark in place of the messages up to `knownEnd`, or before the first. */
+  /** The body with a mark in place of the messages up to `knownEnd`, or before the first message. */
   #toOutline(bytes: Uint8Array, { start }: MessageList, knownEnd: number | undefined): string {
     this.#mark ??= JSON.stringify(crypto.randomUUID());
     const before = decode(bytes.subarray(0, start)) + this.#mark;
@@ -140,8 +140,8 @@ export class BodyMemory {
   }
 
   /**
-   * Puts the known messages where the mark is. Undefined if the text is no JSON, or if the mark is not where it was put,
-   * because a member with the same name follows.
+   * Puts the known messages where the mark is. Undefined if the text is not JSON, or if the mark is missing, because a
+   * member with the same name follows.
    */
   #parse(
     outline: string,
@@ -158,7 +158,7 @@ export class BodyMemory {
     return { value, messages };
   }
 
-  /** In place of the beginning that it contains, if there is one. */
+  /** Stores a beginning. It replaces the beginning that it contains, if any. */
   #keep(key: string, beginning: Beginning, contained: Beginning | undefined): void {
     if (contained !== undefined) {
       if (remove(this.#young.get(key), contained)) this.#budget.release(contained.cost);
@@ -176,7 +176,7 @@ export class BodyMemory {
   }
 }
 
-/** A quarter of what text caches may take. */
+/** The budget is a quarter of the text caches'. */
 const BODY_MEMORY = new BodyMemory(BODY_BUDGET);
 
 /** Reads a request's body. Rejects with a {@link RequestError} unless it is a JSON object. */
@@ -185,7 +185,7 @@ export async function readBody(
   lists: readonly string[],
   pause: Pause,
 ): Promise<ReadBody> {
-  // A recorder has asked for the text: Hono would encode it again.
+  // A recorder has read the text: Hono would encode it again.
   if (c.req.bodyCache.text !== undefined) return readText(await c.req.text(), pause);
   const body = await c.req.arrayBuffer();
   if (body.byteLength > MAX_BYTES) return readText(decode(new Uint8Array(body)), pause);
@@ -196,7 +196,7 @@ async function readText(text: string, pause: Pause): Promise<ReadBody> {
   return toReadBody(text, await parseInStages(text, createStages(text.length, pause)));
 }
 
-/** A body of which there is only text. */
+/** A body that is available as text only. */
 export function toReadBody(text: string, value: object): ReadBody {
   return { length: text.length, value, outline: text, text: () => text };
 }
@@ -210,12 +210,12 @@ function remove<T>(list: T[] | undefined, entry: T): boolean {
 /** A byte order mark is removed at the beginning only. */
 const MIDDLE = { ignoreBOM: true };
 
-/** As `Request.text()` does. */
+/** Decodes like `Request.text()`. */
 function decode(bytes: Uint8Array, options: { readonly ignoreBOM?: boolean } = {}): string {
   return new TextDecoder("utf-8", options).decode(bytes);
 }
 
-/** How many first bytes are equal. Four at a time takes a quarter of the time. */
+/** The number of equal first bytes. Comparing four at once takes a quarter of the time. */
 function equalLength(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   const words = Math.floor(length / 4);

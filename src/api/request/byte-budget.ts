@@ -1,51 +1,55 @@
 /**
- * Bounds the bytes of request bodies and WebSocket messages that are being received, of images and files that are being read, of
- * replies until they are sent, or of responses that WebSockets hold: those of a tenant together, and those of all tenants by {@link TENANTS} times as much.
+ * Bounds the bytes of request bodies and WebSocket messages while they are received, of images and files while they are
+ * read, of replies until they are sent, or of responses that WebSockets hold: per tenant, and for all tenants together
+ * by {@link TENANTS} times as much.
  */
 import { Wait } from "../../streams/waiting.ts";
 import { RequestError } from "../errors.ts";
 
 /** The bytes that one body, message or response holds. */
 export interface ByteLease {
-  /** Changes how many bytes are held. @throws RequestError when there is no room for more */
+  /** Changes the number of held bytes. @throws RequestError when there is no room for more */
   resize(bytes: number): void;
-  /** The same as `resize(0)`. */
+  /** Like `resize(0)`. */
   release(): void;
 }
 
-/** A request whose client may leave while it waits. Reading its signal costs too much where there is room. */
+/**
+ * A request whose client may leave while it waits. Its signal is read only if it waits, because reading it is
+ * expensive.
+ */
 type Leavable = Pick<Request, "signal">;
 
-/** A body or message of so many bytes is not counted: the runtime buffers as much by itself. */
+/** Bodies and messages up to this size are not counted: the runtime itself buffers as much. */
 export const UNCOUNTED_BYTES = 65_536;
 
-/** Tenants whose share fits into the whole. */
+/** Number of tenants whose shares fit into the whole budget. */
 const TENANTS = 4;
-/** How long a body waits for room while the runtime does not read it. */
+/** Time for which a body waits for room, while the runtime does not read it. */
 const WAIT_MS = 10_000;
-/** Most bodies of a tenant that wait. The runtime buffers the beginning of each. */
+/** Maximum number of a tenant's waiting bodies. The runtime buffers the beginning of each. */
 const MAX_WAITING = 256;
 
 interface Waiting {
   readonly tenant: string;
   readonly bytes: number;
-  /** Under the limits of the budget that it waits in. */
+  /** Whether the budget in which the body waits has room for it. */
   hasRoom(): boolean;
   readonly wait: Wait<void>;
 }
 
-/** The bytes that are held, under whichever limits they came. */
+/** The held bytes, shared by budgets with different limits. */
 export class HeldBytes {
   readonly byTenant = new Map<string, number>();
   sum = 0;
-  /** In order of arrival. */
+  /** Waiting bodies in order of arrival. */
   readonly waiting = new Set<Waiting>();
 }
 
 export interface ByteBudgetOptions {
-  /** Default: `receiving`. */
+  /** The activity in error messages. Default: `receiving`. */
   readonly doing?: string;
-  /** Those of the former budget, which this one continues under limits of its own. Default: none. */
+  /** The held bytes of a former budget, which this one continues with its own limits. Default: none. */
   readonly held?: HeldBytes;
 }
 
@@ -61,7 +65,10 @@ export class ByteBudget {
     this.#held = held;
   }
 
-  /** For a body whose length is known. Waits for room; rejects with a {@link RequestError} if there is none in time. */
+  /**
+   * Reserves bytes for a body of known length. Waits for room; rejects with a {@link RequestError} if there is none in
+   * time.
+   */
   async reserve(tenant: string, bytes: number, request: Leavable): Promise<ByteLease> {
     const isFirst = this.#waitingOf(tenant) === 0;
     if (isFirst && this.#hasRoom(tenant, bytes)) this.#hold(tenant, bytes);
@@ -69,7 +76,7 @@ export class ByteBudget {
     return this.#lease(tenant, bytes);
   }
 
-  /** For bytes that were not announced: none at first. */
+  /** Opens a lease for a body of unknown length. It holds no bytes at first. */
   open(tenant: string): ByteLease {
     return this.#lease(tenant, 0);
   }
@@ -86,13 +93,13 @@ export class ByteBudget {
     return { resize, release: () => resize(0) };
   }
 
-  /** Resolves when the bytes are held. */
+  /** Resolves when the bytes are reserved. */
   #wait(tenant: string, bytes: number, signal: AbortSignal): Promise<void> {
     if (this.#waitingOf(tenant) >= MAX_WAITING) throw this.#refusal(tenant, bytes);
     signal.throwIfAborted();
     const hasRoom = () => this.#hasRoom(tenant, bytes);
     const wait = new Wait<void>(signal, () => {
-      // A smaller one may have waited behind it.
+      // A smaller body may have waited behind this one.
       if (this.#held.waiting.delete(waiting)) this.#admitWaiting();
     });
     const waiting: Waiting = { tenant, bytes, hasRoom, wait };
@@ -101,7 +108,7 @@ export class ByteBudget {
     return wait.limit(() => clearTimeout(timer)).promise;
   }
 
-  /** In order within a tenant, so that large bodies are not overtaken by small ones for ever. */
+  /** Admits bodies in order within a tenant, so that small bodies do not overtake large ones forever. */
   #admitWaiting(): void {
     const blocked = new Set<string>();
     for (const waiting of this.#held.waiting) {

@@ -6,40 +6,42 @@ import { withPrivateTurns } from "../../models/private-turns.ts";
 import { RequestError } from "../errors.ts";
 
 /**
- * How chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary only, or not at
- * all.
+ * The form in which chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary
+ * only, or not at all.
  */
 export type ReasoningPolicy = "raw" | "sealed" | "summary" | "none";
 
 export interface KeyExpiry {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** As the operator wrote it. */
+  /** The operator's text in the settings. */
   readonly text: string;
 }
 
 export interface Client {
   /**
-   * Separates stores, caches and encrypted reasoning. The name of the key; `anonymous` if no keys are
-   * configured.
+   * The name of the key; `anonymous` if no keys are configured. It separates stores, caches and encrypted reasoning.
    */
   readonly tenant: string;
   readonly reasoningPolicy: ReasoningPolicy;
-  /** When its key stops working. Absent: never. */
+  /** Time at which the client's key expires. Absent: never. */
   readonly expiry?: KeyExpiry;
-  /** The models that it may use. Their turns are private if the client is. */
+  /** The models that the client may use. Their turns are private if the client is. */
   readonly models: Models;
-  /** Records, traces and logs leave out what it sends and gets. */
+  /** Records, traces and logs omit the content of the client's requests and replies. */
   readonly isPrivate?: boolean;
 }
 
-/** How the work for a response ended. It is held as long as the response, for which the context would hold the body. */
+/**
+ * The outcome of the work for a response. It is retained as long as the response; the context would also retain the
+ * body.
+ */
 export interface Ending {
-  /** Of a stream, it may come after the head. */
+  /** In a stream, the error may occur after the head. */
   error?: Error | undefined;
 }
 
-/** How a response ended. */
+/** The outcome of sending a response. */
 export interface SentResponse {
   readonly bytes: number;
   /** False: the client has left before its end. */
@@ -48,7 +50,7 @@ export interface SentResponse {
 
 /** Hono's environment for every API route. */
 export interface ApiEnv {
-  /** What the runtime passes along with each request. */
+  /** Functions that the runtime passes with each request. */
   Bindings: SseBindings & {
     /** Calls the listener once, when the response has ended. Absent: the runtime does not report it. */
     afterResponse?: (listener: (sent: SentResponse) => void) => void;
@@ -60,13 +62,13 @@ export interface ApiEnv {
 /** The header by which a client keeps the content of one request out of records, traces and logs. */
 export const RECORD_HEADER = "x-harmony-record";
 
-/** Every turn that the client's models run is private, whichever API asks for it, and when. */
+/** Returns the client with all turns of its models private, for every API. */
 export function toPrivate(client: Client): Client {
   if (client.isPrivate) return client;
   return { ...client, isPrivate: true, models: withPrivateTurns(client.models) };
 }
 
-/** @param value of {@link RECORD_HEADER}. A value that has no effect is refused, since its sender relies on it. */
+/** @param value of {@link RECORD_HEADER}. Unknown values are refused, because their sender relies on an effect. */
 export function obeyRecordHeader(client: Client, value: string | undefined): Client {
   if (value === undefined) return client;
   if (value.trim().toLowerCase() === "off") return toPrivate(client);

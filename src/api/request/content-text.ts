@@ -1,7 +1,7 @@
-/** The text of content, and what becomes of images, audio and files in it: gpt-oss reads text only. */
+/** The text of content, and the handling of images, audio and files in it: gpt-oss reads text only. */
 import { refusal } from "../errors.ts";
 
-/** Replaced by a note, or answered with 400. */
+/** Handling of media: replaced by a note, or answered with 400. */
 export type MediaRule = "placeholder" | "refuse";
 
 export interface MediaRules {
@@ -10,12 +10,12 @@ export interface MediaRules {
   readonly inResults: MediaRule;
 }
 
-/** @param setting `mediaInput`. Absent: notes in results, and this API's default in messages. */
+/** @param setting `mediaInput`. Absent: media in results become notes, and the API's default applies to messages. */
 export function toMediaRules(setting: MediaRule | undefined, inMessages: MediaRule): MediaRules {
   return { inMessages: setting ?? inMessages, inResults: setting ?? "placeholder" };
 }
 
-/** Tells the model about the part, so that it can answer that it has not seen it. */
+/** Notes that replace parts, so that the model can answer that it has not seen them. */
 const NOTES: readonly (readonly [RegExp, string])[] = [
   [/image/, "[image: this model cannot see images]"],
   [/audio/, "[audio: this model cannot hear audio]"],
@@ -59,7 +59,7 @@ export function contentText(
   let text = "";
   for (const [index, part] of (content ?? []).entries()) {
     switch (part.type) {
-      // Clients put any of these into messages of any role.
+      // Clients send each of these types in messages of any role.
       case "input_text":
       case "output_text":
       case "text":

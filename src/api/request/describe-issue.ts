@@ -1,21 +1,21 @@
 /**
- * Describes a schema's issue with a request in one sentence: what the field expects, and what it got.
+ * Describes a schema's issue with a request in one sentence: the expected value and the received one.
  *
- * A schema may say by itself what it expects (`must be the id of an ordinary token`); what came is added to
- * that as well.
+ * A schema may have its own description of the expected value (`must be the id of an ordinary token`); the received
+ * value is added to it as well.
  */
 import type { z } from "zod";
 
 export interface FieldProblem {
-  /** The field as a client writes it, `messages[0].role`; empty for the whole value. */
+  /** The field's path in the client's notation, `messages[0].role`; empty for the whole value. */
   readonly param: string;
   /** `must be an array, but it is "hi"`. */
   readonly sentence: string;
-  /** The same without what the client sent: `must be an array`. */
+  /** The sentence without the client's value: `must be an array`. */
   readonly expected: string;
 }
 
-/** Describes what a schema expects. Pass it to `safeParse` as `error`. */
+/** Describes the value that a schema expects. Pass it to `safeParse` as `error`. */
 export function describeExpected(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -48,13 +48,13 @@ export function describeExpected(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** The issue to report: the first one; of a union, that of the variant the client most likely meant. */
+/** The issue to report: the first one or, in a union, the issue of the variant that the client most likely meant. */
 export function toFieldProblem(issue: z.core.$ZodIssue | undefined, value: unknown): FieldProblem {
   const { path, expected, key } = findMeant(issue, []);
   const param = toParam(path);
   if (!expected.startsWith("must")) return { param, sentence: expected, expected };
   const sentence = `${expected}, but it is ${toWords(key ?? valueAt(value, path))}`;
-  // Names of unknown fields are the client's words too.
+  // Names of unknown fields also come from the client.
   return { param, sentence, expected: expected.replace(/^must not have .*$/s, UNKNOWN_FIELD) };
 }
 
@@ -63,7 +63,7 @@ const UNKNOWN_FIELD = "must not have unknown fields";
 interface Problem {
   readonly path: readonly PropertyKey[];
   readonly expected: string;
-  /** The key at fault, if a key and not a value is wrong. */
+  /** The invalid key, if a key and not a value is invalid. */
   readonly key?: string;
 }
 
@@ -79,7 +79,7 @@ function findMeant(issue: z.core.$ZodIssue | undefined, before: readonly Propert
   }
   const branches = issue.errors.map((errors) => ({
     ...findMeant(errors[0], path),
-    // A different type, unless the issue is nested deeper.
+    // The value has a different type, unless the issue is nested deeper.
     isOtherForm: errors[0]?.code === "invalid_type" || errors[0]?.code === "invalid_value",
   }));
   const deepest = Math.max(...branches.map((branch) => branch.path.length));
@@ -157,7 +157,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** `["messages", 0, "role"]` as a client writes it: `messages[0].role`. */
+/** Formats the path `["messages", 0, "role"]` as `messages[0].role`. */
 function toParam(path: readonly PropertyKey[]): string {
   let param = "";
   for (const key of path) {

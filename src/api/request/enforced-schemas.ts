@@ -12,7 +12,7 @@ import {
 import { refusal } from "../errors.ts";
 
 /**
- * @param schema With its key order kept. Compiled schemas are cached by it.
+ * @param schema The schema with its key order kept. It is the cache key of compiled schemas.
  * @param plain The same schema from `JSON.parse`.
  * @param param The schema's field, for the error.
  * @param budget Shared by several schemas of one request.

@@ -3,7 +3,7 @@ import { hasMoreValues, MAX_DEPTH, MAX_VALUES } from "../../json-text.ts";
 import { refusal, RequestError } from "../errors.ts";
 
 export interface RequestLimits {
-  /** Most messages, or input items. */
+  /** Maximum number of messages or input items. */
   readonly maxMessages: number;
   readonly maxTools: number;
 }
@@ -17,7 +17,8 @@ export interface CountedLists {
 }
 
 /**
- * Refuses JSON text with far more values than allowed, before they are built. {@link checkLimits} refuses any other excess by name.
+ * Refuses JSON text with far more values than allowed, before the values are built. {@link checkLimits} refuses any
+ * other excess by name.
  * @throws RequestError
  */
 export function* refuseManyValues(text: string): Generator<void, void> {
@@ -48,7 +49,7 @@ export function checkLimits(body: object, limits: RequestLimits & CountedLists):
   }
 }
 
-/** Content parts, calls and other list entries in all messages or input items together. */
+/** Maximum number of content parts, calls and other list entries in all messages or input items together. */
 function maxParts({ maxMessages }: RequestLimits): number {
   return 2 * maxMessages;
 }
@@ -76,7 +77,7 @@ interface Bounds {
   readonly maxEntries: number;
 }
 
-/** The number of values, including this one, or the bound they exceed. */
+/** The number of values, including `value` itself, or the bound they exceed. */
 function countValues(value: unknown, { maxDepth, maxValues, maxEntries }: Bounds): number | Excess {
   if (typeof value !== "object" || value === null) return maxValues < 1 ? "values" : 1;
   let values = 0;

@@ -1,7 +1,7 @@
 /**
- * Finds where the messages of a request end in the bytes of its JSON, without parsing them.
+ * Finds the ends of a request's messages in the bytes of its JSON, without parsing.
  *
- * The bytes may be anything: positions are only meaningful if they turn out to be JSON, and each byte is read once.
+ * The bytes may be anything: positions are only meaningful if the bytes are valid JSON. Each byte is read once.
  */
 
 const QUOTE = 0x22;
@@ -41,15 +41,15 @@ export function findMessageList(
   return undefined;
 }
 
-/** Where messages end, and for each how many JSON values it and those before it have, at most. */
+/** The end of each message, and the maximum number of JSON values in it and the messages before it. */
 export interface MessageEnds {
   readonly ends: number[];
   readonly values: number[];
 }
 
 /**
- * Continues at `from`, the start of the list or the end of a message, and stops at the end of the list, at what is no
- * object, or after `most` messages.
+ * Continues at `from`, the start of the list or the end of a message, and stops at the end of the list, at an entry
+ * that is not an object, or after `most` messages.
  */
 export function findMessageEnds(
   bytes: Uint8Array,
@@ -97,7 +97,7 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   return Math.min(at + 1, bytes.length);
 }
 
-/** The offset after the value that begins at `start`, and the most values that are in it. */
+/** The offset after the value that begins at `start`, and the maximum number of values in it. */
 function valueEnd(bytes: Uint8Array, start: number): { end: number; values: number } {
   let open = 0;
   let values = 1;

@@ -1,4 +1,4 @@
-/** The functions a request offers and its constraints on calls, the same for all APIs. */
+/** The functions that a request offers and its constraints on calls, for all APIs. */
 import type { Json } from "../../harmony/json.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { createOfferedNames } from "../../harmony/offered-names.ts";
@@ -20,13 +20,13 @@ export interface OfferedFunction extends NamespacedFunction {
   readonly plainParameters: unknown;
   /** The schema's field, for errors. */
   readonly param: string;
-  /** Its calls have text as their body (`OfferedTool.text`). */
+  /** Present if calls of the function have text as their body (`OfferedTool.text`). */
   readonly text?: NonNullable<OfferedTool["text"]>;
-  /** A later turn of the conversation may have it where an earlier one had not. */
+  /** Whether the function may appear later in the conversation than its first turn. */
   readonly isLater?: boolean;
 }
 
-/** A function's definition as both APIs spell its fields. */
+/** A function's definition with the field names of both APIs. */
 export interface FunctionDefinition {
   readonly name: string;
   readonly description?: string | null | undefined;
@@ -52,12 +52,12 @@ export function toOfferedFunction(
   };
 }
 
-/** Identifies the function in the turn. */
+/** The name that identifies the function in the turn. */
 export function turnName({ namespace, name }: NamespacedFunction): string {
   return qualifiedName(namespace?.name, name);
 }
 
-/** The model identifies a function by its name, or by namespace and name. */
+/** Refuses functions of equal names: the model identifies a function by its name, or by namespace and name. */
 export function refuseDuplicates(functions: readonly NamespacedFunction[]): void {
   const seen = new Set<string>();
   for (const each of functions) {
@@ -69,7 +69,7 @@ export function refuseDuplicates(functions: readonly NamespacedFunction[]): void
   }
 }
 
-/** How the model is shown the functions. */
+/** Options of the functions' rendering for the model. */
 export interface ShownFunctions {
   readonly style?: NamespaceStyle;
   readonly shield?: NameShield;

@@ -1,11 +1,11 @@
-/** Parses and validates request bodies. Invalid ones are answered with a 400 that names the field. */
+/** Parses and validates request bodies. Invalid bodies are answered with a 400 that names the field. */
 import type { z } from "zod";
 import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "../errors.ts";
 import { checkLimits, type CountedLists, refuseManyValues, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
-/** A schema of zod, or one that parses like it. */
+/** A zod schema, or an object with the same interface. */
 export interface Parser<T> {
   safeParse(value: unknown, options: ParserOptions): Parsed<T>;
 }
@@ -19,7 +19,7 @@ export type Parsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly error: { readonly issues: readonly z.core.$ZodIssue[] } };
 
-/** Parses and validates a request's body: its text, or what it was parsed to. Throws a {@link RequestError}. */
+/** Parses and validates a request's body: its text or its parsed value. Throws a {@link RequestError}. */
 export async function readRequest<T>(
   read: string | object,
   schema: Parser<T>,
@@ -44,8 +44,8 @@ export async function parseInStages(text: string, stages: Stages): Promise<objec
 }
 
 /**
- * Parses JSON text whose values have been counted, or that is the operator's. Throws a {@link RequestError} unless it is a JSON
- * object.
+ * Parses JSON text whose values have been counted, or text of the operator. Throws a {@link RequestError} unless it is
+ * a JSON object.
  */
 export function parseBody(text: string): object {
   let body: unknown;

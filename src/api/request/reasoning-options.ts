@@ -1,5 +1,5 @@
 /**
- * Reads reasoning effort and budget from the fields clients use for them.
+ * Reads reasoning effort and budget from the fields that clients use.
  *
  * Harmony has low, medium and high. Other levels map to the nearest one, as at OpenRouter. The model has no level for
  * `none` (and `enabled: false`): the gateway then opens the answer without reasoning.
@@ -10,12 +10,12 @@ import { lazy } from "../../lazy.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
 import { refusal, type RequestError } from "../errors.ts";
 
-/** Levels were only ever added at the ends. One that is not known yet counts as more than `high`. */
+/** New levels have only been added at the ends of the scale. An unknown level counts as more than `high`. */
 export const anyEffort = lazy(() =>
   z.union([z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]), z.string()]),
 );
 
-/** As detailed as a later version of the API may name it. */
+/** The detail of a summary. Unknown levels of later API versions become `auto`. */
 export const summaryDetail = lazy(() =>
   z.union([z.enum(["auto", "concise", "detailed"]), z.string().transform(() => "auto" as const)]),
 );
@@ -30,7 +30,7 @@ export interface RequestedReasoning {
 export interface ReasoningOptions {
   /** The effort in the system message. */
   readonly effort: ReasoningEffort;
-  /** False: no reasoning. */
+  /** False: the model answers without reasoning. */
   readonly enabled: boolean;
   /** Most tokens of reasoning. */
   readonly maxTokens?: number;
@@ -48,11 +48,14 @@ interface OtherReasoningFields {
   readonly effort?: string | null | undefined;
   /** `include_reasoning`. */
   readonly include?: boolean | null | undefined;
-  /** The effort in the model's name. It is a person's choice, where fields are often a client's default: it prevails. */
+  /**
+   * The effort in the model's name. It prevails, because a person has chosen it, while fields are often a client's
+   * default.
+   */
   readonly named?: NamedEffort | undefined;
 }
 
-/** All fields together. Contradictions are answered with 400. */
+/** Combines all fields. Contradictions are answered with 400. */
 export function toReasoningOptions(
   reasoning: RequestedReasoning,
   shorthand: OtherReasoningFields,
@@ -97,7 +100,7 @@ export function toReasoningOptions(
   };
 }
 
-/** The effort as replies report it. */
+/** The effort that replies report. */
 export function usedEffort({ effort, enabled }: ReasoningOptions): NamedEffort {
   return enabled ? effort : "none";
 }

@@ -1,16 +1,16 @@
 /**
- * The schema of a request's body. Its fields are made one by one, when a request has them: most requests have a few of the
- * many, and all of them are a tenth of what the first answer of a Worker costs.
+ * The schema of a request's body. The schema of each field is made when a request first has it: most requests have few
+ * of the many fields, and making all would be a tenth of the cost of a Worker's first answer.
  */
 import * as z from "zod";
 import { isObject } from "../../engines/untyped-json.ts";
 import { lazy } from "../../lazy.ts";
 import type { Parsed, Parser, ParserOptions } from "./parse-request.ts";
 
-/** What makes the schema of each field. */
+/** Factories of the schemas of fields. */
 type Fields = Readonly<Record<string, () => z.ZodType>>;
 
-/** The values of such fields. */
+/** The values of fields. */
 export type FieldsOf<F extends Fields> = z.output<Whole<F>>;
 
 type Whole<F extends Fields> = z.ZodObject<{ -readonly [Name in keyof F]: ReturnType<F[Name]> }>;
@@ -30,7 +30,7 @@ export class RequestSchema<F extends Fields> implements Parser<z.output<Whole<F>
     this.whole = lazy(() => toObject<F>(this.#fields));
   }
 
-  /** The same as parsing with the whole schema, but ends with the first field that has an issue. */
+  /** Like parsing with the whole schema, but stops at the first field with an issue. */
   safeParse(value: unknown, options: ParserOptions): Parsed<z.output<Whole<F>>>;
   safeParse(value: unknown, options: ParserOptions): Parsed<unknown> {
     if (!isObject(value)) return this.whole().safeParse(value, options);

@@ -1,10 +1,13 @@
-/** The model of a request: the one it names, else the first served one of OpenRouter's `models`; and the errors about an unknown one. */
+/**
+ * Finds the model of a request: the named model, else the first served one of OpenRouter's `models`. Also creates the
+ * errors for unknown models.
+ */
 import { type FoundModel, listedModels, type Models } from "../../models/models.ts";
 import { prevailingEffort } from "./apply-preset.ts";
 import { RequestError } from "../errors.ts";
 
 export interface RequestedModel extends FoundModel {
-  /** As the request has it. Replies repeat it. */
+  /** The name in the request, repeated in replies. */
   readonly name: string;
 }
 
@@ -21,8 +24,8 @@ export interface ModelRequest {
 }
 
 /**
- * A request that names no model gets the first one served, or the first preset. `find`: by one name, default that of the
- * models.
+ * A request without a model gets the first served model, or the first preset. `find` finds a model by one name.
+ * Default: `served.find`.
  */
 export function requestedModel(
   request: ModelRequest,
@@ -39,7 +42,7 @@ export function requestedModel(
   return undefined;
 }
 
-/** A key may have presets alone. */
+/** The first model, or the first preset: a key may have only presets. */
 function firstServed({ all, presets }: Models): ModelName[] {
   const name = all[0]?.id ?? presets[0]?.preset.name;
   return name === undefined ? [] : [{ name, sent: name }];
@@ -47,11 +50,11 @@ function firstServed({ all, presets }: Models): ModelName[] {
 
 interface ModelName {
   readonly name: string;
-  /** Without the preset of a field. */
+  /** The name without the preset of the request's `preset` field. */
   readonly sent: string;
 }
 
-/** The names to try. */
+/** The model names to try, in order. */
 function namesOf({ model, models, preset }: ModelRequest): ModelName[] {
   const sent = [...(model ? [model] : []), ...(models ?? [])];
   if (!preset) return sent.map((name) => ({ name, sent: name }));
@@ -60,7 +63,7 @@ function namesOf({ model, models, preset }: ModelRequest): ModelName[] {
   return sent.map((name) => ({ name: name + marked, sent: name }));
 }
 
-/** Longer lists are for `GET /v1/models`. */
+/** Maximum number of models in an error; `GET /v1/models` lists all. */
 const MOST_LISTED = 10;
 
 /** ` Available: "openai/gpt-oss-20b".` */
@@ -71,10 +74,10 @@ export function listAvailable(models: Models): string {
   return ` Available: ${names.join(", ")}${more}.`;
 }
 
-/** For the log, which has no names that clients send. */
+/** The reason for the log, which contains no names sent by clients. */
 export const UNKNOWN_MODEL_REASON = "model: there is no model of this name";
 
-/** OpenAI's, with status 404. */
+/** OpenAI's error for an unknown model, with status 404. */
 export function modelNotFound(sentence: string, models: Models): RequestError {
   return new RequestError(sentence + listAvailable(models), {
     reason: UNKNOWN_MODEL_REASON,

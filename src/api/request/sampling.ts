@@ -17,7 +17,7 @@ const ordinaryTokenId = lazy(() =>
     ),
 );
 
-/** Of Chat Completions. The other APIs have some of them. */
+/** The sampling fields of Chat Completions. The other APIs have some of them. */
 export const samplingFields = {
   temperature: () => unit(0, 2),
   top_p: () => unit(0, 1),
@@ -32,7 +32,7 @@ export const samplingFields = {
 
 export type RequestedSampling = Partial<FieldsOf<typeof samplingFields>>;
 
-/** Absent values are neutral. */
+/** Converts the request's fields. Absent values are neutral. */
 export function toSampling(request: RequestedSampling): Sampling {
   const bias = Object.entries(request.logit_bias ?? {});
   return {

@@ -4,7 +4,7 @@
  */
 import { type Pause, runAtOnce } from "../../streams/slices.ts";
 
-/** Characters of the longest body that is read synchronously. Each stage of it takes a few milliseconds. */
+/** Characters of the longest body that is read synchronously. Each of its stages takes a few milliseconds. */
 const AT_ONCE = 100_000;
 
 export interface Stages {

@@ -1,16 +1,16 @@
 /**
  * Reads reasoning that a client sends back within the content of an assistant message, as `<think>…</think>` before the
- * text. gptme, Inspect and many chat front ends do, since they show reasoning so.
+ * text. gptme, Inspect and many chat front ends send reasoning in this form, because they show it in this form.
  */
 
 export interface TaggedText {
-  /** Undefined: there is none, or the client could not read it either. */
+  /** Undefined: the content has none, or only reasoning that is encrypted by another provider. */
   readonly reasoning: string | undefined;
   readonly text: string;
   readonly isTagged: boolean;
 }
 
-/** Linear in the text. A tag that is not closed is text. */
+/** Splits content in linear time. A tag that is not closed is text. */
 export function splitThought(content: string): TaggedText {
   const thoughts: string[] = [];
   let at = 0;
@@ -35,5 +35,5 @@ export function splitThought(content: string): TaggedText {
 
 const OPENING = /\s*<think(?:\s[^>]*)?>/y;
 const CLOSING = "</think>";
-/** Inspect's mark of reasoning that is encrypted by another provider. */
+/** Inspect's mark of reasoning encrypted by another provider. */
 const REDACTED = /\sredacted="true"/;

@@ -1,10 +1,10 @@
-/** How the header of an earlier call is written again: in the form in which the model wrote it, where its id names one. */
+/** Renders the header of an earlier call in the form in which the model wrote it, if the call's id names a form. */
 import type { CallForm } from "../../harmony/call-form.ts";
 import type { Message } from "../../harmony/conversation.ts";
 
 /**
- * A call of a function that the model wrote on `analysis` is written there only while its loop runs: with the analysis of an
- * answered turn it would be dropped, and the client's results with it.
+ * A function call that the model wrote on `analysis` stays there only while its loop runs: it would be dropped with the
+ * analysis of an answered turn, together with the client's results.
  */
 export function inForm(message: Message, form: CallForm | undefined, isRunning: boolean): Message {
   const { channel, contentType: _type, order: _order, isJoined: _isJoined, ...rest } = message;
@@ -13,13 +13,13 @@ export function inForm(message: Message, form: CallForm | undefined, isRunning: 
   return isMoved && !isRunning ? message : { ...rest, ...form.header };
 }
 
-/** A call of a tool that the model knows as a trained one. */
+/** A call of a tool that the model knows as a trained tool. */
 interface TrainedCall {
   /** The client's call. */
   readonly sent: Message;
-  /** The same, converted. */
+  /** The client's call, converted to the trained tool's form. */
   readonly trained: Message;
-  /** The call that the model wrote, if that became the client's. */
+  /** The call that the model wrote, if it was converted to the client's call. */
   readonly written: Message | undefined;
 }
 
@@ -37,8 +37,8 @@ export function inOwnForm(
 }
 
 /**
- * A call of a trained tool, on `analysis` while its loop runs. Once that has an answer, call and result are written on
- * `commentary`, as those of functions are: only thoughts are dropped, and the model still knows what it has read.
+ * A call of a trained tool, on `analysis` while its loop runs. Once the loop has an answer, call and result move to
+ * `commentary`, like calls of functions: only reasoning is dropped, and the model still knows the results.
  */
 function inTrainedForm(message: Message, form: CallForm | undefined, isRunning: boolean): Message {
   const { order } = form?.header ?? {};

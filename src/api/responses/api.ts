@@ -13,7 +13,7 @@ import { promptRoutes } from "./prompt-routes.ts";
 import { socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
 
-/** The same API with the event names of the Open Responses schema. */
+/** Prefix of the API with the event names of the Open Responses schema. */
 const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
 
 export const responsesApi: Api = {

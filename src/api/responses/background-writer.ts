@@ -2,8 +2,8 @@
  * Writes a background response and its events to the store while it runs: the events in pieces, a heartbeat, and the response
  * itself, which may be long, when it has changed.
  *
- * The caller makes one write of each kind at a time, so that an older state never overwrites a newer one. What could not be
- * written is written with the next attempt.
+ * The caller makes one write of each kind at a time, so that an older state never overwrites a newer one. Data of a
+ * failed write is written with the next attempt.
  */
 import * as z from "zod";
 import type { ResponsesContext } from "./context.ts";
@@ -18,7 +18,7 @@ export interface BackgroundWriterDeps {
   readonly log: EventLog;
   /** Whether a cancellation was requested, at this gateway or at another one. */
   readonly isCancelled: () => Promise<boolean>;
-  /** Stores a sign of life. */
+  /** Stores a heartbeat. */
   readonly beat: () => Promise<void>;
 }
 
@@ -27,7 +27,10 @@ export class BackgroundWriter {
   readonly #context: ResponsesContext;
   readonly #deps: BackgroundWriterDeps;
   #waiting: ResponseEvent[] = [];
-  /** Once a write was tried, its piece stays as it is: the store may have it, and a follower may have read it. */
+  /**
+   * The piece of the last write attempt. A retry must not change it: the store may have the piece, and a follower may
+   * have read it.
+   */
   #piece: readonly ResponseEvent[] | undefined;
   #pieces = 0;
   #written = 0;
@@ -40,7 +43,7 @@ export class BackgroundWriter {
     this.#deps = deps;
   }
 
-  /** How many pieces of events are stored. */
+  /** The number of stored pieces of events. */
   get pieces(): number {
     return this.#pieces;
   }
@@ -50,7 +53,7 @@ export class BackgroundWriter {
     this.#waiting.push(...events);
   }
 
-  /** Writes one piece of the events that wait. Rejects when the store fails; the events stay for the next attempt. */
+  /** Writes one piece of the waiting events. Rejects when the store fails; the events stay for the next attempt. */
   async writePiece(): Promise<void> {
     if (this.#waiting.length === 0) return;
     const max = Math.min(MAX_PIECE, this.#context.store.maxEntryBytes / GROWTH);
@@ -62,15 +65,15 @@ export class BackgroundWriter {
     this.#piece = undefined;
   }
 
-  /** Writes its first events, then the response as queued. Rejects when the store fails. */
+  /** Writes the first events, then the queued response. Rejects when the store fails. */
   async accept(): Promise<void> {
     await this.#writeAll();
     await keepResponse(this.#prepared, this.#context);
   }
 
   /**
-   * Writes the remaining events, then the response as ended. Deletes its events if the response was deleted. Rejects when the
-   * store fails.
+   * Writes the remaining events, then the ended response. If the response was deleted, its events are deleted instead.
+   * Rejects when the store fails.
    */
   async end(): Promise<void> {
     if (await this.#wasDeleted()) {
@@ -86,7 +89,7 @@ export class BackgroundWriter {
    */
   async heartbeat(abort: AbortController): Promise<void> {
     const isStopped = await this.#deps.isCancelled().catch((error: unknown) => {
-      // Whether the store can be read says nothing about writing.
+      // A store that cannot be read may still accept writes.
       ignoreStoreFailure(error);
       return false;
     });
@@ -109,7 +112,7 @@ export class BackgroundWriter {
     while (this.#waiting.length > 0) await this.writePiece();
   }
 
-  /** Through another gateway, which has cancelled it first. Written again, it could be read again. */
+  /** Whether another gateway has cancelled and deleted the response. Writing it again would make it readable again. */
   async #wasDeleted(): Promise<boolean> {
     if (!(await this.#deps.isCancelled())) return false;
     return (await this.#context.responses.get(this.#tenant, this.#prepared.id)) === undefined;
@@ -118,10 +121,10 @@ export class BackgroundWriter {
 
 /** Maximum characters per entry: after an outage many events may be prepared. */
 const MAX_PIECE = 1_000_000;
-/** Stored, a character takes at most six bytes more: it is escaped twice. */
+/** Maximum growth of a character in the store, where it is escaped twice. */
 const GROWTH = 8;
 
-/** A copy, because more events are added while it is written. */
+/** The first events that fit, as a copy, because more events are added during the write. */
 function firstPiece(events: readonly ResponseEvent[], max: number): readonly ResponseEvent[] {
   let size = 0;
   const end = events.findIndex(({ json }) => (size += json.length) > max);
@@ -145,25 +148,25 @@ export class EventLog {
     );
   }
 
-  /** Rejects with a `StoreError` when it was not stored. */
+  /** Rejects with a `StoreError` if the piece was not stored. */
   async write(
     tenant: string,
     id: string,
     piece: number,
     events: readonly ResponseEvent[],
   ): Promise<void> {
-    // Without what is known of events that have just been written.
+    // Only type and JSON are stored, without members that exist for new events only.
     const kept = events.map(({ type, json }) => ({ type, json }));
     const isKept = await this.#entries.set(kept, tenant, id, String(piece));
     if (!isKept) throw new StoreError("too-large", "The events are too large to be stored.");
   }
 
-  /** Undefined: not written yet, or expired. */
+  /** Undefined: the piece is not written yet, or has expired. */
   read(tenant: string, id: string, piece: number): Promise<readonly ResponseEvent[] | undefined> {
     return this.#entries.get(tenant, id, String(piece));
   }
 
-  /** Deletes this many pieces, the last one first: by default those that are found. Rejects when the store fails. */
+  /** Deletes this many pieces, the last one first: by default all that are found. Rejects when the store fails. */
   async delete(tenant: string, id: string, pieces?: number): Promise<void> {
     let end = pieces ?? 0;
     if (pieces === undefined) {

@@ -1,9 +1,10 @@
 /**
- * Background responses: started, polled, followed, cancelled and deleted.
+ * Starts, polls, follows, cancels and deletes background responses.
  *
- * The process that runs one writes to the store while it runs: the events, the response when it has changed, and a heartbeat
- * every second, or less often where the platform counts operations. So a response can be polled, followed and cancelled through
- * any gateway with the same store, and a gateway that sees its heartbeat stop reports it as failed.
+ * The process that runs one writes to the store while it runs: the events, the response when it has changed, and a
+ * heartbeat every second, or less often where the platform counts operations. A response can therefore be polled,
+ * followed and cancelled through any gateway with the same store. A gateway that finds its heartbeat stopped reports
+ * the response as failed.
  */
 import * as z from "zod";
 import { partOf, type ProcessState } from "../../lazy.ts";
@@ -22,7 +23,7 @@ import { withEvents } from "./stream-response.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface Started {
-  /** Resolves when it has ended, whatever the outcome. Never rejects. */
+  /** Resolves when the response has ended, whatever the outcome. Never rejects. */
   readonly ended: Promise<void>;
 }
 
@@ -41,9 +42,9 @@ export class Background {
   readonly #context: ResponsesContext;
   readonly #log: EventLog;
   readonly #cancelled: Entries<"cancelled">;
-  /** Those of all generations of settings, by the response's id. */
+  /** Running responses under all generations of settings, by id. */
   readonly #running: Map<string, Running>;
-  /** The latest heartbeat of each response: apart, because the response may be long. */
+  /** The latest heartbeat of each response, stored separately because the response may be long. */
   readonly #beats: Entries<number>;
   readonly #heartbeats: HeartbeatWatch;
 
@@ -57,8 +58,8 @@ export class Background {
   }
 
   /**
-   * Starts it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are in flight, and
-   * rejects when the store fails.
+   * Starts a response. Resolves when the response can be found by its id. Rejects with a {@link RequestError} when too
+   * many are in flight, and when the store fails.
    */
   async start(prepared: PreparedResponse): Promise<Started> {
     const { tenant } = prepared.caller.client;
@@ -78,14 +79,14 @@ export class Background {
       .catch((error: unknown) => this.#giveUp(tenant, prepared.id, error))
       .catch(ignoreStoreFailure)
       .finally(() => this.#running.delete(prepared.id));
-    // Counted before the store has answered, so that concurrent requests cannot exceed the limit.
+    // The response is counted before the store has answered, so that concurrent requests cannot exceed the limit.
     this.#running.set(prepared.id, { tenant, abort, writer, ended });
     context.shutdown.track(ended);
     await accepted;
     return { ended };
   }
 
-  /** The stored response. One whose heartbeat has stopped is marked as failed first. */
+  /** Reads the stored response. If its heartbeat has stopped, it is marked as failed first. */
   async read(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await this.#context.responses.get(tenant, id);
     if (entry === undefined || this.#runningHere(tenant, id)) return entry;
@@ -98,7 +99,7 @@ export class Background {
     return this.#rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
 
-  /** Its stored and future events, after a sequence number, as the client may see them. */
+  /** The stored and future events of a response after a sequence number, filtered for the client. */
   follow(
     client: Client,
     id: string,
@@ -118,7 +119,7 @@ export class Background {
     );
   }
 
-  /** Cancels it and returns its final state. Throws a {@link RequestError} when it is not in flight. */
+  /** Cancels a response and returns its final state. Rejects with a {@link RequestError} if it is not in flight. */
   async cancel(tenant: string, id: string): Promise<StoredResponse> {
     const entry = await this.read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);
@@ -139,7 +140,7 @@ export class Background {
     return this.#rewrite(tenant, entry, { status: "cancelled" });
   }
 
-  /** Cancels it if it is in flight, and deletes it with its events. */
+  /** Cancels a response if it is in flight, and deletes it with its events. */
   async delete(tenant: string, { response }: StoredResponse): Promise<void> {
     const { id } = response;
     if (isInFlight(response)) await this.cancel(tenant, id).catch(unlessEnded);
@@ -170,7 +171,7 @@ export class Background {
     );
   }
 
-  /** Its end could not be stored. If it is only too large, it can still be marked as failed. */
+  /** Handles an end that could not be stored. A response that is only too large can still be marked as failed. */
   async #giveUp(tenant: string, id: string, error: unknown): Promise<void> {
     ignoreStoreFailure(error);
     if (error instanceof StoreError && error.kind === "unavailable") return;
@@ -179,7 +180,7 @@ export class Background {
     await this.#rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
   }
 
-  /** Stores the entry with these changes, if the store takes it. If not, the next reader comes to the same result. */
+  /** Stores the entry with these changes. If the store fails, the next reader reaches the same result. */
   async #rewrite(
     tenant: string,
     entry: StoredResponse,
@@ -212,15 +213,15 @@ const TOO_LARGE = {
   message: "The response became too large to be stored.",
 };
 
-/** Without a change for so long, the process that runs the response is considered dead. */
+/** Time without a heartbeat after which the process that runs a response is considered dead. */
 const DEAD_AFTER_MS = 30_000;
-/** Responses that are watched at once. Without the oldest one, its death is noticed later. */
+/** Maximum number of watched responses. If the oldest is dropped, its death is noticed later. */
 const MAX_WATCHED = 10_000;
 
 /**
- * Recognises that the process which runs a background response has died: its heartbeat has not changed for a while by the
- * reader's own monotonic clock. What the heartbeat says is not compared with any clock, because the clocks of two machines
- * differ, and any of them may jump.
+ * Detects that the process which runs a background response has died: its heartbeat has not changed for a while by the
+ * reader's own monotonic clock. The value of the heartbeat is not compared with any clock, because the clocks of two
+ * machines differ, and any of them may jump.
  */
 class HeartbeatWatch {
   readonly #clock: () => number;
@@ -229,7 +230,7 @@ class HeartbeatWatch {
 
   /**
    * @param clock monotonic, in milliseconds.
-   * @param staleMs how long the store may return an earlier heartbeat.
+   * @param staleMs time for which the store may return an earlier heartbeat.
    */
   constructor(clock: () => number, staleMs: number, state?: ProcessState) {
     this.#clock = clock;
@@ -237,7 +238,7 @@ class HeartbeatWatch {
     this.#seen = seenIn(state);
   }
 
-  /** Takes note of a response's heartbeat, and returns whether it has been the same for too long. */
+  /** Notes a response's heartbeat, and returns whether it has been unchanged for too long. */
   isDead(id: string, beat: number): boolean {
     const seen = this.#seen;
     const last = seen.get(id);
@@ -251,11 +252,11 @@ class HeartbeatWatch {
     return false;
   }
 
-  /** The response has ended. */
+  /** Called when the response has ended. */
   forget(id: string): void {
     this.#seen.delete(id);
   }
 }
 
-/** By the response's id. */
+/** The last seen heartbeats, by the response's id. */
 const seenIn = partOf(() => new Map<string, { readonly beat: number; readonly since: number }>());

@@ -1,4 +1,4 @@
-/** The codec of the Responses API: what it reads of a request, how it makes the turn, and how it replies. */
+/** The codec of the Responses API: reads a request, prepares the turn and writes the reply. */
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { EMPTY_ANSWER_COMMENT, EMPTY_ANSWER_HEADER } from "../reply/empty-answer.ts";
 import { holding } from "../reply/held-reply.ts";

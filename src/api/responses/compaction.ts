@@ -1,5 +1,5 @@
 /**
- * Compaction within a response: an input that ends with a `compaction_trigger` asks for a summary of the conversation,
+ * Compaction within a response: an input that ends with a `compaction_trigger` requests a summary of the conversation,
  * in one compaction item, instead of an answer. The summary is encrypted for its tenant: only the gateway can read it.
  */
 import * as z from "zod";
@@ -24,11 +24,11 @@ import { readStored } from "../../store/entries.ts";
 export interface CompactionEvent {
   readonly type: "compaction";
   readonly sealed: string;
-  /** An answer follows it. */
+  /** Whether an answer follows the item. */
   readonly isAutomatic: boolean;
 }
 
-/** Whether the request asks for a compaction. Throws a {@link RequestError} for a trigger that is not at the end. */
+/** Whether the request requires a compaction. Throws a {@link RequestError} for a trigger that is not at the end. */
 export function asksForCompaction({ input }: Pick<PromptRequest, "input">): boolean {
   if (typeof input === "string" || !input) return false;
   const at = input.findIndex(
@@ -40,7 +40,7 @@ export function asksForCompaction({ input }: Pick<PromptRequest, "input">): bool
   throw refusal(param, "a compaction_trigger must be the last item of the input");
 }
 
-/** The rule by which the conversation is compacted before it is answered. Undefined: it is not. */
+/** The rule by which the conversation is compacted before it is answered. Undefined: it is not compacted. */
 export function compactionRule({ context_management: rules }: PromptRequest) {
   return rules?.find(({ type }) => type === "compaction");
 }
@@ -64,7 +64,7 @@ export function toCompactionHistory(history: readonly HistoryItem[]): readonly H
   return [...others, SUMMARY_REQUEST];
 }
 
-/** The history without what its last compaction item replaces. Calls stay whose outputs come after it. */
+/** The history without the items that its last compaction item replaces. Calls whose outputs come after it stay. */
 export function sinceCompaction(history: readonly HistoryItem[]): readonly HistoryItem[] {
   return sinceSummary(history, (item, answered) => {
     const stays = item.type === "message" || (item.type === "call" && answered.has(item.callId));
@@ -72,7 +72,7 @@ export function sinceCompaction(history: readonly HistoryItem[]): readonly Histo
   });
 }
 
-/** Earlier triggers have been answered. */
+/** Removes earlier triggers, which have been answered. */
 export function withoutTriggers(history: readonly HistoryItem[]): readonly HistoryItem[] {
   return history.filter((item) => item.type !== "unsupported" || item.kind !== COMPACTION_TRIGGER);
 }
@@ -97,7 +97,7 @@ export function runCompaction(
   });
 }
 
-/** Adds the item with the summary, encrypted, to the beginning of a response that was compacted. */
+/** Adds the item with the encrypted summary to the beginning of a compacted response. */
 export function withCompactionItem(
   compaction: Pick<AutoCompaction, "made">,
   events: AsyncIterable<TurnEvent>,

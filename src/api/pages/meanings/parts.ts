@@ -1,4 +1,4 @@
-/** What the members of objects inside requests mean. Their names mean the same wherever they occur. */
+/** Descriptions of the members of objects inside requests. A name has one meaning wherever it occurs. */
 const PARTS: Readonly<Record<string, string>> = {
   allowed_tools: "The tools that may be called.",
   arguments: "The arguments of the call, as JSON in a string.",

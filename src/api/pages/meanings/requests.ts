@@ -1,9 +1,9 @@
 /**
- * What each field of a request means, for the OpenAPI document and the page `/api`. Kept apart from the schemas, which every
- * request loads. A test demands one for each.
+ * Descriptions of each field of a request, for the OpenAPI document and the page `/api`. They are separate from the
+ * schemas, which every request loads. A test requires one for each field.
  */
 
-/** What the gateway does with a field that a client sends. */
+/** The gateway's handling of a field. */
 export type Handling = "enforced" | "ignored" | "refused";
 
 export interface Meaning {
@@ -16,7 +16,7 @@ type Meanings = Readonly<Record<string, string | Meaning>>;
 const ignored = (text: string): Meaning => ({ text, handling: "ignored" });
 const refused = (text: string): Meaning => ({ text, handling: "refused" });
 
-/** Fields that mean the same in every request that has them. */
+/** Fields with one meaning in all requests. */
 const SHARED: Meanings = {
   model:
     "The model, one of its aliases or a preset. With `:low`, `:medium` or `:high` behind it, the effort. Default: the first model served.",
@@ -108,7 +108,7 @@ const BODIES: Readonly<Record<string, Meanings>> = {
   },
 };
 
-/** Requests with fields of another. */
+/** Requests that share the fields of another. */
 const LIKE: Readonly<Record<string, string>> = {
   InputTokensRequest: "ResponseRequest",
   CompactRequest: "ResponseRequest",
