@@ -9,8 +9,9 @@ import {
   toOfferedFunction,
 } from "../request/offered-functions.ts";
 import { jsonAt, readOrdered, type RequestText } from "../request/ordered-json.ts";
-import { toToolSearch } from "../tools/tool-search.ts";
-import { openServers } from "../tools/mcp-servers.ts";
+import { findToolSearch } from "../tools/tool-search.ts";
+import { toDeclarations } from "../tools/hosted-tools.ts";
+import { openServersOrRefuse } from "../tools/mcp-servers.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { RequestedPrompt, TurnContext } from "../turn/assemble-turn.ts";
@@ -34,9 +35,7 @@ export function* toFunctions(
   const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
   yield;
   const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
-  const search = (request.tools ?? [])
-    .flatMap((tool) => (tool.type === "hosted" ? (toToolSearch(tool.kind, tool.fields) ?? []) : []))
-    .at(0);
+  const search = findToolSearch(request.tools);
   const deferred: OfferedFunction[] = [];
   const functions = [
     ...(request.tools ?? []).flatMap((tool, index) => {
@@ -127,18 +126,7 @@ export async function openChatServers(
   { tenant, hosted, style = "own", media }: ServerContext,
 ): Promise<readonly GatewayTool[]> {
   const toolbox = hosted?.toolbox.mcp;
-  const declarations = (tools ?? []).flatMap((tool, index) =>
-    tool.type === "hosted" && tool.kind === "mcp"
-      ? [{ kind: "mcp", fields: tool.fields, param: `tools[${index}]` }]
-      : [],
-  );
   // Without a toolbox the declaration is refused with the other tools.
-  if (declarations.length === 0 || choice === "none" || toolbox === undefined) return [];
-  const request = { toolbox, tenant, style, media, known: new Map(), hasApprovals: false };
-  const opened = await openServers(declarations, request);
-  for (const { error, param } of opened.listings) {
-    // This API has no item that could report the failure.
-    if (error !== undefined) throw refusal(param, error);
-  }
-  return opened.tools;
+  if (choice === "none" || toolbox === undefined) return [];
+  return openServersOrRefuse(toDeclarations(tools), { toolbox, tenant, style, media });
 }

@@ -10,7 +10,7 @@ import type { RequestMedia } from "../media/request-media.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import { refuseDuplicates } from "../request/offered-functions.ts";
 import { withServers } from "../tools/hosted-tools.ts";
-import { openServers } from "../tools/mcp-servers.ts";
+import { openServersOrRefuse } from "../tools/mcp-servers.ts";
 import { toMcpDeclarations } from "./server-tools.ts";
 import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
@@ -276,7 +276,7 @@ async function prepareTurn(
   };
 }
 
-/** The tools of the request's MCP servers. This API has no approvals, and no block for a server that fails. */
+/** The tools of the request's MCP servers. */
 async function openMessageServers(
   request: AnyRequest,
   { hosted, settings, tenant, media }: ServerContext,
@@ -291,12 +291,8 @@ async function openMessageServers(
     );
   }
   const style = settings.toolNamespaces;
-  const options = { toolbox, tenant, style, media, known: new Map(), hasApprovals: false };
-  const opened = await openServers(declarations, options).catch(inOwnWords);
-  for (const { error, param } of opened.listings) {
-    if (error !== undefined) throw refusal(param, error);
-  }
-  return opened.tools;
+  const options = { toolbox, tenant, style, media };
+  return openServersOrRefuse(declarations, options).catch(inOwnWords);
 }
 
 /** Renames the field of an error to this API's name. */

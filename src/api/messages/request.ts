@@ -69,7 +69,7 @@ const serverTool = lazy(() =>
     .looseObject({ type: z.string(), name: textLike() })
     .refine(({ type }) => type !== "custom", "is not complete")
     .transform((fields) => ({
-      type: "server" as const,
+      type: "hosted" as const,
       kind: fields.type,
       name: fields.name ?? fields.type,
       fields,

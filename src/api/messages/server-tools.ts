@@ -60,7 +60,7 @@ export function toMcpDeclarations({
   tools,
 }: Pick<CountRequest, "mcp_servers" | "tools">): Declaration[] {
   const toolsets = (tools ?? []).flatMap((tool, index) =>
-    tool.type === "server" && tool.kind === MCP_TOOLSET
+    tool.type === "hosted" && tool.kind === MCP_TOOLSET
       ? [parseWith(mcpToolset(), tool.fields, `tools[${index}]`)]
       : [],
   );

@@ -4,7 +4,6 @@
  */
 import { fromPlainJson } from "../../harmony/json.ts";
 import type { Preset } from "../../turn/preset.ts";
-import { refusal, type RequestError } from "../errors.ts";
 import {
   type OfferedFunction,
   refuseDuplicates,
@@ -16,9 +15,10 @@ import {
   type HostedTools,
   isHosted,
   readHostedTools,
+  unsupportedTool,
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
-import { type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
+import { findToolSearch, type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
 import { jsonAt, readOrdered } from "../request/ordered-json.ts";
 import type { AddedTool } from "./history.ts";
 import { type CountRequest, tool as toolSchema } from "./request.ts";
@@ -95,13 +95,11 @@ export function toOfferedFunctions(
   const isLoaded = (name: string, isDeferred: unknown) =>
     isDeferred !== true || references.has(name) || name === forced;
   const searches = (tools ?? []).some(
-    (tool) => tool.type === "server" && /^web_search_\d+$/.test(tool.kind),
+    (tool) => tool.type === "hosted" && /^web_search_\d+$/.test(tool.kind),
   );
-  const search = (tools ?? [])
-    .flatMap((tool) => (tool.type === "server" ? (toToolSearch(tool.kind, tool.fields) ?? []) : []))
-    .at(0);
+  const search = findToolSearch(tools);
   for (const [index, tool] of (tools ?? []).entries()) {
-    if (tool.type === "server") {
+    if (tool.type === "hosted") {
       if (toToolSearch(tool.kind) !== undefined) continue;
       if (tool.kind === MCP_TOOLSET) continue;
       const kind = servedAs(tool.kind, searches);
@@ -111,7 +109,7 @@ export function toOfferedFunctions(
         declared.push(toDeclaration(tool, { kind, param: `tools[${index}]`, container }));
         continue;
       }
-      if (serverTools === "refuse") throw unsupported(tool.kind, index);
+      if (serverTools === "refuse") throw unsupportedTool(tool.kind, `tools[${index}].type`);
       unserved.push(tool);
     } else if (search !== undefined || isLoaded(tool.name, tool.defer_loading)) {
       const param = `tools[${index}].input_schema`;
@@ -172,9 +170,4 @@ function toNotice(tools: readonly { readonly name: string }[]): string {
     `Not available here: ${names}. ` +
     "Where the request needs it, say that you could not use it instead of answering as if you had."
   );
-}
-
-function unsupported(kind: string, index: number): RequestError {
-  const param = `tools[${index}].type`;
-  return refusal(param, `${JSON.stringify(kind)} tools are not supported`);
 }

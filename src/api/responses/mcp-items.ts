@@ -19,7 +19,7 @@ import type { HistoryItem, McpCall, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import type { PromptRequest } from "./request.ts";
-import type { HostedDeps } from "../tools/hosted-tools.ts";
+import { type HostedDeps, toDeclarations } from "../tools/hosted-tools.ts";
 
 /** Undefined: an item of another type. Throws a {@link RequestError} for an invalid one. */
 export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
@@ -272,11 +272,13 @@ export async function openResponseServers(
 ): Promise<OpenedServers> {
   const { mcp: toolbox } = hosted.toolbox;
   if (toolbox === undefined || choice === "none") return NO_SERVERS;
-  const declarations = (tools ?? []).flatMap((tool, index) =>
-    tool.type === "unsupported"
-      ? [{ kind: tool.kind, fields: tool.fields, param: `tools[${index}]` }]
-      : [],
-  );
   const known = knownTools(history);
-  return openServers(declarations, { toolbox, tenant, style, known, media, hasApprovals: true });
+  return openServers(toDeclarations(tools), {
+    toolbox,
+    tenant,
+    style,
+    known,
+    media,
+    hasApprovals: true,
+  });
 }

@@ -41,7 +41,7 @@ const toolChoice = lazy(() =>
       z
         .looseObject({ type: z.string() })
         .refine(({ type }) => !CHOICES.has(type), "is not complete")
-        .transform((fields) => ({ type: "unsupported" as const, kind: fields.type, fields })),
+        .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
     ],
     { error: 'must be "none", "auto", "required", a function or allowed_tools' },
   ),

@@ -116,10 +116,10 @@ function toSearchResult(tools: readonly Tool[], style: NamespaceStyle, shield: N
         return [functionRecipient(tool.name)];
       case "namespace":
         return tool.tools.flatMap((each) =>
-          each.type === "unsupported" ? [] : [toolRecipient(tool.name, each.name, style)],
+          each.type === "hosted" ? [] : [toolRecipient(tool.name, each.name, style)],
         );
       case "tool_search":
-      case "unsupported":
+      case "hosted":
         return [];
       default:
         return tool satisfies never;
@@ -135,7 +135,7 @@ function toNames(tools: readonly Tool[]): string[] {
     if (tool.type === "function" || tool.type === "custom") return [tool.name];
     if (tool.type !== "namespace") return [];
     return tool.tools.flatMap((each) =>
-      each.type === "unsupported" ? [] : [qualifiedName(tool.name, each.name)],
+      each.type === "hosted" ? [] : [qualifiedName(tool.name, each.name)],
     );
   });
 }

@@ -181,7 +181,7 @@ function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
       const tools = tool.tools.flatMap((each) => toToolEcho(each, isRun));
       return [{ type, name, description: description ?? "", tools }];
     }
-    case "unsupported":
+    case "hosted":
       if (!isRun(tool.kind)) return [];
       return [tool.kind === "mcp" ? withoutCredentials(tool.fields) : tool.fields];
     default:
@@ -201,7 +201,7 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
         ...choice,
         tools: choice.tools.filter(({ type }) => ["function", "custom", "mcp"].includes(type)),
       };
-    case "unsupported":
+    case "hosted":
       if (choice.kind === "mcp") return toMcpChoiceEcho(choice.fields);
       // Other values were refused before a response exists.
       return hostedKindOf(choice.kind) === undefined ? "auto" : { type: choice.kind };

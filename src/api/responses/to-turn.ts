@@ -201,7 +201,7 @@ function toDemand({ tool_choice: choice }: PromptRequest, functions: number): Ho
   const sent = typeof choice === "object" && choice !== null ? choice : undefined;
   const allowed = sent?.type === "allowed_tools" ? sent : undefined;
   return {
-    named: sent?.type === "unsupported" ? sent : undefined,
+    named: sent?.type === "hosted" ? sent : undefined,
     isRequired: allowed
       ? allowed.mode === "required" && !allowed.tools.some(({ type }) => type === "function")
       : choice === "required" && functions === 0,

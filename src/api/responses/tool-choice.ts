@@ -1,6 +1,6 @@
 /** Reads `tool_choice`: of the client's tools, and of those that the gateway runs. */
 import { qualifiedName } from "../../harmony/tool-names.ts";
-import { type HostedTools, hostedKindOf } from "../tools/hosted-tools.ts";
+import { type HostedTools, hostedKindOf, unsupportedTool } from "../tools/hosted-tools.ts";
 import type { NamedTool, RequestedChoice } from "../request/offered-functions.ts";
 import type { PromptRequest } from "./request.ts";
 import { type Unsupported } from "./history-item.ts";
@@ -45,8 +45,8 @@ export function requestedChoice(
       }
       return { type: "allowed", mode: choice.mode, tools };
     }
-    case "unsupported":
-      throw refusal("tool_choice.type", `${JSON.stringify(choice.kind)} tools are not supported`);
+    case "hosted":
+      throw unsupportedTool(choice.kind, "tool_choice.type");
     default:
       return choice satisfies never;
   }
@@ -72,5 +72,5 @@ function toAllowedTool({ type, name, namespace }: AllowedTool, param: string): N
   if (CHOOSABLE.has(type)) {
     throw refusal(`${param}.name`, "must be the name of a tool, but it is missing");
   }
-  throw refusal(`${param}.type`, `${JSON.stringify(type)} tools are not supported`);
+  throw unsupportedTool(type, `${param}.type`);
 }

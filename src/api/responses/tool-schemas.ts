@@ -51,7 +51,7 @@ const namespaceTool = lazy(() =>
     tools: z.array(
       z.union([
         z.discriminatedUnion("type", [functionTool(), customTool()]),
-        unsupportedTool(new Set(["function", "custom"])),
+        hostedTool(new Set(["function", "custom"])),
       ]),
     ),
   }),
@@ -67,11 +67,11 @@ const toolSearch = lazy(() =>
   }),
 );
 
-/** Hosted and client-side kinds that gpt-oss does not support. Codex sends several with its functions. */
-const unsupportedTool = (known: ReadonlySet<string>) =>
+/** Tools that a server runs, and client-side kinds that gpt-oss does not support. Codex sends several with its functions. */
+const hostedTool = (known: ReadonlySet<string>) =>
   z
     .looseObject({ type: z.string().refine((type) => !known.has(type), "is not complete") })
-    .transform((fields) => ({ type: "unsupported" as const, kind: fields.type, fields }));
+    .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields }));
 
 const KNOWN: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
@@ -79,7 +79,7 @@ export const tool = lazy(() =>
   z.union([
     z.discriminatedUnion("type", [functionTool(), customTool(), namespaceTool()]),
     toolSearch(),
-    unsupportedTool(KNOWN),
+    hostedTool(KNOWN),
   ]),
 );
 

@@ -19,9 +19,10 @@ import {
   type HostedTools,
   isHosted,
   readHostedTools,
+  unsupportedTool,
 } from "../tools/hosted-tools.ts";
 import { withPresetTools } from "../tools/preset-tools.ts";
-import { type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
+import { findToolSearch, type ToolSearchRequest, toToolSearch } from "../tools/tool-search.ts";
 import { TOOL_SEARCH } from "../../tools/tool-search/deferred-functions.ts";
 import { type ClientTrainedTools, CODE_TOOL } from "../tools/client-trained-tools.ts";
 import { jsonAt } from "../request/ordered-json.ts";
@@ -84,11 +85,7 @@ export function readTools(
   const skipped: string[] = [];
   const declarations: Declaration[] = [];
   const deferred = new Set<OfferedFunction>();
-  const search = tools
-    .flatMap((tool) =>
-      tool.type === "unsupported" ? (toToolSearch(tool.kind, tool.fields) ?? []) : [],
-    )
-    .at(0);
+  const search = findToolSearch(tools);
   // Without a search, nothing could find them.
   const defers = search !== undefined || tools.some(({ type }) => type === "tool_search");
 
@@ -131,7 +128,7 @@ export function readTools(
         for (const [index, each] of tool.tools.entries()) read(each, inside(at, index), inner);
         return undefined;
       }
-      case "unsupported":
+      case "hosted":
         if (at.ordered && toToolSearch(tool.kind) !== undefined) return undefined;
         if (namespace === undefined && isHosted(tool.kind, hosted) && !isLaterServer(tool, at)) {
           declarations.push({ kind: tool.kind, fields: tool.fields, param: at.param });
@@ -253,10 +250,6 @@ const PATCH =
   "The input is the patch itself: lines from *** Begin Patch to *** End Patch, with sections that begin with " +
   "*** Add File: PATH, *** Update File: PATH or *** Delete File: PATH. Added lines begin with +, removed lines with - " +
   "and unchanged lines with a space.";
-
-function unsupportedTool(kind: string, param: string): RequestError {
-  return refusal(param, `${JSON.stringify(kind)} tools are not supported`);
-}
 
 function tooMany(most: number): RequestError {
   return refusal(

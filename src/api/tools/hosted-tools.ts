@@ -11,7 +11,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { Toolbox } from "../../tools/toolbox.ts";
 import type { ApprovedCall, TurnGatewayTools } from "../../turn/turn.ts";
-import { refusal } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 
 /** The deployment's tools and the operator's limits. */
@@ -31,6 +31,30 @@ export interface Declaration {
   readonly param: string;
   /** Maximum calls of one kind; `max_uses` limits all of them. */
   readonly uses?: { readonly searches?: number; readonly opens?: number };
+}
+
+/** A tool in a request's `tools` that a server is to run, and not the client. */
+interface SentHostedTool {
+  readonly type: "hosted";
+  readonly kind: string;
+  readonly fields: unknown;
+}
+
+/** The declarations among the tools that a request has in `tools`. */
+export function toDeclarations(
+  tools: readonly { readonly type: string }[] | null | undefined,
+): Declaration[] {
+  return (tools ?? []).flatMap((tool, index) =>
+    isSentHosted(tool) ? [{ kind: tool.kind, fields: tool.fields, param: `tools[${index}]` }] : [],
+  );
+}
+
+function isSentHosted(tool: { readonly type: string }): tool is SentHostedTool {
+  return tool.type === "hosted";
+}
+
+export function unsupportedTool(kind: string, param: string): RequestError {
+  return refusal(param, `${JSON.stringify(kind)} tools are not supported`);
 }
 
 /** The tools of a request that the gateway runs. */

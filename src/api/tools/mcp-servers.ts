@@ -72,6 +72,17 @@ export async function openServers(
   };
 }
 
+/** The tools of servers on an API that has no approvals, and no item for a server that fails: the request is refused then. */
+export async function openServersOrRefuse(
+  declarations: readonly Declaration[],
+  request: Omit<McpRequest, "known" | "hasApprovals">,
+): Promise<readonly GatewayTool[]> {
+  const without = { ...request, known: new Map(), hasApprovals: false };
+  const { tools, listings } = await openServers(declarations, without);
+  for (const { error, param } of listings) if (error !== undefined) throw refusal(param, error);
+  return tools;
+}
+
 /** A call of the history and its result, where no copy of what the model saw is kept. Names are those of the server. */
 export function mcpCallMessages(
   call: { readonly server: string; readonly tool: string; readonly body: string },

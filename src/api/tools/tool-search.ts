@@ -13,7 +13,7 @@ import { createToolSearch } from "../../tools/tool-search/tool.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
 import type { ToolChoice } from "../../turn/turn.ts";
 import { type OfferedFunction, refuseDuplicates, turnName } from "../request/offered-functions.ts";
-import { type HostedTools, withTools } from "./hosted-tools.ts";
+import { type HostedTools, toDeclarations, withTools } from "./hosted-tools.ts";
 
 /** A declaration of the search. */
 export interface ToolSearchRequest {
@@ -31,6 +31,14 @@ export function toToolSearch(type: string, fields: unknown = {}): ToolSearchRequ
   );
   const isCount = typeof most === "number" && Number.isSafeInteger(most) && most > 0;
   return { isPattern: match[1] === "regex", ...(isCount && { maxResults: most }) };
+}
+
+/** The first search among a request's tools. Undefined: it declares none. */
+export function findToolSearch(
+  tools: Parameters<typeof toDeclarations>[0],
+): ToolSearchRequest | undefined {
+  const searches = toDeclarations(tools).map(({ kind, fields }) => toToolSearch(kind, fields));
+  return searches.find((each) => each !== undefined);
 }
 
 const SEARCHES = /^(?:openrouter:)?tool_search$|^tool_search_tool_(regex|bm25)(?:_\d+)?$/;
