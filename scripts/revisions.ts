@@ -25,6 +25,7 @@ export const REVISIONS: readonly Revision[] = [
     "test/api/tool-search.test.ts",
     "Also `…_regex_…`, with `defer_loading`.",
   ),
+  messages("cache-diagnosis-2026-04-07", "honoured", "test/api/cache-diagnostics.test.ts"),
   messages("compact-2026-01-12", "honoured", "test/api/auto-compaction.test.ts"),
   messages(
     "context-management-2025-06-27",
@@ -67,6 +68,12 @@ export const REVISIONS: readonly Revision[] = [
   },
   messages("any other beta", "skipped", "test/api/messages/claude-code.test.ts"),
   responses("configuration_update", "honoured", "test/api/responses/turn-control.test.ts"),
+  responses(
+    "prompt_cache_options",
+    "honoured",
+    "test/api/cache-diagnostics.test.ts",
+    "`comparison_response_id` and `prewarm`. The rest is skipped.",
+  ),
   responses("stream_id", "honoured", "test/clients/responses-websocket.test.ts"),
   responses("tool_search", "honoured", "test/api/tool-search.test.ts"),
   responses(

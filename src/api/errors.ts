@@ -143,6 +143,11 @@ export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error("unknown", { cause: thrown });
 }
 
+/** Rethrows anything but a store failure, which the store has reported already. */
+export function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
+}
+
 /**
  * Describes a constraint, such as a schema, that the model did not meet. The turn ended normally, so the description is
  * part of its reply.

@@ -21,6 +21,7 @@ import type { Client } from "../request/client.ts";
 import { toMediaRules } from "../request/content-text.ts";
 import { skippedPlugins, toPlausibleNames } from "../tools/skipped-tools.ts";
 import type { ToolSearchRequest } from "../tools/tool-search.ts";
+import { createPromptStore, diagnoseCache, type PromptStore } from "../turn/cache-diagnosis.ts";
 import {
   type BegunTurn,
   effortHeader,
@@ -90,8 +91,10 @@ export interface MessagesCodec extends TurnCodec<AnyRequest, BegunMessage, Prepa
   readonly prepareCount: (read: BegunMessage, signal: AbortSignal) => Promise<CountableTurn>;
 }
 
-export function messagesCodec(services: Services, findModel: FindModel): MessagesCodec {
-  const { settings } = services;
+export function messagesCodec(shared: Services, findModel: FindModel): MessagesCodec {
+  const { settings } = shared;
+  const prompts = createPromptStore({ ...shared, ttlSeconds: settings.storeTtlSeconds });
+  const services = { ...shared, prompts };
   const count: RequestCodec<AnyRequest> = {
     limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
     schema: countRequest,
@@ -135,6 +138,10 @@ export function messagesCodec(services: Services, findModel: FindModel): Message
     count,
     prepareCount: (read, signal) => prepareTurn(read, services, signal),
   };
+}
+
+interface MessagesServices extends Services {
+  readonly prompts: PromptStore;
 }
 
 const MAX_SESSION_ID = 256;
@@ -183,13 +190,16 @@ function begin(read: ReadTurn<AnyRequest>, session: string | undefined): BegunMe
 
 async function prepareMessage(
   read: BegunMessage,
-  services: Services,
+  services: MessagesServices,
   signal: AbortSignal,
 ): Promise<PreparedMessage> {
   const { sent, isSummary, client, requestId, requested } = read;
   const prepared = await prepareTurn(read, services, signal);
   const compaction = await toCompaction(sent, prepared, signal);
-  const { settings, randomId, now } = services;
+  const { settings, randomId, now, prompts } = services;
+  const previous = sent.diagnostics?.previous_message_id;
+  const compared = previous == null ? undefined : await prompts.find(client.tenant, previous);
+  const prompt = { ...prepared, compaction };
   return {
     ...prepared,
     compaction,
@@ -203,6 +213,7 @@ async function prepareMessage(
       thinking: toShownThinking(sent, client.reasoningPolicy),
       contextManagement: prepared.applied,
       compaction,
+      diagnose: compared && (() => diagnoseCache(compared, prompt)),
       toolSearch: prepared.search?.isPattern ? "tool_search_tool_regex" : "tool_search_tool_bm25",
       returnsProgress: sent.return_progress ?? false,
       containerExpiresAt: new Date(now() + settings.pythonIdleMs).toISOString(),
@@ -316,10 +327,11 @@ function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
 
 /** The events of a compaction, if any, and of the turn. Thinking is stored for later requests. */
 function run(
-  { request, client, model, turn, compaction, options }: PreparedMessage,
-  { reasoning }: Services,
+  prepared: PreparedMessage,
+  { reasoning, prompts }: MessagesServices,
   signal: AbortSignal,
 ): AsyncIterable<TurnEvent> {
+  const { request, client, model, turn, compaction, options } = prepared;
   const runTurn = (each: Turn) => {
     const events = model.run(each, signal);
     return reasoning.keep(request.max_tokens === 0 ? withoutParts(events) : events, {
@@ -328,7 +340,9 @@ function run(
       seal: options.thinking !== "none" || each.gatewayTools !== undefined,
     });
   };
-  return compaction === undefined ? runTurn(turn) : compaction.run(model, runTurn, signal);
+  const events = compaction === undefined ? runTurn(turn) : compaction.run(model, runTurn, signal);
+  if (request.diagnostics == null) return events;
+  return prompts.keep(events, { tenant: client.tenant, id: options.id, prompt: prepared });
 }
 
 /**

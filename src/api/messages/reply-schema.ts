@@ -221,9 +221,19 @@ const appliedEdits = lazy(() =>
   }),
 );
 
+export const cacheMissReason = lazy(() =>
+  z.discriminatedUnion("type", [
+    z.object({
+      type: z.enum(["model_changed", "system_changed", "tools_changed", "messages_changed"]),
+      cache_missed_input_tokens: z.int(),
+    }),
+    z.object({ type: z.enum(["previous_message_not_found", "unavailable"]) }),
+  ]),
+);
+
 const head = lazy(() => ({
   id: z.string(),
-  diagnostics: z.null(),
+  diagnostics: z.object({ cache_miss_reason: cacheMissReason() }).nullable(),
   context_management: appliedEdits().optional(),
   type: z.literal("message"),
   role: z.literal("assistant"),

@@ -1,8 +1,11 @@
 /** Ids, options and mapped values of plain and streamed messages. */
+import type * as z from "zod";
 import type { ShownCall } from "../../tools/gateway-tool.ts";
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
+import type { CacheDiagnosis } from "../turn/cache-diagnosis.ts";
 import type { AppliedEdits } from "./context-management.ts";
+import type { cacheMissReason } from "./reply-schema.ts";
 import type { ToolSearchName } from "./server-tool-blocks.ts";
 import type { ShownThinking } from "./thinking.ts";
 
@@ -22,6 +25,8 @@ export interface ReplyOptions {
   readonly compaction?: Pick<AutoCompaction, "made" | "hasPaused"> | undefined;
   /** The name of the tool search in the request. Absent: the request has none. */
   readonly toolSearch?: ToolSearchName | undefined;
+  /** Absent: the request names no message to compare with. */
+  readonly diagnose?: (() => CacheDiagnosis) | undefined;
   /** The client requested pings with the progress of the prompt. */
   readonly returnsProgress?: boolean;
 }
@@ -128,4 +133,40 @@ export function toUsage(usage: TurnUsage) {
         }
       : null,
   };
+}
+
+/** The parts of a prompt that have no reason here count as the parameters that the vendor does not compare. */
+const CACHE_MISS_REASONS = {
+  model: "model_changed",
+  tools: "tools_changed",
+  system: "system_changed",
+  instructions: "system_changed",
+  summary: "messages_changed",
+  messages: "messages_changed",
+  effort: undefined,
+  format: undefined,
+} as const;
+
+/** Called when the prompt has been rendered. Null: nothing differs, or nothing was asked. */
+export function toDiagnostics({ diagnose }: Pick<ReplyOptions, "diagnose">): {
+  readonly cache_miss_reason: z.input<ReturnType<typeof cacheMissReason>>;
+} | null {
+  const diagnosis = diagnose?.();
+  switch (diagnosis?.type) {
+    case undefined:
+    case "continued":
+      return null;
+    case "not-found":
+      return { cache_miss_reason: { type: "previous_message_not_found" } };
+    case "unavailable":
+      return { cache_miss_reason: { type: "unavailable" } };
+    case "changed": {
+      const { what, missedTokens } = diagnosis;
+      const type = CACHE_MISS_REASONS[what];
+      if (type === undefined) return { cache_miss_reason: { type: "unavailable" } };
+      return { cache_miss_reason: { type, cache_missed_input_tokens: missedTokens } };
+    }
+    default:
+      return diagnosis satisfies never;
+  }
 }

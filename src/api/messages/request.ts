@@ -212,6 +212,8 @@ const promptFields = {
 };
 
 const turnFields = {
+  /** The message whose prompt is compared. Null or absent: there is none, but this one is kept. */
+  diagnostics: () => z.object({ previous_message_id: textLike() }).nullish(),
   stop_sequences: () => z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
   stream: () => z.boolean().nullish(),
   /** llama-server's field, as on Chat Completions. */

@@ -15,7 +15,7 @@ import {
 import { sseFrame } from "../reply/event-stream.ts";
 import { BlockFrames, compactionBlock, frame } from "./content-blocks.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import { type ReplyOptions, toMessageUsage, toUsage } from "./reply.ts";
+import { type ReplyOptions, toDiagnostics, toMessageUsage, toUsage } from "./reply.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { errorFrame, messageStart } from "./to-events.ts";
 import type { CollectedMessage } from "./to-message.ts";
@@ -67,7 +67,8 @@ export async function collectSummary(
   return { end, toJson: () => toSummaryMessage(finished, options) };
 }
 
-function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): string {
+function toSummaryMessage(finished: FinishedTurn, options: ReplyOptions): string {
+  const { id, model } = options;
   const content = [compactionBlock(finishedSummary(finished) ?? "")];
   const head = { id, type: "message", role: "assistant", model, content };
   const usage = toMessageUsage(finished.end.usage);
@@ -76,7 +77,7 @@ function toSummaryMessage(finished: FinishedTurn, { id, model }: ReplyOptions): 
     ...STOP,
     usage,
     container: null,
-    diagnostics: null,
+    diagnostics: toDiagnostics(options),
   });
 }
 

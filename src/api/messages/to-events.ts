@@ -14,7 +14,14 @@ import type { Opening } from "../reply/stream-reply.ts";
 import { BlockFrames, frame } from "./content-blocks.ts";
 import { ContentWriter } from "./content-writer.ts";
 import { toMessagesError } from "./errors.ts";
-import { type ReplyOptions, toFirstUsage, toIterations, toStop, toUsage } from "./reply.ts";
+import {
+  type ReplyOptions,
+  toDiagnostics,
+  toFirstUsage,
+  toIterations,
+  toStop,
+  toUsage,
+} from "./reply.ts";
 
 /** The frame that ends a stream after a failure. */
 export function errorFrame(
@@ -29,7 +36,8 @@ export function errorFrame(
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
 /** The first frame of every stream. */
-export function messageStart({ id, model }: ReplyOptions, inputTokens: number): string {
+export function messageStart(options: ReplyOptions, inputTokens: number): string {
+  const { id, model } = options;
   const message = {
     id,
     type: "message",
@@ -40,7 +48,7 @@ export function messageStart({ id, model }: ReplyOptions, inputTokens: number): 
     stop_sequence: null,
     stop_details: null,
     container: null,
-    diagnostics: null,
+    diagnostics: toDiagnostics(options),
     usage: toFirstUsage(inputTokens),
   };
   return frame("message_start", `"message":${JSON.stringify(message)}`);

@@ -3,7 +3,7 @@ import { consume } from "../../streams/push-stream.ts";
 import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { WholeBlocks } from "./content-blocks.ts";
 import { ContentWriter } from "./content-writer.ts";
-import { type ReplyOptions, toIterations, toMessageUsage, toStop } from "./reply.ts";
+import { type ReplyOptions, toDiagnostics, toIterations, toMessageUsage, toStop } from "./reply.ts";
 
 export interface CollectedMessage {
   readonly end: TurnEnd;
@@ -41,7 +41,7 @@ function toMessage(
     usage: { ...toMessageUsage(end.usage), ...toIterations(end, options) },
     container,
     ...(options.contextManagement && { context_management: options.contextManagement }),
-    diagnostics: null,
+    diagnostics: toDiagnostics(options),
   });
   return `${head.slice(0, -1)},"content":[${blocks.join(",")}],${tail.slice(1)}`;
 }

@@ -33,6 +33,8 @@ export class AutoCompaction {
   readonly #plan: CompactionPlan;
   /** Set before the first event of the reply. */
   made: MadeSummary | undefined;
+  /** The turn of the answer. Set before its first event. */
+  ran: Turn | undefined;
 
   constructor(plan: CompactionPlan) {
     this.#plan = plan;
@@ -58,8 +60,8 @@ export class AutoCompaction {
         if (await consumer({ type: "start", promptTokens: 0 })) await consumer(NOTHING);
         return;
       }
-      const turn = text === undefined ? whole : await after(text);
-      await consume(runTurn(turn), consumer);
+      this.ran = text === undefined ? whole : await after(text);
+      await consume(runTurn(this.ran), consumer);
     });
   }
 }

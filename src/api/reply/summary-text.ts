@@ -1,4 +1,5 @@
 /** Summaries of conversations, equal on every API. */
+import type { Message } from "../../harmony/conversation.ts";
 import type { FinishedTurn } from "../../turn/collect.ts";
 
 /** Requests a summary from the model. */
@@ -6,9 +7,15 @@ export const SUMMARY_INSTRUCTIONS =
   "Summarize this conversation so that you could go on from the summary alone: what was asked for, what was " +
   "decided and done, what tools returned that still matters, and what is left to do. Write only the summary.";
 
+const HEADING = "Summary of the conversation so far:\n\n";
+
 /** The user message that replaces the summarized messages. */
 export function summaryText(summary: string): string {
-  return `Summary of the conversation so far:\n\n${summary}`;
+  return HEADING + summary;
+}
+
+export function isSummary({ content }: Message): boolean {
+  return typeof content === "string" && content.startsWith(HEADING);
 }
 
 /**

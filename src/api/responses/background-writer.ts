@@ -8,7 +8,8 @@
 import * as z from "zod";
 import type { ResponsesContext } from "./context.ts";
 import type { PreparedResponse } from "./prepare.ts";
-import { ignoreStoreFailure, isInFlight } from "./response-store.ts";
+import { ignoreStoreFailure } from "../errors.ts";
+import { isInFlight } from "./response-store.ts";
 import { keepResponse } from "./run.ts";
 import type { ResponseEvent } from "./to-events.ts";
 import { createEntries, type Entries, type EntryDeps } from "../../store/entries.ts";

@@ -1,5 +1,6 @@
 /** Reads a response's request, loads its conversation and makes its turn. */
 import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
+import { lazy } from "../../lazy.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { toPrivateModel } from "../../models/private-turns.ts";
 import type { Preset } from "../../turn/preset.ts";
@@ -14,6 +15,7 @@ import { modelNotFound, type RequestedModel } from "../request/requested-model.t
 import { isHosted } from "../tools/hosted-tools.ts";
 import { toToolSearch } from "../tools/tool-search.ts";
 import { skippedPlugins } from "../tools/skipped-tools.ts";
+import { type ComparedPrompt, diagnoseCache, readCompared } from "../turn/cache-diagnosis.ts";
 import {
   type PreparedTurn,
   type ReadTurn,
@@ -98,12 +100,16 @@ export async function prepareResponse(
   const { model } = requested;
   refuseUnholdable({ turn, contextLength: model.contextLength }, deps.replies.tenantBytes);
   noteOmissions(omissions, caller.requestId, deps);
+  const compared = await findCompared(request, caller, deps);
   const builder = new ResponseBuilder({
     ...requestedReply(request),
     toResponse: createResponseWriter(
       request,
       {
         id,
+        ...(compared && {
+          diagnose: lazy(() => diagnoseCache(compared, { turn, model, compaction })),
+        }),
         createdAt: toSeconds(now),
         model: requested.name,
         effort: usedEffort(reasoning),
@@ -138,6 +144,17 @@ export async function prepareResponse(
     seal,
     builder,
   };
+}
+
+/** Undefined: the request asks for no comparison. */
+async function findCompared(
+  { prompt_cache_options: options }: ResponsesRequest,
+  { client: { tenant }, responses, signal }: Caller,
+  deps: ResponsesContext,
+): Promise<ComparedPrompt | undefined> {
+  const id = options?.comparison_response_id;
+  if (id == null) return undefined;
+  return readCompared(() => deps.readStored(tenant, { signal }, () => responses.get(tenant, id)));
 }
 
 /** For the rule of `held-reply.ts`. */
@@ -226,7 +243,8 @@ export function withPresetEffort<R extends Pick<PromptRequest, "reasoning">>(
 
 function toPurpose({ isSummary, request }: ReadTurn<ResponsesRequest>): Purpose {
   if (isSummary) return "compaction";
-  return request.generate === false ? "prewarm" : "answer";
+  const isPrewarm = request.prompt_cache_options?.prewarm ?? request.generate === false;
+  return isPrewarm ? "prewarm" : "answer";
 }
 
 interface TurnParts {

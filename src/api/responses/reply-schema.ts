@@ -50,6 +50,25 @@ const usage = lazy(() =>
 /** Tools, formats and choices are returned as the request declared them. */
 const declared = lazy(() => z.looseObject({ type: z.string() }));
 
+export const promptCacheDiagnostics = lazy(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.enum(["cache_hit", "comparison_response_not_found", "unavailable"]) }),
+    z.object({
+      type: z.literal("cache_miss"),
+      reason: z.enum([
+        "model_changed",
+        "reasoning_effort_changed",
+        "tools_changed",
+        "text_format_changed",
+        "context_compacted",
+        "input_changed",
+      ]),
+      cache_missed_tokens: z.int(),
+      comparison_reusable_tokens: z.int(),
+    }),
+  ]),
+);
+
 export const response = lazy(() =>
   z
     .object({
@@ -88,6 +107,7 @@ export const response = lazy(() =>
       metadata: z.record(z.string(), z.string()),
       safety_identifier: nullableText(),
       prompt_cache_key: nullableText(),
+      prompt_cache_diagnostics: promptCacheDiagnostics().optional(),
       access_programs: z.null(),
       user: z.string().optional(),
       conversation: z.object({ id: z.string() }).optional(),

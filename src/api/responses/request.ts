@@ -136,6 +136,15 @@ export const responsesRequest = new RequestSchema(
 
     safety_identifier: textLike,
     prompt_cache_key: textLike,
+    prompt_cache_options: () =>
+      z
+        .object({
+          /** An earlier response, whose prompt is compared. */
+          comparison_response_id: textLike(),
+          /** As `generate: false`. */
+          prewarm: z.boolean().nullish(),
+        })
+        .nullish(),
     user: textLike,
     service_tier: textLike,
     prompt: () => z.unknown().optional(),

@@ -8,8 +8,8 @@ import * as z from "zod";
 import { JsonText, toJson } from "../../json-text.ts";
 import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
-import { StoreError } from "../../store/store-error.ts";
-import { RequestError, tooLarge } from "../errors.ts";
+import { type RequestError, tooLarge } from "../errors.ts";
+import { type KeptPrompt, keptPrompt } from "../turn/cache-diagnosis.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredResponse {
@@ -23,6 +23,8 @@ export interface StoredResponse {
   readonly storedAt: number;
   /** What continues it is private too: its prompt has the content of this response. */
   readonly isPrivate?: boolean | undefined;
+  /** Of a response that has ended. */
+  readonly prompt?: KeptPrompt | undefined;
   /** For a background response that has ended: the number of events before its last one. They were stored before it. */
   readonly events?: number | undefined;
 }
@@ -74,6 +76,7 @@ const storedResponse = z.lazy(() =>
     ancestors: z.array(z.string()),
     storedAt: z.number(),
     isPrivate: z.boolean().optional(),
+    prompt: keptPrompt.optional(),
     events: z.number().optional(),
   }),
 );
@@ -103,11 +106,6 @@ export function responseTooLarge(param: "input" | "top_logprobs"): RequestError 
     param,
     `the response would be too large to be stored. ${advice}, or set store to false.`,
   );
-}
-
-/** Rethrows anything but a store failure, which the store has reported already. */
-export function ignoreStoreFailure(error: unknown): void {
-  if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
 }
 
 /**

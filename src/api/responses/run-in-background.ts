@@ -7,12 +7,11 @@
 import { StoreError } from "../../store/store-error.ts";
 import { consume } from "../../streams/push-stream.ts";
 import { sleep } from "../../streams/timers.ts";
-import { describeError } from "../errors.ts";
+import { describeError, ignoreStoreFailure } from "../errors.ts";
 import { holdingStream } from "../reply/held-reply.ts";
 import type { BackgroundWriter } from "./background-writer.ts";
 import type { ResponsesContext } from "./context.ts";
 import { toHeldTurn } from "./prepare.ts";
-import { ignoreStoreFailure } from "./response-store.ts";
 import { runResponse } from "./run.ts";
 import type { StreamedResponse } from "./stream-response.ts";
 

@@ -1,6 +1,7 @@
 /** Runs a prepared response, and stores it. */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import { toKeptPrompt } from "../turn/cache-diagnosis.ts";
 import { summarySettings, wantedSummary, withSummaries } from "../reply/reasoning-summary.ts";
 import { type CompactionEvent, runCompaction, withCompactionItem } from "./compaction.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -94,6 +95,7 @@ export async function keepResponse(
       ancestors: context.ancestors,
       storedAt: deps.now(),
       ...(isPrivate && { isPrivate }),
+      ...(hasEnded && { prompt: toKeptPrompt(prepared) }),
       events,
     },
     {

@@ -3,13 +3,9 @@
  * many references to one item nor many long responses multiply in memory.
  */
 import { yieldToEventLoop } from "../../streams/timers.ts";
+import { ignoreStoreFailure } from "../errors.ts";
 import type { InputItem, WireItem } from "./items.ts";
-import {
-  ignoreStoreFailure,
-  type ResponseStore,
-  responseOf,
-  type StoredResponse,
-} from "./response-store.ts";
+import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
 
 /** Most responses that one request's references may need. Cloudflare's KV and D1 allow a request no more reads. */
 const MAX_RESPONSES = 1000;

@@ -7,9 +7,17 @@ import type { NamedEffort } from "../../models/model-name.ts";
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../tools/hosted-tools.ts";
 import { withoutCredentials } from "../tools/mcp-declaration.ts";
+import type { CacheDiagnosis } from "../turn/cache-diagnosis.ts";
 import type { GatewayItem } from "./gateway-item.ts";
 import type { McpListItem } from "./mcp-items.ts";
-import type { outputText, response, urlCitation, Written, WrittenItem } from "./reply-schema.ts";
+import type {
+  outputText,
+  promptCacheDiagnostics,
+  response,
+  urlCitation,
+  Written,
+  WrittenItem,
+} from "./reply-schema.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
 
@@ -59,6 +67,8 @@ export interface ResponseIdentity {
   readonly effort: NamedEffort;
   /** Whether the model may make several calls: not beside tools of its training that the client runs. */
   readonly parallelToolCalls: boolean;
+  /** Absent: the request asks for no diagnosis. */
+  readonly diagnose?: () => CacheDiagnosis;
 }
 
 export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
@@ -133,7 +143,47 @@ export function createResponseWriter(
     output: [...state.output],
     usage: state.usage === undefined ? null : toResponseUsage(state.usage),
     ...echo,
+    ...(state.usage && identity.diagnose && toDiagnostics(identity.diagnose(), state.usage)),
   });
+}
+
+const CACHE_MISS_REASONS = {
+  model: "model_changed",
+  effort: "reasoning_effort_changed",
+  tools: "tools_changed",
+  format: "text_format_changed",
+  summary: "context_compacted",
+  system: "input_changed",
+  instructions: "input_changed",
+  messages: "input_changed",
+} as const;
+
+function toDiagnostics(diagnosis: CacheDiagnosis, { cachedTokens }: TurnUsage) {
+  return { prompt_cache_diagnostics: toCacheResult(diagnosis, cachedTokens) };
+}
+
+function toCacheResult(
+  diagnosis: CacheDiagnosis,
+  cachedTokens: number,
+): Written<typeof promptCacheDiagnostics> {
+  switch (diagnosis.type) {
+    case "continued":
+      // An engine that has lost its cache, or reports nothing, gives no reason.
+      return { type: cachedTokens > 0 ? "cache_hit" : "unavailable" };
+    case "not-found":
+      return { type: "comparison_response_not_found" };
+    case "unavailable":
+      return { type: "unavailable" };
+    case "changed":
+      return {
+        type: "cache_miss",
+        reason: CACHE_MISS_REASONS[diagnosis.what],
+        cache_missed_tokens: diagnosis.missedTokens,
+        comparison_reusable_tokens: diagnosis.earlierTokens,
+      };
+    default:
+      return diagnosis satisfies never;
+  }
 }
 
 export function toResponseUsage(usage: TurnUsage) {

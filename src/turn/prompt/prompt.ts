@@ -51,6 +51,7 @@ export class TurnPrompt {
   readonly messages: readonly Message[];
   #rendered: RenderedPrompt | Promise<RenderedPrompt> | undefined;
   #exactness: Exactness | undefined;
+  #whole: RenderedPrompt | undefined;
 
   constructor(messages: readonly Message[]) {
     this.messages = messages;
@@ -59,6 +60,11 @@ export class TurnPrompt {
   /** Set in a running tool loop, once the prompt is rendered. */
   get exactness(): Exactness | undefined {
     return this.#exactness;
+  }
+
+  /** Undefined: it has not been rendered yet. */
+  get rendered(): RenderedPrompt | undefined {
+    return this.#whole;
   }
 
   /** The options of the first call count. See {@link renderPrompt}. */
@@ -71,6 +77,7 @@ export class TurnPrompt {
 
   readonly #note = (rendered: RenderedPrompt): RenderedPrompt => {
     this.#exactness = exactnessOf(rendered);
+    this.#whole = rendered;
     return rendered;
   };
 }
