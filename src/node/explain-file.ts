@@ -1,13 +1,13 @@
-/** Reading a file that a user or an operator names, and failures of files and folders in a sentence. */
+/** Reads a file that a user or an operator names, and explains failures of files and folders in a sentence. */
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * The bytes of an ordinary file, to which links may lead. A FIFO would hold up the process until somebody writes to it, and a
- * device may never end, so they are not read. Throws an error that {@link explainFile} explains.
+ * Reads an ordinary file; links are followed. FIFOs and devices are not read: a FIFO would block the process until another one writes to
+ * it, and a device may never end. Throws an error that {@link explainFile} explains.
  */
 export function readOrdinaryFile(path: string, maxBytes: number): Buffer {
-  // Opening a FIFO does not wait then.
+  // With this flag, opening a FIFO does not block.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
@@ -21,7 +21,7 @@ export function readOrdinaryFile(path: string, maxBytes: number): Buffer {
   }
 }
 
-/** A file that is not read. The message continues its name. */
+/** A file that is not read. The message follows its name. */
 class UnfitFile extends Error {
   override readonly name = "UnfitFile";
 }
@@ -30,7 +30,7 @@ class UnfitFile extends Error {
 export function explainFile(error: unknown, path?: string): string | undefined {
   if (error instanceof UnfitFile) return `${path ?? "The input"}: ${error.message}.`;
   if (!(error instanceof Error) || !("code" in error)) return undefined;
-  // Reading a folder fails without naming it.
+  // The error of reading a folder does not name it.
   const own = "path" in error && typeof error.path === "string" ? error.path : "The input";
   const file = path ?? own;
   switch (error.code) {

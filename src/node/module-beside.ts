@@ -1,7 +1,7 @@
 /**
- * The address of a module that a thread or a process runs, next to the calling one: TypeScript in a clone, compiled in the package.
+ * URL of a module that a thread or process runs, beside the calling module: TypeScript in a clone, compiled in the package.
  *
- * @param caller its `import.meta.url`
+ * @param caller `import.meta.url` of the calling module
  */
 export function moduleBeside(caller: string, name: string): URL {
   return new URL(`./${name}${caller.endsWith(".ts") ? ".ts" : ".js"}`, caller);

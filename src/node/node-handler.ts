@@ -1,11 +1,11 @@
-/** The gateway as a handler of `node:http`, and so of Express and Fastify. */
+/** The gateway as a handler for `node:http`, Express and Fastify. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 
 /**
- * Reads the body itself: mount it before anything that parses bodies.
+ * The handler reads the body itself: mount it before any body parser.
  *
- * @param gateway of `createGateway`.
+ * @param gateway result of `createGateway`.
  */
 export function toNodeHandler(gateway: {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -17,13 +17,13 @@ export function toNodeHandler(gateway: {
   const listener = listenTo(toNative);
   const listenerOfRead = listenTo(toRead);
   return (request, response) => {
-    // The adapter takes the bytes that some parsers leave behind as `rawBody`.
+    // The adapter uses the bytes that some parsers keep as `rawBody`.
     const isRead = request.readableDidRead && !("rawBody" in request);
     void (isRead ? listenerOfRead : listener)(request, response);
   };
 }
 
-/** A request whose body was read before the handler: as `fetch` has it, its body is used. */
+/** A request whose body was read before the handler: `bodyUsed` is true, as with `fetch`. */
 function toRead({ url, method, headers }: Request): Request {
   const hasBody = method !== "GET" && method !== "HEAD";
   const request = new Request(url, { method, headers, ...(hasBody && { body: "read" }) });
@@ -31,7 +31,7 @@ function toRead({ url, method, headers }: Request): Request {
   return request;
 }
 
-/** The adapter's request is an object of its own, which `new Request` of an application does not take. */
+/** Converts the adapter's request, which an application's `new Request` does not accept. */
 function toNative({ url, method, headers, signal, body }: Request): Request {
   const init = { method, headers, signal };
   return new Request(url, body === null ? init : { ...init, body, duplex: "half" });

@@ -19,9 +19,9 @@ import type { SqliteStore, SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 
 export interface OpenStore {
   readonly store: Store;
-  /** The same store if it is in a file. */
+  /** The store if it is in a file. */
   readonly file?: SqliteStore;
-  /** Waits briefly for pending operations. */
+  /** Closes the store after a brief wait for pending operations. */
   close(): Promise<void>;
 }
 
@@ -50,8 +50,8 @@ const OPENERS: Readonly<Record<StoreKindOn<"node">, Opener>> = {
 };
 
 /**
- * A server need not be reachable yet. A file must be usable.
- * @param log takes a warning when the file is deleted or replaced while it is open.
+ * Opens the store. A server need not be reachable yet. A file must be usable.
+ * @param log receives a warning when the file is deleted or replaced while it is open.
  * @throws SettingsError, StoreBusyError
  */
 export async function openStore(settings: Settings, log?: Log): Promise<OpenStore> {

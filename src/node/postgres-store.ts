@@ -1,8 +1,8 @@
 /**
- * A store in PostgreSQL, by the package `pg`, which is optional.
+ * A store in PostgreSQL, by the optional package `pg`.
  *
- * Each operation is one statement of a few rows, whose time and bytes are bounded, so that no gateway waits for another and none
- * that is killed leaves a lock. Limits are kept by a sweep: it runs in each gateway, beside the operations.
+ * Each operation is one statement of a few rows, with bounded time and bytes, so that no gateway waits for another and a killed gateway
+ * leaves no lock. A periodic sweep in each gateway enforces the limits.
  */
 import type { DatabaseError, Pool, QueryResult } from "pg";
 import { SettingsError } from "../config/resolve.ts";
@@ -21,9 +21,9 @@ import { waitAtMost } from "../streams/timers.ts";
 import { isMissing, toInstallCommand } from "./cli/install-hint.ts";
 
 export interface PostgresStoreOptions {
-  /** After which a statement is given up, here and by the server. */
+  /** Timeout of a statement, here and on the server. */
   readonly timeoutMs: number;
-  /** Longest value. */
+  /** Maximum bytes of a value. */
   readonly maxValueBytes: number;
   readonly limits: StoreLimits;
   readonly quotaOf: (tenant: string) => StoreQuota;
@@ -31,14 +31,14 @@ export interface PostgresStoreOptions {
 
 export interface PostgresStore extends Store {
   getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Waits briefly for pending operations. */
+  /** Closes the store after a brief wait for pending operations. */
   close(): Promise<void>;
-  /** Removes expired entries, and those beyond the limits. Runs by itself every second in which there were writes. */
+  /** Removes expired entries, and entries beyond the limits. Runs automatically in every second with writes. */
   sweep(): Promise<void>;
 }
 
 /**
- * The server need not be reachable yet.
+ * Opens the store. The server need not be reachable yet.
  *
  * @throws SettingsError if the package is missing or the URL is not valid
  */
@@ -65,7 +65,7 @@ export async function openPostgresStore(
     keepAlive: true,
     allowExitOnIdle: true,
   });
-  // An idle connection has failed. The next operation opens another.
+  // An idle connection has failed. The next operation opens another one.
   pool.on("error", () => {});
   return new OpenPostgres(pool, `${address.protocol}//${address.host}${address.pathname}`, options);
 }
@@ -85,14 +85,14 @@ const MAX_CONNECTIONS = 4;
 /** Bytes of values that one statement reads, beyond the first value. */
 const MAX_READ_BYTES = 16_777_216;
 const SWEEP_MS = 1000;
-/** Entries that a sweep removes at a time. */
+/** Maximum entries that a sweep removes at a time. */
 const SWEEP_ROWS = 1000;
-/** Reads that the next sweep notes. Beyond, those longest ago are forgotten. */
+/** Maximum reads that the next sweep notes. Above it, the oldest reads are forgotten. */
 const MAX_NOTED = 1000;
 
 const ENTRIES = "harmony_gateway_entries";
 const VERSION = 1;
-/** Any number: the gateways of a database make its tables one after the other. */
+/** Arbitrary id of the advisory lock under which gateways create the tables. */
 const SETUP_LOCK = 5_204_119;
 
 /** `used` grows with each write and each noted read. `until` is in milliseconds since 1970. */
@@ -113,7 +113,7 @@ const SETUP = `
   CREATE INDEX IF NOT EXISTS ${ENTRIES}_until ON ${ENTRIES} (until);
   COMMIT`;
 
-/** By the server's clock, which may be off. An entry is readable as long as its clock or the gateway's says so. */
+/** The server's clock, which may be wrong. An entry is readable until both clocks, the server's and the gateway's, are past its expiry. */
 const SERVER_NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 class OpenPostgres implements PostgresStore {
@@ -136,7 +136,7 @@ class OpenPostgres implements PostgresStore {
     return (await this.getMany([key])).get(key);
   }
 
-  /** Values that do not fit into one statement's bytes are read by further statements. */
+  /** Reads values. Those that exceed the bytes of one statement are read by further statements. */
   async getMany(keys: readonly string[]): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (let left = [...keys]; left.length > 0;) {
@@ -152,7 +152,7 @@ class OpenPostgres implements PostgresStore {
       for (const { key, value } of rows) {
         if (typeof key !== "string" || !asked.has(key)) throw this.#explain(new Error(SHIFTED));
         asked.delete(key);
-        // A larger value was not written by a gateway.
+        // A value above the limit was not written by a gateway.
         found.set(key, Buffer.isBuffer(value) ? value.toString() : UNREADABLE);
         bytes += Buffer.isBuffer(value) ? value.length : 0;
         this.#note(key);
@@ -190,7 +190,7 @@ class OpenPostgres implements PostgresStore {
 
   async sweep(): Promise<void> {
     await this.#noteReads();
-    // Both clocks must agree: one that jumped ahead would remove everything.
+    // Both clocks must agree: a clock that jumped ahead would remove everything.
     await this.#removeAll(`until < least($1::bigint, ${SERVER_NOW})`, [
       Math.floor(this.#clock.earliest()),
     ]);
@@ -236,7 +236,7 @@ class OpenPostgres implements PostgresStore {
     const keys = [...this.#read];
     this.#read.clear();
     if (keys.length === 0) return;
-    // In the order of the keys, so that two gateways never wait for each other's rows.
+    // Rows are locked in the order of their keys, so that two gateways never wait for each other.
     await this.#ask(
       `UPDATE ${ENTRIES} SET used = nextval('harmony_gateway_used') FROM (
          SELECT key AS noted FROM ${ENTRIES} WHERE key = ANY ($1) ORDER BY key FOR UPDATE SKIP LOCKED) locked
@@ -260,14 +260,14 @@ class OpenPostgres implements PostgresStore {
     if (this.#isClosed || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       void this.sweep()
-        // The guard of the store reports failures of operations, and the next write sweeps again.
+        // The store's guard reports failures of operations, and the next write sweeps again.
         .catch(() => {})
         .finally(() => (this.#timer = undefined));
     }, SWEEP_MS);
     this.#timer.unref();
   }
 
-  /** Runs a statement, and once more if its connection was lost: all of them may be repeated. */
+  /** Runs a statement, and retries once if the connection was lost: all statements are repeatable. */
   async #ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
     const startedAt = performance.now();
     for (let isRepeated = false; ; isRepeated = true) {
@@ -275,7 +275,7 @@ class OpenPostgres implements PostgresStore {
         await (this.#ready ??= this.#setUp());
         return await this.#pool.query(text, [...values]);
       } catch (error) {
-        // Somebody has dropped the tables.
+        // The tables were dropped.
         const isGone = isRefused(error) && error.code === NO_TABLE;
         if (isGone) this.#ready = undefined;
         const isLate = performance.now() - startedAt >= this.#options.timeoutMs;
@@ -284,7 +284,7 @@ class OpenPostgres implements PostgresStore {
     }
   }
 
-  /** Makes the tables, where the database has none. */
+  /** Creates the tables if they do not exist. */
   async #setUp(): Promise<void> {
     try {
       const version = await this.#findVersion().catch(async (error: unknown) => {
@@ -327,7 +327,7 @@ function isRefused(error: unknown): error is DatabaseError {
   return error instanceof Error && "severity" in error;
 }
 
-/** The connection is gone, or the server is: it shuts down, starts, or has no place. */
+/** The connection is lost, or the server shuts down, starts, or has no free connection. */
 function isLost(error: unknown): boolean {
   return !isRefused(error) || /^(?:08|57P|53300)/.test(error.code ?? "");
 }

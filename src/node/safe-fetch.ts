@@ -1,7 +1,6 @@
 /**
- * Requests pages from public addresses only. The name is resolved here, all its addresses are checked, and the
- * connection is made to one of those very addresses: a name that resolves differently the next time (DNS rebinding)
- * gains nothing.
+ * Requests pages from public addresses only. The name is resolved here, all its addresses are checked, and the connection is made
+ * to one of the checked addresses: a name that resolves differently the next time (DNS rebinding) has no effect.
  */
 import { lookup as resolveName } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
@@ -13,9 +12,9 @@ import { PAGE_HEADERS, type RequestPage } from "../tools/browser/fetch-page.ts";
 import { FetchRefused } from "../tools/browser/url-policy.ts";
 
 export interface SafeRequestOptions {
-  /** All addresses of a name. */
+  /** Resolves a name to all its addresses. */
   readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
-  /** Replaced in tests, whose servers are on loopback. */
+  /** Checks an address. Replaced in tests, whose servers are on loopback. */
   readonly isPublic?: (address: string) => boolean;
 }
 
@@ -54,8 +53,8 @@ export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest
 }
 
 /**
- * Like `fetch`, for bodies of text, under the same guard. Redirects are not followed. Names are checked and not URLs: an
- * address in a URL is the caller's to refuse.
+ * Like `fetch`, for text bodies, with the same protection. Redirects are not followed. Names are checked, but URLs are not: the
+ * caller must refuse an address in a URL.
  */
 export function createSafeFetch(options: SafeRequestOptions = {}) {
   const client = createClient(options);
@@ -71,12 +70,12 @@ type RequestOptions = Omit<Dispatcher.RequestOptions, "origin" | "path" | "metho
   readonly method?: string;
 };
 
-/** undici is loaded with the first request: a third of the command's code, which most gateways do without. */
+/** Loads undici with the first request: it is a third of the command's code, and most gateways do not need it. */
 function createClient(options: SafeRequestOptions) {
   let wasUsed = false;
   const open = lazy(async () => {
     wasUsed = true;
-    // Its default export: a bundle has no names of a CommonJS package.
+    // The default export is used: a bundle has no names of a CommonJS package.
     const { Agent, request } = (await import("undici")).default;
     return { agent: new Agent(toAgentOptions(options)), request };
   });
@@ -100,7 +99,7 @@ function toAgentOptions({
 }: SafeRequestOptions): Agent.Options {
   const findAddresses = async (host: string): Promise<readonly ResolvedAddress[]> => {
     const addresses = await resolve(host);
-    // One private address among public ones is an attack, or a mistake that would look like one.
+    // One private address among public ones is an attack, or a mistake that looks like one.
     if (addresses.every(({ address }) => isPublic(address))) return addresses;
     throw new FetchRefused("this address is not public");
   };
@@ -109,7 +108,7 @@ function toAgentOptions({
   };
   return {
     connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
-    // Pages come from many servers, a few from each: keeping connections open does not pay.
+    // Pages come from many servers, a few from each: open connections are rarely reused.
     keepAliveTimeout: 1000,
     maxResponseSize: -1,
   };
@@ -129,7 +128,7 @@ function toResponse({ statusCode: status, headers, body }: Dispatcher.ResponseDa
   return new Response(Readable.toWeb(body), { status, headers: copied });
 }
 
-/** Hands the addresses to Node, in the form it asks for. */
+/** Returns the addresses to Node, in the requested form. */
 async function answerLookup(
   resolving: Promise<readonly ResolvedAddress[]>,
   all: boolean,

@@ -1,4 +1,4 @@
-/** The whole gateway for programs on Node: settings as options, as `createGateway` has them. */
+/** The whole gateway for programs on Node. Its options are the settings, as in `createGateway`. */
 import { type SettingOptions, toOptionInputs } from "../config/option-inputs.ts";
 import { resolveSettings } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
@@ -10,18 +10,18 @@ import { type Gateway, serveGateway, type ServeOptions } from "./server/serve.ts
 
 /** Every setting under its own name. */
 export interface StartOptions extends Omit<SettingOptions, "engine" | "log"> {
-  /** A kind of inference server, or an engine of your own. Default: found at `url`; without it, the built-in demo. */
+  /** A kind of inference server, or a custom engine. Default: detected at `url`; without it, the built-in demo. */
   readonly engine?: ConfiguredKind | Engine;
   /** The least severe level, written to standard output as JSON lines, or a function for each entry. Default: `info`. */
   readonly log?: Settings["log"] | ((entry: LogEntry) => void);
 }
 
 /**
- * Listens, and monitors its engines. Rejects when the port or the store is not available. An engine that does not answer is
+ * Starts the gateway and monitors its engines. Rejects when the port or the store is not available. An unresponsive engine is
  * reported and probed again.
  *
- * @param options settings of `loadSettings` may be given as they are.
- * @throws SettingsError whose sentences name each option that is wrong
+ * @param options settings by name; the result of `loadSettings` is accepted unchanged.
+ * @throws SettingsError whose sentences name each invalid option
  */
 export async function startGateway(
   options: StartOptions = {},

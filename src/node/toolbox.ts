@@ -1,4 +1,4 @@
-/** The tools this process can run for the model, by the operator's settings. */
+/** The tools that this process can run for the model, by the operator's settings. */
 import { readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
@@ -12,7 +12,7 @@ import { createSafeRequest } from "./safe-fetch.ts";
 
 export interface OpenToolbox {
   readonly toolbox: TrainedToolbox;
-  /** From public addresses only. */
+  /** Requests pages from public addresses only. */
   readonly requestPage: RequestPage;
   close(): Promise<void>;
 }
@@ -48,10 +48,10 @@ async function openBrowserTool(
   return openBrowser(settings, { requestPage, documents });
 }
 
-/** Most files, and characters of one, that are searched. */
+/** Maximum files, and characters of each, that are searched. */
 const MAX_FILES = 1000;
 const MAX_LENGTH = 1_000_000;
-/** Of one that is read at all. */
+/** Maximum bytes of a file that is read. */
 const MAX_BYTES = 100_000_000;
 
 async function readDocuments(folder: string): Promise<LocalDocument[]> {

@@ -1,30 +1,30 @@
-/** What commands read and print. Input is bounded; output may be cut off by its reader, or find a full disk. */
+/** Input and output of commands. Input is bounded; the reader of the output may close it early, or the disk may be full. */
 import { createReadStream, createWriteStream, fstatSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { visible } from "./control-signs.ts";
 import { explainFile } from "../explain-file.ts";
 
-/** What a command needs of its process. */
+/** The process as a command sees it. */
 export interface CommandIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** To standard output. */
+  /** Writes to standard output. */
   readonly print: (text: string) => void;
-  /** To standard error. */
+  /** Writes to standard error. */
   readonly printError: (text: string) => void;
-  /** Set once, when the command has failed. */
+  /** Sets the exit code of a failed command. Called once. */
   readonly fail: (exitCode: number) => void;
-  /** The user's folder. */
+  /** The user's home folder. */
   readonly home: string;
   readonly hasColours: boolean;
-  /** For commands that read and write more than a few lines. */
+  /** Standard input, for commands that read and write more than a few lines. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly openOutput: () => Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** The numbers of the open files behind the streams. Absent: there are none. */
+  /** Descriptors of the open files behind the streams. Absent: the streams are not files. */
   readonly descriptors?: { readonly stdin: number; readonly stdout: number };
 }
 
-/** A module's command. */
+/** A command, as its module exports it. */
 export interface Command {
   /** The text of `harmony-gateway NAME --help`. */
   readonly usage: string;
@@ -40,7 +40,7 @@ export interface Command {
 export const EXIT_USAGE = 2;
 export const EXIT_FAILURE = 1;
 
-/** Enough for any record of a turn. */
+/** Maximum bytes of input: the record of any turn fits. */
 const MAX_INPUT_BYTES = 134_217_728;
 
 /**
@@ -77,7 +77,7 @@ function nameOf(file: string): string {
   return file === "-" ? "The input" : file;
 }
 
-/** Whether standard output is a terminal, which obeys what it is sent. */
+/** Whether standard output is a terminal, which interprets control characters. */
 export function isTerminal(): boolean {
   return process.stdout.isTTY;
 }
@@ -85,8 +85,8 @@ export function isTerminal(): boolean {
 let output: Writable | undefined;
 
 /**
- * Standard output, for a command that ends. A reader such as `head`, which closes the pipe when it has read enough, ends the command
- * quietly; any other failure ends it with a sentence.
+ * Standard output, for a command that ends. A reader such as `head` that closes the pipe early ends the command quietly; any other failure
+ * ends it with a sentence.
  */
 export function commandOutput(): Writable {
   output ??= openOutput();
@@ -98,7 +98,7 @@ export function printOutput(text: string): void {
 }
 
 function openOutput(): Writable {
-  // Node's own stream for a file takes a part that fitted on a full disk for the whole.
+  // On a full disk, Node's own stream for a file reports a partial write as a complete one.
   const isFile = fstatSync(1).isFile();
   const stream = isFile ? createWriteStream("", { fd: 1, autoClose: false }) : process.stdout;
   return stream.on("error", endCommand);
@@ -111,7 +111,7 @@ function endCommand(error: NodeJS.ErrnoException): void {
   process.exit(EXIT_USAGE);
 }
 
-/** `npm start --` in a clone, `npx harmony-gateway` from the package. */
+/** The command as the user types it: `npm start --` in a clone, `npx harmony-gateway` from the package. */
 export function commandName(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string {

@@ -1,12 +1,12 @@
-/** The commands: how each is written, its purpose, and its module, which is loaded when the command runs. */
+/** The commands: name, synopsis, purpose, and the module, which is loaded when the command runs. */
 import type { Command } from "./command-io.ts";
 
 interface Entry {
-  /** What follows the name. */
+  /** The arguments after the name. */
   readonly synopsis: string;
   /** One line of the help. */
   readonly purpose: string;
-  /** For developers, who look at prompts and outputs. */
+  /** The command is for developers: it shows prompts and outputs. */
   readonly isTool?: true;
   load(): Promise<Command>;
 }

@@ -1,6 +1,6 @@
 /**
- * Prints control tokens so that real ones differ from the same characters typed as text. With colours, real
- * ones are inverse; without, typed ones get a backslash, `<\|end|>`.
+ * Prints control tokens so that real ones differ from the same characters typed as text. With colours, real tokens are inverse; without,
+ * typed ones get a backslash, `<\|end|>`.
  */
 import { styleText } from "node:util";
 
@@ -23,15 +23,15 @@ export function explainSigns(text: string): string[] {
   return ["A backslash marks ordinary text that is spelled like a control token."];
 }
 
-/** What a terminal obeys or hides: controls but for tabs and line ends, marks of direction, separators of lines. */
+/** Characters that a terminal interprets or hides: controls except tabs and line ends, marks of direction, line separators. */
 const OBEYED =
-  // oxlint-disable-next-line eslint/no-control-regex -- these are to be found
+  // oxlint-disable-next-line eslint/no-control-regex -- the pattern matches control characters
   /[\0-\x08\v-\x1F\x7F-\x9F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
-/** How `paint` begins and ends a colour. */
-// oxlint-disable-next-line eslint/no-control-regex -- as above
+/** Escape sequence that begins or ends a colour of `paint`. */
+// oxlint-disable-next-line eslint/no-control-regex -- the pattern matches an escape sequence
 const COLOUR = /^\x1B\[[\d;]{1,16}m/;
 
-/** The text as it may be sent to a terminal: what that would obey is spelled, `\u001b`. */
+/** The text as it may be sent to a terminal: characters that a terminal interprets are escaped, `\u001b`. */
 export function visible(text: string, { keepsColours = false } = {}): string {
   return text.replace(OBEYED, (sign, at: number) => {
     if (keepsColours && sign === "\x1B" && COLOUR.test(text.slice(at, at + 20))) return sign;

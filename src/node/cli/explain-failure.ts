@@ -1,12 +1,12 @@
-/** Failures of a command in one sentence for whoever typed it: files that cannot be read, flags that do not exist. */
+/** Explains failures of a command to its user in one sentence: files that cannot be read, flags that do not exist. */
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import { explainFile } from "../explain-file.ts";
 
-/** What a flag of a subcommand looks like, in its usage. */
+/** A flag of a subcommand, in its usage. */
 const FLAG = /^ {2}(--[\w-]+)/gm;
 
-/** Undefined for an error that is not the user's. `usage` is that of the command. */
+/** Undefined: the error is not the user's. `usage`: usage text of the command. */
 export function explainFailure(error: unknown, usage: string): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof SettingsError) return error.problems.join("\n");

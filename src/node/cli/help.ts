@@ -10,7 +10,7 @@ interface Section {
   readonly settings: readonly SettingDescription[];
 }
 
-/** The settings that most operators look for; all those of tools; the rest. */
+/** Sections of the help: common settings, settings of tools, all others. */
 const COMMON = toSections((each) => each.common && each.group !== "tools");
 const TOOLS = toSections((each) => each.group === "tools");
 const ADVANCED = toSections((each) => !each.common && each.group !== "tools");
@@ -58,7 +58,7 @@ Settings
 
 const WIDTH = 96;
 
-/** The entry of one setting, by its name or flag: `port`, `--max-body-bytes`. Undefined: there is none. */
+/** The entry of one setting, by its name or flag: `port`, `--max-body-bytes`. Undefined: there is no such setting. */
 export function toSettingHelp(word: string): string | undefined {
   const setting = describedSettings().find(
     ({ name, flag, variable }) =>
@@ -68,7 +68,7 @@ export function toSettingHelp(word: string): string | undefined {
   return `${toHelpEntry(setting)}      Variable: ${setting.variable}; in the file: ${setting.name}`;
 }
 
-/** Fits a terminal of 24 lines and 80 columns. */
+/** The short help, which fits a terminal of 24 lines and 80 columns. */
 export const SHORT_HELP = `\
 harmony-gateway serves gpt-oss through the Chat Completions, Responses and
 Messages APIs, on top of inference servers that only complete text.
@@ -125,7 +125,7 @@ export function toSettingsDocument(): string {
   ].join("\n");
 }
 
-/** @param heading its level, `##`. */
+/** @param heading marker of its level, `##`. */
 function toMarkdown(heading: string, section: Section): string {
   const rows = section.settings.map((each) => {
     const cells = [

@@ -1,4 +1,4 @@
-/** The command that installs an optional package, for the form in which this one was installed. */
+/** The command that installs an optional package, for a clone and for an installed gateway. */
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const OWN_PATH = fileURLToPath(import.meta.url);
 /**
  * The command to run.
  *
- * @param ownPath of a file of this package.
+ * @param ownPath path of a file of this package.
  */
 export function toInstallCommand(
   name: string,
@@ -22,13 +22,13 @@ export function toInstallCommand(
   if (root.includes(`${sep}_npx${sep}`)) {
     return `npx --package harmony-gateway --package ${name} harmony-gateway`;
   }
-  // Beside a global node_modules folder there is no package.
+  // The parent of a global node_modules folder has no package.json.
   return exists(join(root, "package.json"))
     ? `npm install ${name}`
     : `npm install --global ${name}`;
 }
 
-/** Whether an import failed because the package itself is missing, and not something in it. */
+/** Whether an import failed because the package itself is missing, not one of its dependencies. */
 export function isMissing(error: unknown, name: string): boolean {
   return (
     error instanceof Error &&

@@ -23,7 +23,7 @@ harmony-gateway key --sealing                create a key for the setting sealin
 };
 
 /**
- * The output.
+ * Creates the keys and returns the output.
  *
  * @throws TypeError if the arguments are wrong
  * @throws SettingsError if the file cannot take the key
@@ -53,7 +53,7 @@ export function runKey(args: readonly string[]): string {
     : `${shown}Its hash stands in ${file}. A running gateway takes it when it gets SIGHUP (systemctl reload).\n`;
 }
 
-/** Of the config file, its keys alone: their other members are checked when it is loaded. */
+/** Schema of the keys in the config file. Their other members are checked when the file is loaded. */
 const configFile = z.looseObject({
   keys: z.array(z.union([z.string(), z.looseObject({ name: z.string() })])).optional(),
 });

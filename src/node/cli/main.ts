@@ -1,4 +1,4 @@
-/** The command line: which command, and how the process ends. */
+/** The command line: selects the command, and sets the exit code. */
 import { homedir } from "node:os";
 import { suggest } from "../../config/suggest.ts";
 import {
@@ -30,7 +30,7 @@ const PROCESS_IO: CommandIo = {
 
 export async function main(args: readonly string[], io: CommandIo = PROCESS_IO): Promise<void> {
   const [command, ...rest] = args;
-  // What follows -- is for a client that connect starts.
+  // Arguments after -- belong to the client that connect starts.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (own.includes("--help") || own.includes("-h")) return io.print(await helpFor(own));
   if (own.includes("--version") || own.includes("-v")) return io.print(readVersion());
@@ -47,14 +47,14 @@ function explainCommand(command: string): string {
   if (/^[\w.-]+:\d+$/.test(command)) {
     return `There is no command ${command}. For a server's address, write http://${command}.`;
   }
-  // Not store, which is as near.
+  // The suggestion is serve, although store is as similar.
   if (command === "start") return "There is no command start. Did you mean serve?";
   const hint =
     suggest(command, Object.keys(COMMANDS)) || " harmony-gateway --help lists the commands.";
   return `There is no command ${command}.${hint}`;
 }
 
-/** Of a command, of a setting (`--help port`, `--port --help`), of everything (`--help all`), or the short one. */
+/** The help of a command, of a setting (`--help port`, `--port --help`), of everything (`--help all`), or the short help. */
 async function helpFor(args: readonly string[]): Promise<string> {
   const words = args.filter((arg) => arg !== "--help" && arg !== "-h" && arg !== "help");
   const command = words.find((word) => Object.hasOwn(COMMANDS, word));
@@ -65,7 +65,7 @@ async function helpFor(args: readonly string[]): Promise<string> {
   return words.map((word) => toSettingHelp(word)).find((text) => text !== undefined) ?? SHORT_HELP;
 }
 
-/** Prints what is wrong with the command's arguments or its input. */
+/** Runs a command, and prints errors in its arguments or input. */
 async function run(name: string, args: readonly string[], io: CommandIo): Promise<void> {
   const command = await COMMANDS[name]?.load();
   try {

@@ -3,7 +3,7 @@ import { SettingsError } from "../../config/resolve.ts";
 
 export interface OwnFlags {
   readonly switches: ReadonlySet<string>;
-  /** By flag; of a flag that is given twice, the last value. */
+  /** Values by flag. For a repeated flag, the last value. */
   readonly values: ReadonlyMap<string, string>;
   /** All other arguments, in their order. */
   readonly rest: readonly string[];
@@ -18,7 +18,7 @@ export function readOwnFlags(
   args: readonly string[],
   own: {
     readonly switches?: readonly string[];
-    /** Each flag that takes a value, and the words for that value in the error. */
+    /** Flags that take a value, with the words for that value in errors. */
     readonly values?: Readonly<Record<string, string>>;
   },
 ): OwnFlags {

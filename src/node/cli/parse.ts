@@ -1,4 +1,4 @@
-/** `harmony-gateway parse`: prints how a raw completion is parsed, and which repairs that took. */
+/** `harmony-gateway parse`: prints how a raw completion is parsed, with the repairs. */
 import { parseArgs } from "node:util";
 import { systemOptions } from "../../config/system-options.ts";
 import { bodyText, offersFunctions } from "../../harmony/body.ts";
@@ -40,7 +40,7 @@ interface ParsedPart {
   text: string;
 }
 
-/** The output. Accepts anything a model may write. */
+/** Parses a completion and returns the output. Accepts anything that a model may write. */
 export async function runParse(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** `harmony-gateway render`: prints the prompt that a chat request becomes. */
+/** `harmony-gateway render`: prints the prompt of a chat request. */
 import { parseArgs } from "node:util";
 import { systemOptions } from "../../config/system-options.ts";
 import { type DroppedMessage, dropFinishedAnalysis } from "../../harmony/analysis.ts";
@@ -41,7 +41,7 @@ const COLOURS: Record<string, Colour> = {
   tool: "red",
 };
 
-/** The output. Throws a `RequestError` for a request the API would refuse. */
+/** Renders the prompt and returns the output. Throws a `RequestError` for a request that the API would reject. */
 export async function runRender(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -65,7 +65,7 @@ export async function runRender(
   }
 
   const bodyText = await readInput(file);
-  // The reader of requests would not name the file.
+  // The request reader's error would not name the file.
   parseJsonInput(bodyText, file);
   const { prompt, kept, dropped } = toPrompt(bodyText, values.date, environment);
 
@@ -112,7 +112,7 @@ interface ShownPrompt {
   readonly dropped: readonly DroppedMessage[];
 }
 
-/** The prompt that a recorded turn sent, or that a request would send now. */
+/** The prompt of a recorded turn, or the prompt that a request would have now. */
 function toPrompt(
   text: string,
   date: string | undefined,
@@ -139,7 +139,7 @@ function typedText(segments: readonly Segment[]): string {
     .join("\n");
 }
 
-/** A control token, or the text between two of them: a spelling may span several pieces. */
+/** A control token, or the text between two of them: typed control characters may span several tokens. */
 type Run = { readonly token: string; readonly typed?: never } | { readonly typed: string };
 
 function runsOf(segment: Segment): Run[] {

@@ -1,4 +1,4 @@
-/** `harmony-gateway replay`: runs a recorded turn again and prints what differs. */
+/** `harmony-gateway replay`: runs a recorded turn again and prints the differences. */
 import { parseArgs } from "node:util";
 import { createFetchTransport } from "../../engines/fetch-transport.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -39,7 +39,7 @@ export interface ReplayOutput {
   readonly exitCode: 0 | 1;
 }
 
-/** Throws an error for people if the file is not a record, or cannot be run. */
+/** Throws an error for the user if the file is not a record, or cannot be run. */
 export async function runReplay(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -63,7 +63,7 @@ export async function runReplay(
   };
 }
 
-/** All flags other than its own are settings of an engine. */
+/** Separates the command's own flags from settings of an engine. */
 function splitArgs(args: readonly string[]) {
   const flags = new Set(OWN_FLAGS.filter((name) => args.includes(`--${name}`)));
   const rest = args.filter((arg) => !OWN_FLAGS.some((name) => arg === `--${name}`));
@@ -110,7 +110,7 @@ function toText(record: TurnRecord, comparison: Comparison, engine: string): str
   ].join("\n");
 }
 
-/** Headers that change how a request is read. */
+/** Headers that affect how a request is parsed. */
 const KEPT_HEADERS = new Set(["anthropic-version", "content-type"]);
 
 export function toFixture(record: TurnRecord): TurnRecord {
@@ -139,7 +139,7 @@ export function toFixture(record: TurnRecord): TurnRecord {
       reads: call.reads.map((read) => ({ ...read, ms: 0 })),
     })),
     parts: record.parts.map((part) => ({ ...part, started: undefined, ended: undefined })),
-    // An API's answers gain fields over time. A fixture tests the turn, so the answer's body is left out.
+    // An API's answers gain fields over time. A fixture tests the turn, so the body of the answer is left out.
     answer: answer && { status: answer.status, contentType: answer.contentType, headers: {} },
     times: { accepted: 0, queued: null, asked: null, firstByte: null, firstToken: null, end: null },
   };

@@ -1,4 +1,4 @@
-/** What the keys do in the terminal of a running gateway. */
+/** The keyboard commands of a gateway in a terminal. */
 import { toBackends } from "../../config/backends.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Model } from "../../models/models.ts";
@@ -13,10 +13,10 @@ import { once } from "node:events";
 interface ServeKeysDeps {
   readonly terminal: Terminal;
   readonly settings: Settings;
-  /** The command's own arguments, which `doctor` takes too. */
+  /** Arguments of the command, which `doctor` accepts too. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Default: the user's browser. */
+  /** Opens a URL. Default: in the user's browser. */
   readonly open?: (url: string) => Promise<boolean>;
 }
 
@@ -56,12 +56,12 @@ export function createServeKeys(gateway: ShownGateway, deps: ServeKeysDeps): Key
         );
       },
     },
-    // As Ctrl+C.
+    // Quitting is equal to Ctrl+C.
     q: { title: "quit", run: () => void process.emit("SIGINT") },
   };
 }
 
-/** Loaded when it is used: serving does without it. */
+/** Prints a client's settings. The clients are loaded on demand: serving does not need them. */
 async function printClient(
   name: string | undefined,
   { origin: shown, models }: ShownGateway,
@@ -79,14 +79,14 @@ async function printClient(
   const { targetOfModels } = await import("./connect/target.ts");
   const { toText } = await import("./connect/client-settings.ts");
   const { start: _, files, ...rest } = client.settings(targetOfModels(models, origin, settings));
-  // A second file is long: a catalogue.
+  // The second file, a catalogue, is too long to print.
   const text = toText({ ...rest, ...(files && { files: files.slice(0, 1) }) });
   const gateway = origin === "http://127.0.0.1:8787" ? "" : ` --gateway ${origin}`;
   const more = `${commandName()} connect ${name}${gateway}`;
   terminal.print(`\n${text}\n\n  In another terminal, to write them or to start it: ${more}\n`);
 }
 
-/** All addresses of this machine are one that a client here can use. */
+/** Replaces an address that stands for all interfaces by one that a client on this machine can use. */
 function toLoopback(url: string): string {
   return url.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=[:/]|$)/, "http://127.0.0.1");
 }
@@ -108,7 +108,7 @@ function describe({ id, status, pool }: Model): string {
 
 async function examine({ terminal, settings, args, environment }: ServeKeysDeps): Promise<void> {
   if (toBackends(settings).some(({ engine }) => engine === "llama")) {
-    // A second copy would take the memory of the first.
+    // A second copy of the model would need the same memory again.
     return terminal.print(
       `  The model is in this process. Stop it, and run ${commandName()} doctor instead.`,
     );
@@ -122,13 +122,13 @@ async function examine({ terminal, settings, args, environment }: ServeKeysDeps)
   });
 }
 
-/** The program that opens an address, on systems that have a name of their own for it. */
+/** The program that opens a URL, on systems other than Linux. */
 const OPENERS = new Map<NodeJS.Platform, readonly [string, ...string[]]>([
   ["darwin", ["open"]],
   ["win32", ["explorer.exe"]],
 ]);
 
-/** Whether there is a program for it. What the program does is not known. */
+/** Whether the program for URLs could be started. Its success is not known. */
 async function openInBrowser(url: string): Promise<boolean> {
   const [program, ...args] = OPENERS.get(process.platform) ?? ["xdg-open"];
   const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });

@@ -1,4 +1,4 @@
-/** `harmony-gateway serve`: the gateway, until a signal or a key ends it. */
+/** `harmony-gateway serve`: runs the gateway until a signal or a key ends it. */
 import { inspect } from "node:util";
 import type { FoundEngine } from "../../pages/chat-routes.ts";
 import { toBackends } from "../../config/backends.ts";
@@ -29,9 +29,9 @@ import { findServer, type FoundServer } from "../../engines/find-kind.ts";
 import { servableModels } from "../../engines/auto.ts";
 import type { Transport } from "../../engines/transport.ts";
 
-/** Slow enough that streaming is visible. */
+/** Speed of the demo: slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
-/** Characters of a model's name, which another server has chosen. */
+/** Maximum characters of a model's name, which another server chooses. */
 const MAX_NAME = 80;
 
 export const SERVE: Command = {
@@ -42,7 +42,7 @@ harmony-gateway serve [settings]    serve; the same as without a command
   run: serve,
 };
 
-/** A failure that nobody can mend from a sentence is printed with its stack. */
+/** Runs the gateway. An error without an explanation for operators is printed with its stack. */
 async function serve(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     await serveUntilSignal(args, io);
@@ -74,9 +74,9 @@ async function start(args: readonly string[], io: CommandIo) {
   const output = openLogOutput();
   const { log, terminal } = createConsoleLog(settings, output);
   const found: FoundEngine[] = [];
-  // They are of use where somebody can type a command: with the demo, or without the engine.
+  // Hints about engines help at a terminal only: with the demo, or while the engine is missing.
   const hint = output.isTTY ? engineHints(log, settings, found) : undefined;
-  // What Node itself reports there must not end the process either.
+  // Errors that Node itself reports on stderr must not end the process.
   process.stderr.on("error", () => {});
   for (const message of warnings) log.warn("warning", { message });
   let tokens = 0;
@@ -90,7 +90,7 @@ async function start(args: readonly string[], io: CommandIo) {
     demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
     environment: io.environment,
   });
-  // Before the gateway says that it has started: without a handler a signal ends the process.
+  // The handler precedes the greeting: without it, a signal would end the process.
   const interrupted = interruption();
   process.on("SIGHUP", () => {
     if (hasLostTerminal()) process.emit("SIGTERM");
@@ -106,14 +106,14 @@ async function start(args: readonly string[], io: CommandIo) {
 
 interface More {
   readonly terminal: Terminal;
-  /** That engines have sent since the start. */
+  /** Number of tokens that engines have sent since the start. */
   readonly tokens: () => number;
   readonly settings: Settings;
   readonly args: readonly string[];
   readonly io: CommandIo;
 }
 
-/** What runs, and keys. Returns what stops showing it. */
+/** Shows the traffic, and reads keys. Returns a function that stops both. */
 function showMore(gateway: Gateway, { terminal, tokens, settings, args, io }: More): () => void {
   const read = () => ({
     inFlight: gateway.inFlight(),
@@ -137,7 +137,7 @@ function showMore(gateway: Gateway, { terminal, tokens, settings, args, io }: Mo
   return stop;
 }
 
-/** Names engines on this machine, once. */
+/** Prints the engines on this machine, once. */
 function engineHints(log: Log, settings: Settings, found: FoundEngine[]): () => Promise<void> {
   return lazy(async () => {
     const urls = toBackends(settings).flatMap(({ url }) => url ?? []);
@@ -152,7 +152,7 @@ function toFoundEngine({ kind, url, models: [model] }: EngineOnLoopback): FoundE
   return { name, command: `${commandName()} --url ${url}` };
 }
 
-/** Settings that are wrong change nothing. */
+/** Reads the settings again. Invalid settings have no effect. */
 async function reload(
   gateway: Promise<Gateway>,
   load: () => LoadedSettings,
@@ -168,7 +168,7 @@ async function reload(
   }
 }
 
-/** A signal of the terminal reaches the gateway, and npm, which passes it on: both together are one. */
+/** Interval in which two signals count as one: a signal of the terminal reaches the gateway, and npm, which passes it on. */
 const SAME_SIGNAL_MS = 500;
 
 /** Resolves at the first SIGINT or SIGTERM. A later one ends the process at once. */
@@ -185,7 +185,7 @@ function interruption(): Promise<void> {
   });
 }
 
-/** Whether the terminal of this process has been closed: SIGHUP says both that, and that settings are to be read again. */
+/** Whether the terminal of this process was closed: SIGHUP stands for that, and for a reload of the settings. */
 export function hasLostTerminal(): boolean {
   if (!process.stdout.isTTY) return false;
   try {
@@ -196,7 +196,7 @@ export function hasLostTerminal(): boolean {
   }
 }
 
-/** The usual ports of vLLM and TensorRT-LLM, llama-server, Ollama, LM Studio, SGLang. */
+/** The default ports of vLLM and TensorRT-LLM, llama-server, Ollama, LM Studio, SGLang. */
 const PORTS = [8000, 8080, 11_434, 1234, 30_000] as const;
 
 const TIMEOUT_MS = 300;
@@ -207,7 +207,7 @@ export interface EngineOnLoopback {
   readonly models: readonly string[];
 }
 
-/** Servers without a model to serve are left out. @param exclude URLs that are configured. */
+/** Finds inference servers with a model to serve. @param exclude URLs that are configured. */
 export async function findEnginesOnLoopback(
   transport: Transport,
   exclude: readonly string[] = [],

@@ -17,7 +17,7 @@ import { fromText } from "../../config/from-text.ts";
 import type { Deployment, SettingInput } from "../../config/setting-input.ts";
 import { withoutSecrets } from "../../config/without-secrets.ts";
 
-/** Names the config file. Not a setting, as it cannot be set in that file. */
+/** The flag that names the config file. It is not a setting, as that file cannot set it. */
 export const CONFIG_FLAG = "--config";
 export const CONFIG_VARIABLE = `${VARIABLE_PREFIX}CONFIG`;
 
@@ -47,7 +47,7 @@ export function loadSettings(
   return { settings, warnings: [...sources.flatMap(({ warnings }) => warnings), ...ownWarnings] };
 }
 
-/** All mistakes at once, those in names too. */
+/** Resolves the settings, and reports all mistakes at once, including wrong names. */
 function resolveAll(sources: readonly Source[], deployment: Deployment): Settings {
   const problems = sources.flatMap((source) => source.problems);
   try {
@@ -61,7 +61,7 @@ function resolveAll(sources: readonly Source[], deployment: Deployment): Setting
   throw new SettingsError(problems);
 }
 
-/** Keys that no client can use: the gateway starts with them, and answers 401. */
+/** Warnings about keys that no client can use: the gateway starts with them, and answers 401. */
 function keyWarnings({ keys }: Settings): string[] {
   return keys.flatMap(({ name, expires }) =>
     expires !== undefined && toExpiry(expires).at <= Date.now()
@@ -74,21 +74,21 @@ function keyWarnings({ keys }: Settings): string[] {
 interface Source {
   readonly given: readonly SettingInput[];
   readonly warnings: readonly string[];
-  /** Mistakes in the names of settings. */
+  /** Mistakes in names of settings. */
   readonly problems: readonly string[];
 }
 
 const NONE: Source = { given: [], warnings: [], problems: [] };
 
 /**
- * `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The
- * tokens are checked here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
+ * Reads `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The tokens
+ * are checked here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
  */
 function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
   const given = new Map<string, SettingInput>();
   const problems: string[] = [];
   let configPath: string | undefined;
-  /** Where the value of an unknown flag would be. It is not reported too. */
+  /** Index of an unknown flag's possible value, which is not reported as another mistake. */
   let skipped = -1;
 
   for (const token of tokenize(args)) {
@@ -107,7 +107,7 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
     if (setting?.kind === "boolean" && text === undefined) {
       add({ name: setting.name, value: !isNegated, source: flag });
     } else if (isNegated || (setting === undefined && flag !== CONFIG_FLAG)) {
-      // `-abc` is three tokens, and one mistake.
+      // `-abc` is three tokens, but one mistake.
       const written = flag.startsWith("--") ? flag : (args[token.index] ?? flag);
       if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
       if (text === undefined) skipped = token.index + 1;
@@ -134,7 +134,7 @@ function readFlags(args: readonly string[]): Source & { readonly configPath: str
   }
 }
 
-/** A URL or a GGUF file, which need no flag before them. */
+/** A URL or a GGUF file, accepted without a flag. */
 export function toBareInput(text: string): SettingInput | undefined {
   if (/^https?:\/\//i.test(text)) return { name: "url", value: text, source: text };
   if (isGgufFile(text)) return { name: "model", value: text, source: text };
@@ -145,7 +145,7 @@ function tokenize(args: readonly string[]) {
   const written = new Set(args.map((arg) => arg.replace(/^--(no-)?|=.*$/gs, "")));
   const flags = describedSettings().flatMap((setting) => {
     const name = setting.flag.slice(2);
-    // The kinds of all settings take milliseconds to find out.
+    // The kind of each setting takes milliseconds to compute for all settings.
     if (!written.has(name)) return [];
     return [[name, { type: setting.kind === "boolean" ? "boolean" : "string" }] as const];
   });
@@ -180,14 +180,14 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * For a service called `harmony-gateway`, Kubernetes sets such variables in every pod. One of them,
- * `HARMONY_GATEWAY_PORT=tcp://10.0.0.1:8787`, has the name of a setting.
+ * For a service called `harmony-gateway`, Kubernetes sets such variables in every pod. The variable
+ * `HARMONY_GATEWAY_PORT=tcp://10.0.0.1:8787` has the name of a setting.
  */
 function isKubernetesLink(variable: string, text: string): boolean {
   return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
 }
 
-/** @param named the flag or the variable that names it. */
+/** @param named the flag or variable with the path. */
 function readFile(path: string, named: string): Source {
   const file = parseFile(path, named);
   const problems: string[] = [];
@@ -204,7 +204,7 @@ function readFile(path: string, named: string): Source {
   return { given, warnings: [], problems };
 }
 
-/** Far more than a thousand keys with all their settings. */
+/** Maximum bytes of the config file: far more than a thousand keys with all their settings take. */
 export const MAX_FILE_BYTES = 16_000_000;
 
 function parseFile(path: string, named: string): object {

@@ -7,7 +7,7 @@ import { isSpecial, o200kHarmony, type TokenId } from "../../tokenizer/index.ts"
 import { headerOf, type RecordedMessage, type TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "../replay/read-record.ts";
 
-/** The prompt exactly as it was sent, by its ids. Throws for a record without content. */
+/** The prompt as it was sent, by its ids. Throws for a record without content. */
 export function toRecordedPrompt({ prompt, conversation }: TurnRecord): RenderedPrompt {
   if (prompt === null) throw new Error("The record has no prompt: its request was refused.");
   const ids = contentIds(prompt.ids);
@@ -35,7 +35,7 @@ export function toRecordedDrops({ conversation }: TurnRecord): DroppedMessage[] 
   });
 }
 
-/** The parts that were read from the engine's output, as `parse` shows those of a completion. */
+/** The parts of the engine's output, in the form in which `parse` shows a completion. */
 export function toRecordedParts({ parts }: TurnRecord) {
   return parts.map(({ kind, name, text, sent }) => ({
     part: sent ? kind : `${kind} (not sent)`,

@@ -1,4 +1,4 @@
-/** `harmony-gateway store`: counts what the store's file has, removes what has expired, and deletes all of one client key. */
+/** `harmony-gateway store`: counts the entries of the store's file, removes expired ones, and deletes all entries of a client key. */
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -29,7 +29,7 @@ prune and delete hold up writes of the gateways while the file is written anew.`
 
 const ACTIONS = ["stats", "prune", "delete"];
 
-/** Longest wait for locks of gateways that use the file, and for writing it anew. */
+/** Maximum wait for locks of gateways that use the file, and for its compaction. */
 const PATIENCE_MS = 120_000;
 
 interface Opened {
@@ -38,7 +38,7 @@ interface Opened {
   readonly settings: Settings;
 }
 
-/** The output. */
+/** Runs the action and returns the output. */
 export async function runStore(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

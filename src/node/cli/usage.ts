@@ -32,7 +32,7 @@ const GROUPS = ["key", "model", "day"] as const;
 type Group = (typeof GROUPS)[number];
 
 /**
- * The output.
+ * Adds up the lines and returns the output.
  *
  * @throws SettingsError if the arguments are wrong, or a file cannot be read
  */
@@ -102,7 +102,7 @@ function isGroup(text: string): text is Group {
 
 const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000 };
 
-/** In the form of the audit's `time`, so that times compare as text. */
+/** A time in the format of the audit's `time`, so that times compare as text. */
 function toTime(flag: string, text: string, now: number): string {
   const [, count = "", unit = ""] = /^(\d{1,5})([dhm])$/.exec(text) ?? [];
   const isDate = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z)?$/.test(text);

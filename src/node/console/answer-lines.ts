@@ -1,15 +1,15 @@
 /**
- * One line for each request, when its response has ended. That of an answer joins two log entries of the same id: `turn`
- * with the tokens, and `request` with the client.
+ * One line for each request, when its response has ended. The line of an answer joins two log entries with the same id: `turn` with the
+ * tokens, and `request` with the client.
  */
 import type { LogFields } from "../../telemetry/log.ts";
 import type { RecordedApi } from "../../telemetry/record/exchange.ts";
 import { type Paint, toWord } from "./paint.ts";
 
-/** Turns whose request has not ended yet. */
+/** Maximum turns whose request has not ended yet. */
 const MAX_WAITING = 1_000;
 
-/** Terminals that are narrower lose columns. */
+/** Terminal width that shows all columns. Narrower terminals lose some. */
 const ALL_COLUMNS = 100;
 const SPEED_COLUMNS = 80;
 
@@ -22,9 +22,9 @@ const APIS: Readonly<Record<RecordedApi, { readonly route: RegExp; readonly name
 export class AnswerLines {
   readonly #painted: Paint;
   readonly #columns: () => number;
-  /** By the id of their request, oldest first. */
+  /** Turns by the id of their request, oldest first. */
   readonly #turns = new Map<string, LogFields>();
-  /** Requests whose turn goes on without them: background responses. */
+  /** Requests that ended before their turn: background responses. */
   readonly #ended = new Map<string, LogFields>();
   readonly #totals = { turns: 0, tokensIn: 0, tokensOut: 0, failed: 0 };
 
@@ -60,7 +60,7 @@ export class AnswerLines {
     return this.#toRequest(fields);
   }
 
-  /** `41 turns · 1.2 M tokens in · 88 k out · 1 failed`. Undefined: nothing was served. */
+  /** `41 turns · 1.2 M tokens in · 88 k out · 1 failed`. Undefined: no request was served. */
   totals(): string | undefined {
     const { turns, tokensIn, tokensOut, failed } = this.#totals;
     if (turns === 0) return undefined;
@@ -115,7 +115,7 @@ export class AnswerLines {
   }
 }
 
-/** Forgets the oldest: a turn may have no request, as over a WebSocket. */
+/** Stores an entry and removes the oldest one: a turn may have no request, as over a WebSocket. */
 function keep(entries: Map<string, LogFields>, id: string, fields: LogFields): void {
   entries.set(id, fields);
   if (entries.size <= MAX_WAITING) return;
@@ -128,7 +128,7 @@ function apiOf(route: unknown): string | undefined {
   return Object.values(APIS).find((api) => api.route.test(route))?.name;
 }
 
-/** `alice · codex`, without the tenant of a gateway that has no keys. */
+/** `alice · codex`. Without the tenant if the gateway has no keys. */
 function toClient({ tenant, client }: LogFields): string {
   const names = [tenant === "anonymous" ? undefined : tenant, client];
   return names.flatMap((name) => (typeof name === "string" ? [toWord(name)] : [])).join(" · ");

@@ -6,25 +6,25 @@ import type { LogOutput } from "./log-output.ts";
 import { createPaint } from "./paint.ts";
 import { createReadable } from "./readable.ts";
 
-/** Replaces the line that is being written. */
+/** Escape sequence that clears the current line. */
 const RESTART_LINE = "\r\u001B[2K";
 
-/** Levels at which a reader wants to see more than trouble. */
+/** Levels that show more than warnings and errors. */
 const TALKATIVE: ReadonlySet<Settings["log"]> = new Set(["info", "debug"]);
 
-/** What else a terminal shows. */
+/** Output of a terminal beside the log. */
 export interface Terminal {
   /** Shows lines that are not part of the log. */
   print(text: string): void;
   /** Keeps one line below all others. Empty: none. */
   setStatus(text: string): void;
-  /** Shows the entries of all levels, or again those of the settings. Returns which. */
+  /** Switches between all levels and the level of the settings. Returns the current one. */
   toggleDebug(): boolean;
 }
 
 export interface ConsoleLog {
   readonly log: Log;
-  /** Undefined where nobody reads: the output is no terminal, it is JSON, or only trouble is shown. */
+  /** Undefined: the output is not a terminal, the format is JSON, or only warnings and errors are shown. */
   readonly terminal: Terminal | undefined;
 }
 
@@ -40,7 +40,7 @@ export function createConsoleLog(
   let reported = 0;
   return { log, terminal };
 
-  /** The first line that can be written again is followed by the number of those that could not. */
+  /** The first line after dropped ones is followed by their number. */
   function write(text: string): void {
     const lines = output.dropped - reported;
     if (!output.write(text) || lines === 0) return;
@@ -69,7 +69,7 @@ function createReadableLog(
   const all = createLogWith("debug", show);
   const least = createLogWith(level, show);
   let isDebug = false;
-  /** The cursor stands at the end of a line that the next one replaces. */
+  /** The cursor is at the end of a line that the next line replaces. */
   let isOpen = false;
   let status = "";
   const log: Log = {
@@ -82,12 +82,12 @@ function createReadableLog(
   return {
     log,
     terminal: {
-      // Engines choose the names of models and some of the words.
+      // Engines choose the names of models and some other words.
       print: (text) => writeLine(`${visible(text)}\n`),
       setStatus(text) {
         if (text === status) return;
         status = text;
-        // Nothing is lost with a status: it does not count as a line.
+        // The status holds no information that is lost: it does not count as a dropped line.
         output.rewrite((isOpen ? RESTART_LINE : "") + toStatus());
         isOpen = status !== "";
       },

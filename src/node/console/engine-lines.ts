@@ -12,7 +12,7 @@ const foundEngines = z.array(
 export class EngineLines {
   readonly #painted: Paint;
   #backends: Started["backends"] = [];
-  /** When each model or backend was lost. */
+  /** Time at which each model or backend was lost. */
   readonly #lostAt = new Map<string, Date>();
 
   constructor(painted: Paint) {
@@ -41,7 +41,7 @@ export class EngineLines {
     );
   }
 
-  /** Engines on this machine that nobody asked for, with the command that uses each. */
+  /** Unconfigured engines on this machine, with the command that uses each. */
   found({ engines }: LogFields): string {
     const found = foundEngines.safeParse(engines).data ?? [];
     const rows = found.map(({ kind, url, models }) => {

@@ -80,7 +80,7 @@ function toRecords(records: number | undefined): string {
   return records === undefined ? "turns" : `the last ${records.toLocaleString("en-US")} turns`;
 }
 
-/** The engines, before anything is known of them. What they answer follows as lines of their own. */
+/** The configured engines, before their first answer. Their state follows in further lines. */
 function toServed(backends: Started["backends"], painted: Paint): string[] {
   const [first] = backends;
   if (first === undefined) return ["  No model is configured."];
@@ -105,7 +105,7 @@ function describeEngine(engine: string, url: string | undefined): string {
   }
 }
 
-/** A line that can be pasted into a shell. It names no model: the gateway's first one answers. */
+/** A line to paste into a shell. The request names no model: the gateway's first one answers. */
 export function toCurl(baseUrl: string, needsKey: boolean): string {
   const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
   const key = needsKey ? " -H 'Authorization: Bearer <key>'" : "";

@@ -1,12 +1,12 @@
-/** Keys at the terminal that a gateway runs in: a letter and Enter. */
+/** Keyboard commands in the terminal of a gateway: a letter and Enter. */
 import { readFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import type { ReadStream } from "node:tty";
 
 export interface Key {
-  /** Behind the letter in the help. */
+  /** The text after the letter in the help. */
   readonly title: string;
-  /** @param words what was typed behind the letter. */
+  /** @param words typed after the letter. */
   readonly run: (words: readonly string[]) => Promise<void> | void;
 }
 
@@ -14,16 +14,16 @@ export type Keys = Readonly<Record<string, Key>>;
 
 export interface KeysIo {
   readonly print: (text: string) => void;
-  /** Of an action that failed. */
+  /** Receives the error of an action. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Typed characters without Enter. */
+/** Maximum characters typed without Enter. */
 const MAX_TYPED = 200;
 const MAX_LINES = 10;
 const LOOK_EVERY_MS = 1000;
 
-/** Runs the actions of lines that are typed. One that is slow does not keep others from running, but itself. */
+/** Runs the actions of typed lines. A slow action blocks only another run of itself. */
 export class KeyReader {
   readonly #keys: Keys;
   readonly #io: KeysIo;
@@ -35,11 +35,11 @@ export class KeyReader {
     this.#io = io;
   }
 
-  /** Characters as they come. */
+  /** Accepts characters as they arrive. */
   type(text: string): void {
     const lines = (this.#typed + text).split(/\r?\n|\r/);
     this.#typed = (lines.pop() ?? "").slice(0, MAX_TYPED);
-    // More at once was pasted, and is not meant as keys.
+    // More lines at once were pasted, and are not meant as commands.
     for (const line of lines.slice(0, MAX_LINES))
       this.#enter(line.slice(0, MAX_TYPED).trim().toLowerCase());
   }
@@ -74,8 +74,8 @@ function toHelp(keys: Keys): string {
 }
 
 /**
- * Reads the terminal while this process is in its foreground. In the background a read would suspend the process. The shell
- * says with a SIGCONT that it has moved, except a process that ran in the background. Returns whether it is in the foreground now.
+ * Reads the terminal while this process is in its foreground. In the background a read would suspend the process. The shell sends SIGCONT
+ * when it moves a process, except one that ran in the background. Returns whether the process is in the foreground now.
  */
 export function readKeys(stdin: ReadStream, reader: KeyReader): boolean {
   const follow = () => {
@@ -85,26 +85,26 @@ export function readKeys(stdin: ReadStream, reader: KeyReader): boolean {
     return isRead;
   };
   stdin.setEncoding("utf8");
-  // The terminal is gone, or Ctrl+D was pressed: the gateway goes on without keys.
+  // The terminal was closed, or Ctrl+D was pressed: the gateway continues without keys.
   stdin.on("error", () => {});
   stdin.on("data", (text) => reader.type(String(text)));
   process.on("SIGCONT", follow);
   if (process.platform === "linux") {
     setInterval(() => stdin.isPaused() && follow(), LOOK_EVERY_MS).unref();
   }
-  // The listener has made it flow.
+  // The listener has started the flow of data.
   return follow();
 }
 
-/** Whether the terminal's input goes to the group of this process. Windows has no such groups. */
+/** Whether this process' group receives the terminal's input. Windows has no such groups. */
 export function isForeground(): boolean {
   if (process.platform === "win32") return true;
-  // The other one starts a process, and is not used again and again.
+  // `ps` starts a process for each call, so `/proc` is preferred.
   const [group, foreground] = process.platform === "linux" ? readProc() : askPs();
   return group !== undefined && group === foreground;
 }
 
-/** The fields behind the name, which may hold spaces and brackets: state, parent, group, session, terminal, its foreground group. */
+/** The fields after the name, which may hold spaces and brackets: state, parent, group, session, terminal, its foreground group. */
 function readProc(): readonly string[] {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");

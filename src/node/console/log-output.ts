@@ -1,6 +1,5 @@
 /**
- * Where a process writes its log. A full disk, a reader that has left or one that is slow costs lines, which are counted, and
- * never the process.
+ * The output of a process' log. A full disk, a closed pipe or a slow reader costs lines, which are counted, but never stops the process.
  */
 import { fstatSync, writeSync } from "node:fs";
 import type { Writable } from "node:stream";
@@ -11,9 +10,9 @@ export interface LogOutput {
   hasColors(): boolean;
   /** Returns false if the text was dropped. */
   write(text: string): boolean;
-  /** Writes a text whose loss does not matter: it is not counted. */
+  /** Writes a text whose loss is not counted. */
   rewrite(text: string): void;
-  /** Lines that were dropped so far. */
+  /** Number of lines dropped so far. */
   readonly dropped: number;
 }
 
@@ -23,7 +22,7 @@ interface Terminal {
   hasColors?(): boolean;
 }
 
-/** Characters that wait for a slow reader. */
+/** Maximum characters that wait for a slow reader. */
 const MAX_UNREAD = 1_048_576;
 
 const STDOUT = 1;
@@ -60,7 +59,7 @@ export function createLogOutput(
 }
 
 export function createStreamWriter(stream: Writable): (text: string) => boolean {
-  /** Node's standard output stays writable after an error, which no later write survives. */
+  /** Node's standard output stays writable after an error, but every later write fails. */
   let hasFailed = false;
   // Without a listener an error ends the process.
   stream.on("error", () => (hasFailed = true));
@@ -73,7 +72,7 @@ export function createStreamWriter(stream: Writable): (text: string) => boolean 
 
 /** @param write returns how many bytes were written; throws if none was */
 export function createFileWriter(write: (text: string) => number): (text: string) => boolean {
-  /** The disk was full in the middle of a line. */
+  /** The last write stored a part of a line, as on a full disk. */
   let isCut = false;
   return (text) => {
     const line = isCut ? `\n${text}` : text;
@@ -92,7 +91,7 @@ function isFile(descriptor: number): boolean {
     const stat = fstatSync(descriptor);
     return stat.isFile() || (stat.isCharacterDevice() && !process.stdout.isTTY);
   } catch {
-    // It is closed.
+    // The output is closed.
     return false;
   }
 }

@@ -1,14 +1,14 @@
-/** Words for a terminal: in colour where it has any, and nothing that it would obey. */
+/** Text for a terminal: in colour where it has any, without characters that it interprets. */
 import { type Colour, paint, visible } from "../cli/control-signs.ts";
 
-/** Paints, or leaves the text alone. */
+/** Colours a text, or returns it unchanged. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function createPaint(hasColour: boolean): Paint {
   return (colour, text) => (hasColour ? paint(colour, text) : text);
 }
 
-/** Clients and servers choose some of the words. */
+/** A value as printable text: clients and servers choose some of the values. */
 export function toWord(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return visible(text.replaceAll(/[\r\n\t]+/g, " "));

@@ -1,4 +1,4 @@
-/** Log entries as lines for people. Events without a sentence of their own are shown as their fields. */
+/** Log entries as lines for people. Events without a text of their own are shown as their fields. */
 import type { LogEntry, LogFields, LogLevel } from "../../telemetry/log.ts";
 import { AnswerLines } from "./answer-lines.ts";
 import { EngineLines } from "./engine-lines.ts";
@@ -8,18 +8,18 @@ import { createPaint, type Paint, toWord } from "./paint.ts";
 
 export interface ReadableOptions {
   readonly colour: boolean;
-  /** Of the terminal. Default: unlimited. */
+  /** Columns of the terminal. Default: unlimited. */
   readonly columns?: () => number;
 }
 
 export interface Readable {
-  /** Empty: nothing is shown. */
+  /** The lines. Empty: the entry is not shown. */
   readonly text: string;
   /** The next line replaces it. */
   readonly isProgress?: boolean;
 }
 
-/** Lines that depend on entries before them. */
+/** Lines that depend on earlier entries. */
 interface Lines {
   readonly answers: AnswerLines;
   readonly engines: EngineLines;
@@ -104,7 +104,7 @@ function toSentence(
   }
 }
 
-/** Its request's line follows, unless its stream had begun. */
+/** The line of a failed turn. Its request's line follows, unless the stream had begun. */
 function toFailedTurn({ model, message, error }: LogFields, painted: Paint): string {
   return `${painted("red", "failed")}  ${toWord(model)}: ${toWord(message ?? error)}`;
 }

@@ -1,18 +1,18 @@
-/** The line that says what is running, while something is. */
+/** The status line that shows the traffic. */
 import { type Models, withTurnHook } from "../../models/models.ts";
 import type { OnFact } from "../../turn/facts.ts";
 
 export interface Traffic {
-  /** Turns that have not ended, those that wait for a slot included. */
+  /** Turns that have not ended, including those that wait for a slot. */
   readonly inFlight: number;
   readonly queued: number;
-  /** That engines have sent since the start. */
+  /** Number of tokens that engines have sent since the start. */
   readonly tokens: number;
 }
 
-/** Two times a second: fast enough to follow, slow enough to read. */
+/** Interval of updates: fast enough to follow, slow enough to read. */
 const EVERY_MS = 500;
-/** The speed is that of the last two seconds. */
+/** Samples of the last two seconds, from which the speed is computed. */
 const MAX_SAMPLES = 5;
 
 interface Sample {
@@ -20,11 +20,11 @@ interface Sample {
   readonly tokens: number;
 }
 
-/** `2 running · 1 queued · 196 tokens/s`. Empty: nothing runs. */
+/** Formats `2 running · 1 queued · 196 tokens/s`. Empty: no turn is running. */
 export class TrafficStatus {
   #samples: Sample[] = [];
 
-  /** @param at milliseconds of a monotonic clock. */
+  /** @param at time of a monotonic clock, in milliseconds. */
   next({ inFlight, queued, tokens }: Traffic, at: number): string {
     this.#samples = [...this.#samples, { at, tokens }].slice(-MAX_SAMPLES);
     if (inFlight === 0) {
@@ -47,7 +47,7 @@ export function countQueued({ all }: Models): number {
   return all.reduce((sum, { pool }) => sum + (pool?.queued ?? 0), 0);
 }
 
-/** Shows the line until it is stopped. Returns what stops it. */
+/** Updates the status line until it is stopped. Returns a function that stops it. */
 export function showTraffic(read: () => Traffic, show: (text: string) => void): () => void {
   const status = new TrafficStatus();
   const update = () => show(indent(status.next(read(), performance.now())));
@@ -62,7 +62,7 @@ function indent(text: string): string {
   return text === "" ? "" : `  ${text}`;
 }
 
-/** Models whose turns report the tokens of each network read. */
+/** Wraps models so that turns report the tokens of each network read. */
 export function countTokens(models: Models, onTokens: (tokens: number) => void): Models {
   const onFact: OnFact = (fact) => {
     if (fact.type === "ids") onTokens(fact.ids.length);

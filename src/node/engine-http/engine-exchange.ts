@@ -1,4 +1,4 @@
-/** One request of a {@link Transport} and its response: the handler that undici calls. */
+/** The undici handler for one request of a {@link Transport} and its response. */
 import type { Demand } from "../../streams/push-stream.ts";
 import type {
   BytesConsumer,
@@ -7,7 +7,7 @@ import type {
 } from "../../engines/transport.ts";
 import { toConnectTimeoutError, toTransportError } from "../../engines/transport.ts";
 
-/** undici's control of a response that is being received. Does nothing after its end. */
+/** undici's control of a response that is being received. It has no effect after the end of the response. */
 interface ExchangeController {
   readonly paused: boolean;
   pause(): void;
@@ -27,20 +27,20 @@ const JOINED = Buffer.allocUnsafeSlow(2 * HIGH_WATER_BYTES);
 
 type ExchangeTarget = Pick<TransportRequest, "url" | "connectTimeoutMs" | "signal">;
 
-/** Names are in lower case. */
+/** Headers by lower-case name. */
 type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The handler of one request: turns the client's calls into a {@link TransportResponse}. */
+/** The handler of one request: turns undici's calls into a {@link TransportResponse}. */
 export class EngineExchange {
-  // What each read needs comes first, on neighbouring lines of the cache.
-  /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
+  // Fields that each read needs come first, on neighbouring lines of the cache.
+  /** `head` until the response begins; `over` once it has ended, failed or was aborted. */
   #stage: "head" | "body" | "over" = "head";
   #discarding = false;
   /** A flush is scheduled, or waits for room. */
   #flushing = false;
-  /** Receives the body. */
+  /** The consumer of the body. */
   #consumer: BytesConsumer | undefined;
-  /** Without its body, which would be kept as long as the response lasts. */
+  /** The request without its body, which would be kept as long as the response lasts. */
   readonly #request: ExchangeTarget;
   /** Undefined once the response has begun. */
   #response: PromiseWithResolvers<TransportResponse> | undefined;
@@ -77,7 +77,7 @@ export class EngineExchange {
   onRequestStart(controller: ExchangeController): void {
     this.#stopConnectTimer();
     this.#controller = controller;
-    // Aborted before there was a connection.
+    // The request was aborted before there was a connection.
     if (this.#stage === "over") controller.abort(new Error("given up"));
   }
 
@@ -120,7 +120,7 @@ export class EngineExchange {
 
   /** See {@link TransportResponse.pump}. */
   pump(consumer: BytesConsumer): Promise<void> {
-    // A failure is described by its headers too; those of a stream would be kept as long as it is open.
+    // The headers help to describe a failure; those of a stream would be kept as long as it is open.
     if (this.#isSuccess) this.#headers = undefined;
     this.#consumer = consumer;
     this.#pumped = Promise.withResolvers();
@@ -168,7 +168,7 @@ export class EngineExchange {
     this.#flush();
   }
 
-  /** What is returned may be overwritten by the next call, of any exchange. */
+  /** Returns the unread bytes. The next call, of any exchange, may overwrite the result. */
   #drainUnread(): Uint8Array {
     const chunks = this.#unread;
     const size = this.#unreadBytes;
@@ -202,7 +202,7 @@ export class EngineExchange {
     const controller = this.#controller;
     this.#unread = [];
     this.#finish({ error });
-    // Also while the consumer has no room: no more bytes will come.
+    // The rejection does not wait for room at the consumer: no more bytes will come.
     this.#pumped?.reject(error);
     controller?.abort(error instanceof Error ? error : new Error("given up"));
   }
@@ -213,7 +213,7 @@ export class EngineExchange {
     if (this.#stage === "head") this.#response?.reject(failure?.error);
     this.#stage = "over";
     this.#failure = failure;
-    // Its connection may serve another request from now on.
+    // The connection may serve another request from now on.
     this.#controller = undefined;
     if (this.#consumer !== undefined && !this.#flushing) this.#flush();
   }

@@ -11,13 +11,13 @@ import { EngineExchange } from "./engine-exchange.ts";
 import { createFetchTransport } from "../../engines/fetch-transport.ts";
 
 export interface UndiciTransport extends Transport {
-  /** Closes idle connections and waits for the others to end. */
+  /** Closes idle connections and waits for active ones to end. */
   close(): Promise<void>;
   /** Closes all connections. Requests in flight fail. */
   destroy(): Promise<void>;
 }
 
-/** When undici stops connecting. The request has failed long before, by our own timeout. */
+/** Timeout of undici for connecting. The request has failed earlier, by our own timeout. */
 const MAX_CONNECT_MS = 60_000;
 
 export function createUndiciTransport(): UndiciTransport {
@@ -37,12 +37,12 @@ export function createUndiciTransport(): UndiciTransport {
   });
 }
 
-/** Loads undici with the first request: a third of the command's code, which the demo does without. */
+/** Loads undici with the first request: it is a third of the command's code, and the demo does not need it. */
 async function openAgent(): Promise<Agent> {
-  // Its default export: a bundle has no names of a CommonJS package.
+  // The default export is used: a bundle has no names of a CommonJS package.
   const { default: undici } = await import("undici");
-  // A stream holds its connection until it ends, and abandoning it must close the socket, so one
-  // request per connection. HTTP/2 would share one and is not what inference servers speak.
+  // A stream holds its connection until it ends, and abandoning it must close the socket, so each connection carries one request. HTTP/2
+  // would share a connection, and inference servers do not support it.
   return new undici.Agent({
     pipelining: 1,
     allowH2: false,
@@ -60,7 +60,7 @@ function dispatch(agent: Agent, request: TransportRequest, exchange: EngineExcha
       method,
       headers: { ...headers },
       ...(body !== undefined && { body }),
-      // How long an answer may take is judged by whoever asks: a completion on tokens, a query as a whole.
+      // The caller sets the timeout of an answer: a completion by tokens, a query as a whole.
       headersTimeout: 0,
       bodyTimeout: 0,
     },

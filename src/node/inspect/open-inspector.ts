@@ -1,4 +1,4 @@
-/** The inspector's page on Node: its files, and the token that is printed. */
+/** The inspector's page on Node: its files, and the token for its URL. */
 import type { Hono } from "hono";
 import type { ApiEnv } from "../../api/request/client.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -18,7 +18,7 @@ export interface Inspector {
   routes(deps: Omit<OperatorDeps, "recorder">, closing: AbortSignal): Hono<ApiEnv>;
 }
 
-/** @param capture writes a turn into the folder for captures; undefined: there is none */
+/** @param capture writes a turn into the folder for captures; undefined: there is no such folder */
 export function openInspector(
   settings: Settings,
   recorder: Recorder,
@@ -29,7 +29,7 @@ export function openInspector(
   const token = inspectKey ?? randomId();
   const version = readVersion();
   return {
-    // A token of the operator's own is not printed.
+    // The operator's own token is not printed.
     toUrl: (origin) => `${origin}/inspect${inspectKey === undefined ? `#token=${token}` : ""}`,
     routes(deps, closing) {
       const { keys, host, allowedHosts, home, reusePort } = deps.settings;

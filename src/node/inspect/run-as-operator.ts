@@ -1,7 +1,7 @@
 /**
- * Runs a recorded turn again on the gateway's own models, as the operator: with the recorded conversation as its prompt, under a
- * tenant of its own, with a store that is thrown away. So it uses no key of a client, changes nothing that a client has stored,
- * runs no tool, and waits for an engine in a share of its own. The log and the audit name the tenant.
+ * Runs a recorded turn again on the gateway's own models, as the operator: with the recorded conversation as its prompt, under a separate
+ * tenant, with a temporary store. So the run uses no client's key, changes nothing that a client has stored, runs no tool, and waits for an
+ * engine in a separate queue. The log and the audit name the tenant.
  */
 import { sha256Hex } from "../../api/sha256.ts";
 import type { AppDeps } from "../../app.ts";
@@ -16,11 +16,11 @@ export interface OperatorDeps extends Pick<
   AppDeps,
   "settings" | "models" | "log" | "shutdown" | "writeAudit" | "textCacheBytes" | "pause"
 > {
-  /** The run appears in it beside the turns of clients. */
+  /** The recorder that lists the run beside the turns of clients. */
   readonly recorder: Recorder;
 }
 
-/** Resolves with the number of the new record; undefined if it has been dropped already. */
+/** Resolves with the number of the new record; undefined if the record was dropped already. */
 export async function runAsOperator(
   record: TurnRecord,
   deps: OperatorDeps,
@@ -33,7 +33,7 @@ export async function runAsOperator(
     {
       ...deps.settings,
       keys: [{ name: OPERATOR, sha256: await sha256Hex(key) }],
-      // The recorded conversation has what became of images: they are neither fetched nor described again.
+      // The recorded conversation contains the results for images: they are neither fetched nor described again.
       visionUrl: undefined,
       visionModel: undefined,
     },
@@ -52,12 +52,12 @@ export async function runAsOperator(
     },
   );
   const run = recorder.kept.entries.findLast((entry) => entry.summary().id === id);
-  // Of what is refused before it is recorded, nothing else is there to see.
+  // A request that is rejected before it is recorded leaves nothing else to show.
   if (run === undefined && status >= 400) throw new Error(`it was refused with status ${status}`);
   return run?.number;
 }
 
-/** Further choices would be turns of the request without the recorded conversation. */
+/** Reduces the request to one choice. Further choices would be turns without the recorded conversation. */
 function withOneChoice(record: TurnRecord): TurnRecord {
   if (record.request === null) return record;
   const body: unknown = JSON.parse(contentText(record.request.body));

@@ -52,7 +52,7 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
       isLoaded = true;
       return model;
     } catch (error) {
-      // Retry with the next request: the file may exist by then, or memory be free.
+      // The next request retries: the file may exist by then, or memory be free.
       if (loading === attempt) loading = undefined;
       throw error instanceof EngineError ? error : explainLoadFailure(error, options.model);
     } finally {
@@ -81,7 +81,7 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
       };
     },
     async *complete(request, signal) {
-      // Loading takes up to minutes, a download longer than clients wait.
+      // Loading takes up to minutes, and a download takes longer than clients wait.
       if (loading !== undefined && !isLoaded) throw notYet();
       const loaded = await unlessAborted(load(), signal);
       yield* complete(loaded, request, signal);
@@ -195,14 +195,14 @@ async function evaluatePrompt(
     signal.throwIfAborted();
     await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, at + batchSize));
   }
-  // Sliding-window layers discard old tokens. The next turn drops this turn's reasoning and has to return to this
-  // place: without a checkpoint the whole prompt would be evaluated again.
+  // Sliding-window layers discard old tokens. The next turn drops this turn's reasoning and returns to this position: without a checkpoint
+  // the whole prompt would be evaluated again.
   await sequence.takeCheckpoint();
   return cachedTokens;
 }
 
 /**
- * Instead of all 201,088 tokens: sorting those costs 20 ms per token, and tokens after the first thousand are
+ * Maximum candidates of sampling, instead of all 201,088 tokens: sorting all costs 20 ms per token, and tokens after the first thousand are
  * practically never sampled.
  */
 const CANDIDATES = 1024;
@@ -286,8 +286,8 @@ export function createLlamas(log: Log): Llamas {
 }
 
 /**
- * The sampler's probabilities include the temperature, the model's do not. So the temperature is undone and the result
- * normalised over the tokens the sampler considered.
+ * Computes a log probability. The sampler's probabilities include the temperature, the model's do not. So the temperature is undone and the
+ * result normalised over the tokens that the sampler considered.
  *
  * @param probabilities sorted, most likely first.
  */
@@ -297,7 +297,7 @@ export function toTokenLogprob(
   temperature: number,
   alternatives: number,
 ): TokenLogprob {
-  // At 0 the most likely token is chosen, without scaling.
+  // At temperature 0 the most likely token is chosen, without scaling.
   const power = temperature > 0 ? temperature : 1;
   let sum = 0;
   for (const probability of probabilities.values()) sum += probability ** power;

@@ -7,7 +7,7 @@ import { EngineError } from "../../engines/engine-error.ts";
 export interface ModelFileOptions {
   /** A path, `hf:user/repository/file`, a URL, or a name of {@link KNOWN_MODELS}. */
   readonly model: string;
-  /** Where downloaded files are kept. Absent: node-llama-cpp's own folder in the home directory. */
+  /** Folder of downloaded files. Absent: node-llama-cpp's own folder in the home directory. */
   readonly modelsFolder?: string;
   readonly onDownload?: (progress: DownloadProgress) => void;
 }
@@ -17,13 +17,13 @@ export interface DownloadProgress {
   readonly totalBytes: number;
 }
 
-/** The files that llama.cpp's maintainers publish for OpenAI's model names, 12 and 63 GB. */
+/** The files of llama.cpp's maintainers for OpenAI's model names, 12 and 63 GB. */
 export const KNOWN_MODELS: ReadonlyMap<string, string> = new Map([
   ["openai/gpt-oss-20b", "hf:ggml-org/gpt-oss-20b-GGUF/gpt-oss-20b-mxfp4.gguf"],
   ["openai/gpt-oss-120b", "hf:ggml-org/gpt-oss-120b-GGUF/gpt-oss-120b-mxfp4-00001-of-00003.gguf"],
 ]);
 
-/** The path of the file. Throws an {@link EngineError} when there is none, or the signal's reason. */
+/** Finds the path of the file. Throws an {@link EngineError} if there is no such file, or the signal's reason. */
 export async function findModelFile(
   resolveFile: typeof resolveModelFile,
   { model, modelsFolder, onDownload }: ModelFileOptions,
@@ -35,7 +35,7 @@ export async function findModelFile(
     return await resolveFile(KNOWN_MODELS.get(model) ?? model, {
       cli: false,
       signal,
-      // The next start resumes it.
+      // The next start resumes the download.
       deleteTempFileOnCancel: false,
       ...(modelsFolder !== undefined && { directory: modelsFolder }),
       ...(onDownload !== undefined && {
@@ -49,7 +49,7 @@ export async function findModelFile(
   }
 }
 
-/** Without the library: a package that is missing helps nobody whose file is missing as well. */
+/** Checks for the file without the library: an error about a missing package does not help if the file is missing too. */
 export function expectModelFile(model: string): void {
   const isPath = !KNOWN_MODELS.has(model) && !/^\w+:/.test(model);
   if (isPath && !existsSync(model)) throw new EngineError("not-found", noFile(model));
@@ -74,7 +74,7 @@ export function createDownloadReport(
   let first: { readonly at: number; readonly bytes: number } | undefined;
   return (progress) => {
     const { downloadedBytes, totalBytes } = progress;
-    // What was there before does not count for the rate.
+    // Bytes of an earlier download do not count for the rate.
     first ??= { at: now(), bytes: downloadedBytes };
     const percent = Math.floor((downloadedBytes / totalBytes) * 100);
     if (!(percent > reported)) return;

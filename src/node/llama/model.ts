@@ -15,13 +15,13 @@ import { expectModelFile, findModelFile, type ModelFileOptions } from "./model-f
 export interface LlamaModelOptions extends ModelFileOptions {
   /** Concurrent completions, 4 by default. Each needs memory for a whole context. */
   readonly sequences?: number;
-  /** Tokens of prompt and answer together. Absent: what memory allows, at most 32,768. */
+  /** Tokens of prompt and answer together. Absent: as memory allows, at most 32,768. */
   readonly contextLength?: number;
-  /** Absent: the best available. `false`: CPU only. */
+  /** Compute backend. Absent: the best available. `false`: CPU only. */
   readonly gpu?: "metal" | "cuda" | "vulkan" | false;
   /** CPU threads. Absent: one per core. */
   readonly threads?: number;
-  /** Called with the file's path when it is there and begins to be loaded. */
+  /** Called with the file's path before the file is loaded. */
   readonly onLoad?: (path: string) => void;
 }
 
@@ -33,31 +33,31 @@ export interface LoadedModel {
   readonly sequences: SequencePool<ModelSequence>;
   /** Creates the sampling state of a GBNF grammar. Rejects when the grammar is invalid. */
   beginGrammar(grammar: string): Promise<LlamaGrammarEvaluationState>;
-  /** From logit biases. The library does not let a bias forbid the ids that end a completion. */
+  /** Converts logit biases. The library does not let a bias forbid the ids that end a completion. */
   createBias(logitBias: ReadonlyMap<TokenId, number>): TokenBias;
   dispose(): Promise<void>;
 }
 
 export interface ModelSequence extends Sequence {
   readonly native: LlamaContextSequence;
-  /** The tenant whose tokens it holds. Not reused for others, or response times would reveal what a tenant asked. */
+  /** The tenant whose tokens the sequence holds. Not reused for others, or response times would reveal a tenant's prompts. */
   cacheSalt: string | undefined;
 }
 
 const DEFAULT_SEQUENCES = 4;
 const DEFAULT_MAX_CONTEXT_LENGTH = 32_768;
-/** One checkpoint per completion. The library's default is 32 of any size. */
+/** Checkpoints of one sequence, one per completion. The library's default is 32 of any size. */
 const CHECKPOINTS = { max: 8, maxMemory: 256 * 1024 ** 2 };
 
-/** When aborted while loading, rejects with the signal's reason or with an error the library made of it. */
+/** Loads the model. If aborted, rejects with the signal's reason or with the library's error for it. */
 export async function loadModel(
   options: LlamaModelOptions,
   signal: AbortSignal,
 ): Promise<LoadedModel> {
   signal.throwIfAborted();
   const { sequences = DEFAULT_SEQUENCES, contextLength, gpu = "auto" } = options;
-  // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took
-  // 800 ms instead of 14.
+  // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took 800 ms instead of
+  // 14.
   const threads = options.threads ?? availableParallelism();
   const library = await importLibrary().catch((error: unknown) => {
     expectModelFile(options.model);
@@ -127,7 +127,7 @@ async function importLibrary() {
 /**
  * Throws when the model has another vocabulary, in which our ids mean something else.
  *
- * @param spell the model's own spelling of an id, special ones included.
+ * @param spell returns the model's text of an id, including special tokens.
  */
 export function expectHarmonyTokens(spell: (id: TokenId) => string, model: string): void {
   for (const [name, id] of Object.entries(SPECIAL_TOKENS)) {
@@ -148,7 +148,7 @@ function toSequence(native: LlamaContextSequence): ModelSequence {
   };
 }
 
-/** The library's ids are branded numbers. */
+/** Converts ids to the library's branded numbers. */
 export function toTokens(ids: readonly TokenId[]): Token[] {
   return ids.filter((id): id is Token => Number.isInteger(id));
 }
@@ -162,7 +162,7 @@ export function toTokens(ids: readonly TokenId[]): Token[] {
  * than a shared system message. Completions beyond the number of sequences wait.
  */
 export interface Sequence {
-  /** How many tokens it holds. */
+  /** Number of tokens that the sequence holds. */
   nextTokenIndex(): number;
 }
 
@@ -170,14 +170,14 @@ interface SequencePool<S extends Sequence> {
   /**
    * Waits for a sequence. Rejects with the signal's reason when it is aborted first.
    *
-   * @param usable how many of the tokens a sequence holds the prompt begins with.
+   * @param usable number of leading prompt tokens that a sequence holds.
    */
   acquire(usable: (sequence: S) => number, signal: AbortSignal): Promise<S>;
   release(sequence: S): void;
 }
 
 export function createSequencePool<S extends Sequence>(sequences: readonly S[]): SequencePool<S> {
-  /** Longest idle first. */
+  /** Idle sequences, longest idle first. */
   const idle = [...sequences];
   const waiting = new Set<Wait<S>>();
 

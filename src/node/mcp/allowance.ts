@@ -1,4 +1,4 @@
-/** What may be used up at once, and what is regained each second. Monotonic clock, in milliseconds. */
+/** A token bucket: a maximum, and an amount regained each second. Monotonic clock, in milliseconds. */
 export class Allowance {
   readonly #most: number;
   readonly #perSecond: number;
@@ -14,7 +14,7 @@ export class Allowance {
     this.#at = now();
   }
 
-  /** False: less than this is left, and nothing is taken. */
+  /** Takes an amount. False: less than this is left, and nothing was taken. */
   take(amount: number): boolean {
     const now = this.#now();
     const regained = ((now - this.#at) / 1000) * this.#perSecond;

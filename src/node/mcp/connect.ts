@@ -41,7 +41,7 @@ export type McpTarget =
       readonly type: "stdio";
       readonly command: string;
       readonly args: readonly string[];
-      /** Added to the few environment variables that the MCP client passes on itself. */
+      /** Variables added to the few that the MCP client passes on itself. */
       readonly env: Readonly<Record<string, string>>;
     };
 
@@ -50,25 +50,25 @@ interface McpServerOptions {
   readonly target: McpTarget;
   /** Timeout of a listing or a call, including the connection it may need. */
   readonly timeoutMs: number;
-  /** Reports why a listing or a connection has failed, to the operator. */
+  /** Reports to the operator why a listing or a connection failed. */
   readonly onFailure?: ((reason: string) => void) | undefined;
 }
 
 /**
- * How long a program may take to start, which may have to be downloaded first. A request waits less long for it, and the
- * next request finds it running.
+ * Maximum start time of a program, which may have to be downloaded first. A request waits for a shorter time, and the next request finds
+ * the program running.
  */
 const START_MS = 120_000;
-/** How long a server may take to say which version of the protocol it speaks. Some never answer that. */
+/** Maximum wait for the protocol version of a server. Some never answer. */
 const PROBE_MS = 10_000;
-/** Maximum parts in which a server may give its list of tools. */
+/** Maximum pages of a server's list of tools. */
 const MAX_PAGES = 8;
 
 export function createMcpServer(options: McpServerOptions): McpServer {
   const { label, timeoutMs, onFailure } = options;
   const connection = new Connection(options);
 
-  /** The timeout includes the connection that the work may need. */
+  /** Limits the time of an operation, including the connection it may need. */
   async function within<T>(
     signal: AbortSignal,
     work: (client: Client, limits: RequestOptions) => Promise<T>,
@@ -102,7 +102,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       try {
         const call = { name, arguments: parsed };
         const result = await within(signal, (client, limits) => client.callTool(call, limits));
-        // The timeout is the server's: describing an image has its own.
+        // The timeout is the server's: describing an image has a separate one.
         return toOutcome(result, await toTexts(result.content, signal, readMedia));
       } catch (error) {
         signal.throwIfAborted();
@@ -123,10 +123,10 @@ class Connection {
   readonly #target: McpTarget;
   readonly #timeoutMs: number;
   #opened: Promise<Client> | undefined;
-  /** Also before it is connected. */
+  /** The client, set before it is connected. */
   #client: Client | undefined;
   #isConnected = false;
-  /** How often it has been closed. */
+  /** Number of times the connection was closed. */
   #closings = 0;
 
   constructor({ target, timeoutMs }: McpServerOptions) {
@@ -156,7 +156,7 @@ class Connection {
     try {
       const client = await this.#connectWith("auto").catch((error: unknown) => {
         if (this.#target.type !== "stdio" || this.#closings !== before) throw error;
-        // Some programs exit at the question which version they speak.
+        // Some programs exit when they receive the request for their version.
         return this.#connectWith("legacy");
       });
       this.#isConnected = true;
@@ -187,8 +187,7 @@ async function createClient(timeoutMs: number, mode: "auto" | "legacy"): Promise
         probe: { timeoutMs: Math.min(timeoutMs, PROBE_MS) },
       },
       listMaxPages: MAX_PAGES,
-      // Results are passed to the model unchanged. A server's schemas are not compiled, because that could take
-      // unbounded time.
+      // Results are passed to the model unchanged. A server's schemas are not compiled, because that could take unbounded time.
       jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
     },
   );
@@ -204,7 +203,7 @@ async function openClient(client: Client, target: McpTarget, timeoutMs: number):
   }
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the client's interface wants the type it asked for
+// oxlint-disable-next-line typescript/no-explicit-any -- the client's interface requires the requested type
 function accept(data: any) {
   return { valid: true, data, errorMessage: undefined } as const;
 }
@@ -273,7 +272,7 @@ async function toTexts(
   return texts;
 }
 
-/** Most images and files of a result that are read, one after the other. */
+/** Maximum images and files of a result that are read, one after the other. */
 const MAX_MEDIA = 4;
 
 function toMedia(block: ContentBlock): Parameters<ReadMedia>[0] | undefined {

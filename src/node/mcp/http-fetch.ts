@@ -1,6 +1,6 @@
 /**
- * Sends requests to an MCP server. Responses are limited in size, and redirects are followed only where the credentials
- * may be sent.
+ * Sends requests to an MCP server. Responses are limited in size, and redirects are followed only to targets that may receive the
+ * credentials.
  */
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
 import { weigh } from "../../tools/read-bounded.ts";
@@ -8,17 +8,17 @@ import { Allowance } from "./allowance.ts";
 
 /** Maximum bytes of one response. */
 const MAX_BYTES = 4_000_000;
-/** Maximum lines of one stream of events. A message of progress takes three. */
+/** Maximum lines of one stream of events. A progress message takes three. */
 const MAX_LINES = 4000;
-/** How often a broken stream may be continued: at once, and each second. A server says how long to wait, and may say zero. */
+/** Limits of resuming a broken stream: at once, and each second. The server sets the delay, and may set zero. */
 const RESUMPTIONS = [10, 1] as const;
 const MAX_REDIRECTS = 3;
 
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * `fetch` must not follow redirects itself if `redirect` is `manual`. `timeoutMs` limits a request including all of its
- * response, because the MCP client continues to read responses that nothing waits for any more.
+ * Wraps a `fetch` that must not follow redirects if `redirect` is `manual`. `timeoutMs` limits a request including its whole response,
+ * because the MCP client continues to read responses that are no longer needed.
  */
 export function limitedFetch(fetch: McpFetch, timeoutMs: number, maxBytes = MAX_BYTES): McpFetch {
   const resumptions = new Allowance(...RESUMPTIONS);
@@ -31,17 +31,17 @@ export function limitedFetch(fetch: McpFetch, timeoutMs: number, maxBytes = MAX_
   };
 }
 
-/** Continues a response that broke off. Other streams are for messages of the server's own, which nothing here needs. */
+/** Whether a request resumes a broken response. Other streams carry the server's own messages, which the gateway does not use. */
 function isResumption(init: RequestInit): boolean {
   return new Headers(init.headers).has("last-event-id");
 }
 
-/** As a server answers that has no such stream. */
+/** The answer of a server without such a stream. */
 function noStream(): Response {
   return new Response(null, { status: 405 });
 }
 
-/** Only within the same origin, and with the same method and body, because the headers contain credentials. */
+/** Follows redirects only within the same origin, and with the same method and body, because the headers contain credentials. */
 async function followRedirects(
   fetch: McpFetch,
   first: URL,
@@ -80,7 +80,7 @@ function limitBody(response: Response, maxBytes: number): Response {
   return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
-/** Lines may end by either character, so a line that ends by both counts twice. */
+/** Counts line ends. Either character may end a line, so a line that ends with both counts twice. */
 function countLines(chunk: Uint8Array): number {
   let count = 0;
   for (const byte of chunk) {

@@ -16,7 +16,7 @@ import { createMcpServer, type McpTarget } from "./connect.ts";
 import type { McpFetch } from "./http-fetch.ts";
 import { type Connection, McpPool } from "./pool.ts";
 
-/** The fetch for servers that requests name. Replaced in tests, whose servers are on loopback. */
+/** The guarded fetch for servers that requests name. Replaced in tests, whose servers are on loopback. */
 export interface McpGuard {
   /** @throws FetchRefused */
   readonly check: (url: string) => void;
@@ -25,18 +25,18 @@ export interface McpGuard {
 
 export interface OpenMcpOptions {
   readonly guard?: McpGuard;
-  /** Connections of all generations of settings count in its limits. */
+  /** State of the process. Its limits count the connections of all generations of settings. */
   readonly state?: ProcessState;
 }
 
 export interface OpenMcp {
   /** Absent: the settings allow no servers. */
   readonly toolbox?: McpToolbox;
-  /** New requests use another pool. Connections are closed when the calls that use them have ended. */
+  /** Closes connections when the calls that use them have ended. New requests use another pool. */
   retire(): Promise<void>;
 }
 
-/** The element of `mcpFromRequests` that stands for all public hosts. */
+/** The element of `mcpFromRequests` that permits all public hosts. */
 const ANY = "any";
 
 export function openMcp(
@@ -111,7 +111,7 @@ function connectDeclared(
   }
   const names = Object.keys(headers).toSorted();
   const identity = JSON.stringify([tenant, label, url, names.map((name) => [name, headers[name]])]);
-  // Hashed, so that keys do not contain credentials.
+  // The identity is hashed, so that keys do not contain credentials.
   const key = createHash("sha256").update(identity).digest("base64");
   return pool.server(label, { key, group: `tenant ${tenant}` }, () =>
     createMcpServer({
@@ -123,8 +123,8 @@ function connectDeclared(
 }
 
 /**
- * Of a server that a tenant names. To check 4 MB of tiny elements takes as long as hundreds of requests, and the protocol's
- * client keeps the last list of each server.
+ * Maximum bytes of the list of tools of a server that a tenant names. Checking 4 MB of tiny elements takes as long as hundreds of requests,
+ * and the protocol's client keeps the last list of each server.
  */
 const DECLARED_BYTES = 500_000;
 

@@ -1,11 +1,11 @@
 /**
- * A pool of connections to MCP servers, one per key: the operator's servers have one for all tenants, those named by
- * requests have one per tenant and set of credentials. An unused connection is closed after a while, and with the pool.
+ * A pool of connections to MCP servers, one per key: a server of the operator has one for all tenants, a server named by requests has one
+ * per tenant and set of credentials. Unused connections are closed after a while, and with the pool.
  */
 import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
 
 export interface McpPoolOptions {
-  /** How long an unused connection is kept, and how long a list of tools is cached. */
+  /** Lifetime of an unused connection and of a cached list of tools. */
   readonly idleMs?: number;
   readonly listingMs?: number;
   /** Maximum connections in total, and per group. */
@@ -15,7 +15,7 @@ export interface McpPoolOptions {
 
 export interface ConnectionKey {
   readonly key: string;
-  /** The group that shares a limit of connections: a tenant. */
+  /** The group with a common limit of connections: a tenant. */
   readonly group: string;
 }
 
@@ -43,7 +43,7 @@ const MAX_OF_GROUP = 32;
 
 export class McpPool {
   readonly #connections = new Map<string, Connection>();
-  /** With those of retired pools, which calls still use. */
+  /** Open connections, including those of retired pools that calls still use. */
   readonly #open: Set<Connection>;
   readonly #limits: Required<McpPoolOptions>;
   #uses = 0;
@@ -80,7 +80,7 @@ export class McpPool {
           return { text: message, error: { type: "protocol", code: BUSY, message } };
         }
       },
-      // Closed by the pool.
+      // The pool closes the connection.
       close: () => Promise.resolve(),
     };
   }
@@ -129,7 +129,7 @@ export class McpPool {
     return connection;
   }
 
-  /** Closes the least recently used connection of these. */
+  /** Closes the least recently used of the given connections. */
   #makeRoom(among: readonly (readonly [string, Connection])[]): void {
     const [longest] = among
       .filter(([, { users }]) => users === 0)
@@ -142,7 +142,7 @@ export class McpPool {
     if (this.#isRetired) void this.#close(key, connection);
     else {
       connection.idle = setTimeout(() => void this.#close(key, connection), this.#limits.idleMs);
-      // Does not keep the process alive.
+      // The timer does not keep the process alive.
       if (typeof connection.idle === "object") connection.idle.unref();
     }
   }

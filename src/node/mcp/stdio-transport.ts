@@ -1,9 +1,9 @@
 /**
- * Speaks with an MCP server that is a program on this machine. The protocol's own package reads without a limit, and
- * stops only the program itself.
+ * Connects to an MCP server that is a program on this machine. The protocol's own package reads without a limit, and stops only the program
+ * itself.
  *
- * A program may answer requests, and send a few messages of its own. One that sends more, or that does not read, is
- * stopped together with all that it has started.
+ * A program may answer requests, and send a few messages of its own. A program that sends more, or does not read, is stopped together with
+ * all its child processes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
@@ -19,9 +19,9 @@ interface StdioProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Maximum bytes of one message, and of those that wait to be read by the program. */
+/** Maximum bytes of one message, and of the messages that wait to be read by the program. */
 const MAX_MESSAGE_BYTES = 4_000_000;
-/** Messages that nobody waits for: at once, and each second. A chatty server sends a few dozen during a call. */
+/** Limits of messages that answer no request: at once, and each second. A chatty server sends a few dozen during a call. */
 const MESSAGES = [1000, 20] as const;
 const MESSAGE_BYTES = [MAX_MESSAGE_BYTES, 100_000] as const;
 /** Time to end after its stdin is closed, and again after SIGTERM. */
@@ -33,12 +33,12 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** By these two the protocol's client recognizes a program. */
+  /** `stderr` and `pid`, by which the protocol's client recognizes a program. */
   readonly stderr = null;
   readonly #program: StdioProgram;
   readonly #messages = new Allowance(...MESSAGES);
   readonly #bytes = new Allowance(...MESSAGE_BYTES);
-  /** Ids of requests without an answer. */
+  /** Ids of unanswered requests. */
   readonly #pending = new Set<unknown>();
   #child: ChildProcess | undefined;
   #line: Buffer[] = [];
@@ -58,7 +58,7 @@ export class StdioTransport implements Transport {
     const child = spawn(command, args, {
       env: { ...env },
       stdio: ["pipe", "pipe", "ignore"],
-      // A group of its own, by which everything that it starts is stopped.
+      // A process group, by which all child processes are stopped.
       detached: process.platform !== "win32",
       windowsHide: true,
     });
@@ -99,7 +99,7 @@ export class StdioTransport implements Transport {
     this.#isClosed = true;
     this.#line = [];
     this.#pending.clear();
-    // What the program still writes is not read.
+    // Further output of the program is not read.
     this.#child?.stdout?.removeAllListeners("data").resume();
     this.onclose?.();
     if (this.#child !== undefined) await stopTree(this.#child, patienceMs);
@@ -133,7 +133,7 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Undefined: it is not a message. */
+/** Undefined: the line is not a message. */
 function parseMessage(line: Buffer): JSONRPCMessage | undefined {
   try {
     const value: unknown = JSON.parse(line.toString("utf8"));
@@ -143,7 +143,7 @@ function parseMessage(line: Buffer): JSONRPCMessage | undefined {
   }
 }
 
-/** The protocol's client looks at each element, and the gateway uses a few. */
+/** Shortens lists: the protocol's client visits each element, and the gateway uses a few. */
 function withShortLists(message: JSONRPCMessage): JSONRPCMessage {
   if (!("result" in message)) return message;
   const result: Record<string, unknown> = { ...message.result };
@@ -154,14 +154,14 @@ function withShortLists(message: JSONRPCMessage): JSONRPCMessage {
   return { ...message, result };
 }
 
-/** The protocol's client checks the rest. */
+/** Whether the value has the form of a message. The protocol's client checks the rest. */
 function isMessage(value: unknown): value is JSONRPCMessage {
   return typeof value === "object" && value !== null && "jsonrpc" in value;
 }
 
 /**
- * Closes its stdin, then asks it to end, then kills it, each after so many milliseconds. Resolves when it has exited and the
- * rest of its group is killed.
+ * Closes the program's stdin, then sends SIGTERM, then SIGKILL, each after this number of milliseconds. Resolves when the program has
+ * exited and the rest of its group is killed.
  */
 async function stopTree(child: ChildProcess, patienceMs: number): Promise<void> {
   const { pid } = child;
@@ -182,7 +182,7 @@ function signalGroup(child: ChildProcess, pid: number, signal: "SIGTERM" | "SIGK
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nothing of the group is left, or the system has no groups.
+    // The group is empty, or the system has no groups.
     child.kill(signal);
   }
 }

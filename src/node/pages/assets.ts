@@ -1,6 +1,6 @@
 /**
- * Reads the pages' files, when they are first asked for. In a clone they are TypeScript, whose types are stripped, as Node does
- * with the gateway's own sources; in the package they have been bundled, and each has compressed copies.
+ * Reads the pages' files on first use. In a clone the files are TypeScript, whose types are stripped, as Node does with the gateway's own
+ * sources; in the package they are bundled, with compressed copies.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -9,11 +9,11 @@ import { SHARED_STYLE } from "../../api/pages/shared-style.ts";
 import type { Asset, PageAssets, PageDescription } from "../../pages/assets.ts";
 import { type PageFiles, toPageHtml } from "../../pages/page-html.ts";
 
-/** Where modules and style sheets are read. */
+/** The source of modules and style sheets. */
 interface Source {
   /** The repository in a clone, `dist/` in the package. */
   readonly root: URL;
-  /** Each page has been bundled, and has compressed copies. Otherwise its modules are TypeScript. */
+  /** Each page is bundled and has compressed copies. False: its modules are TypeScript. */
   readonly isBundled: boolean;
 }
 
@@ -22,9 +22,9 @@ const OWN: Source = {
   root: new URL(IS_PACKAGE ? "../../" : "../../../", import.meta.url),
   isBundled: IS_PACKAGE,
 };
-/** Packages that pages import, served below `lib/`: the folder of the build for browsers, and the file of the package's own name. */
+/** Packages that pages import, served below `lib/`: the folder of the build for browsers, and the package's main file. */
 const LIBRARIES: Readonly<Record<string, { readonly folder: () => URL; readonly main: string }>> = {
-  // The name alone resolves to a folder for servers.
+  // The name alone resolves to the folder for servers.
   "lit-html": {
     folder: () => new URL("../", import.meta.resolve("lit-html")),
     main: "lit-html.js",
@@ -43,9 +43,9 @@ const ENCODINGS = { br: ".br", gzip: ".gz" } as const;
 /** The files of one page. */
 interface Page {
   readonly version: string;
-  /** By their paths below the version. */
+  /** All files by their paths below the version. */
   readonly all: ReadonlyMap<string, Asset>;
-  /** Those that its HTML names. */
+  /** The files that the page's HTML references. */
   readonly named: PageFiles;
 }
 
@@ -55,7 +55,7 @@ export function createAssets(): PageAssets {
     const known = pages.get(page.name);
     if (known !== undefined) return known;
     const reading = readPage(page, OWN).catch((error: unknown) => {
-      // The next request reads them again.
+      // The next request reads the files again.
       pages.delete(page.name);
       throw error;
     });
@@ -102,7 +102,7 @@ export async function readPage(page: PageDescription, source: Source): Promise<P
   return { version, all, named };
 }
 
-/** Modules, found by their imports from the given ones on. */
+/** Reads modules, and the modules that they import. */
 async function readScripts(starts: readonly string[], source: Source) {
   const all = new Map<string, Asset>();
   const dynamic = new Set<string>();
@@ -143,7 +143,7 @@ async function readScript(path: string, source: Source) {
   return { path, text, asset };
 }
 
-/** Copies that the build made beside a file. */
+/** Reads the compressed copies of a file that the build wrote. */
 async function readEncoded(url: URL): Promise<Asset["encoded"]> {
   const found = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [name, ending] of Object.entries(ENCODINGS)) {
@@ -181,11 +181,11 @@ async function toScript(path: string, text: string): Promise<string> {
     .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "");
 }
 
-/** Imported here, because not every runtime that is like Node has it. */
+/** The import is local, because some Node-compatible runtimes lack this function. */
 async function stripTypes(text: string): Promise<string> {
   const { stripTypeScriptTypes } = await import("node:module");
-  // Node warns of it as experimental, in the terminal of a person who has just opened a page. It runs without a pause, so no
-  // other warning is lost.
+  // Node prints a warning that the function is experimental, in the terminal of a person who opened a page. The function is synchronous, so
+  // no other warning is lost.
   const emitWarning: unknown = Reflect.get(process, "emitWarning");
   process.emitWarning = () => {};
   try {

@@ -7,12 +7,12 @@ import { Places } from "../../streams/waiting.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_HEAP_MB = 256;
-/** Processes of all tenants together. Others wait in turn: a tenant has one at a time. */
+/** Maximum processes for all tenants. Further reads wait: a tenant has one process at a time. */
 const MAX_PROCESSES = 2;
 
 const MODULE = fileURLToPath(moduleBeside(import.meta.url, "pdf-process"));
 
-/** Undefined: the package, which is optional, is not installed beside the gateway. */
+/** Undefined: the optional package is not installed. */
 export function findReadPdf(): ReadPdf | undefined {
   try {
     import.meta.resolve("unpdf");
@@ -27,16 +27,16 @@ export function createReadPdf(): ReadPdf {
   return (bytes, signal) => processes.run(() => runProcess(bytes, signal), signal);
 }
 
-/** Settles when the process has ended: its place is another's then. */
+/** Reads a PDF in a process. Settles when the process has ended and its slot is free. */
 async function runProcess(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PdfText> {
   signal.throwIfAborted();
   const child = fork(MODULE, [String(process.pid)], {
     execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
-    // The gateway's variables have secrets.
+    // The gateway's environment contains secrets.
     env: {},
     windowsHide: true,
     serialization: "advanced",
-    // What pdf.js prints is about the file, which is the client's.
+    // Output of pdf.js may quote the file, which is the client's.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   let read: PdfText = { type: "unreadable", why: "it takes too much time or memory" };
@@ -47,7 +47,7 @@ async function runProcess(bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): 
     read = message;
     kill();
   });
-  // Handled by `close`, which follows where a process has started.
+  // `close` handles the failure; it follows an error where a process has started.
   child.on("error", () => undefined);
   if (child.connected) {
     child.send(bytes);

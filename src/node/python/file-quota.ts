@@ -3,7 +3,7 @@
  * WebAssembly's memory does not count.
  */
 
-/** The parts of Emscripten's file system that are used. */
+/** The members of Emscripten's file system that are used. */
 export interface EmscriptenFs {
   readonly filesystems: { readonly MEMFS: { readonly ops_table: { readonly file: FileOps } } };
   readonly ErrnoError: new (errno: number) => Error;
@@ -41,7 +41,7 @@ export function limitFiles(fs: EmscriptenFs, maxBytes: number): void {
   const write = streamOps.write.bind(streamOps);
   let used = sizeOf(fs.root);
 
-  /** Deleted files are subtracted only when the quota seems to be used up. */
+  /** Reserves bytes. Deleted files are subtracted only when the quota seems to be exhausted. */
   function claim(bytes: number): void {
     if (bytes <= 0) return;
     if (used + bytes > maxBytes) used = sizeOf(fs.root);

@@ -1,9 +1,9 @@
 /**
- * The program in the interpreter's process: Pyodide, driven by JSON lines on stdin, answering with JSON lines on
- * stdout. It runs in Deno, and in Node for `unsafe-node`.
+ * The program in the interpreter's process: Pyodide, controlled by JSON lines on stdin, with replies as JSON lines on stdout. It
+ * runs in Deno, or in Node for `unsafe-node`.
  *
- * The security boundary is Deno's permissions. Removing JavaScript's globals and the module `js` here is only defence
- * in depth: from any JavaScript object that Python can reach, the rest is reachable.
+ * The security boundary is Deno's permissions. Removing JavaScript's globals and the module `js` is only defence in depth: any
+ * JavaScript object that Python can reach leads to the others.
  *
  * Imports only built-in modules and one file without imports, because each import costs start-up time.
  */
@@ -15,7 +15,7 @@ import { type EmscriptenFs, limitFiles } from "./file-quota.ts";
 import { PRELUDE } from "./prelude.ts";
 import type { HostOptions, HostReply, HostRequest } from "./protocol.ts";
 
-/** The parts of Pyodide that are used. Its own types cannot be imported: it is an optional package. */
+/** The members of Pyodide that are used. Its own types cannot be imported: the package is optional. */
 interface Pyodide {
   readonly FS: EmscriptenFs;
   readonly lockfile: { readonly packages: Readonly<Record<string, LockedPackage>> };
@@ -44,12 +44,12 @@ interface LockedPackage {
 }
 
 const DRIVE = "/mnt/data";
-/** Maximum files and folders visited below the drive. */
+/** Maximum files and folders visited in the drive. */
 const MAX_ENTRIES = 1000;
 
 /**
- * What reads requests and writes results is taken before any code runs, and frozen: code that replaced it would see the id of
- * the next call, and could end that call while it runs on. The gateway watches for that, too.
+ * The functions that read requests and write results are stored and frozen before any code runs: code that replaced them would
+ * see the id of the next call, and could end that call while it runs on. The gateway checks for that, too.
  */
 const { parse, stringify } = JSON;
 const read = readSync;
@@ -61,7 +61,7 @@ const BYTES = [Uint8Array, Uint8Array.prototype, Object.getPrototypeOf(Uint8Arra
 const TEXTS = [TextDecoder.prototype, TextEncoder.prototype, decoder, encoder];
 for (const each of [...BYTES, ...TEXTS, Buffer, Buffer.prototype]) Object.freeze(each);
 
-// Input from the gateway is trusted; output to it is not trusted there.
+// Input from the gateway is trusted. The gateway does not trust the output.
 const options: HostOptions = parse(process.argv[2] ?? "{}");
 const loader: { loadPyodide(options: object): Promise<Pyodide> } = await import(
   pathToFileURL(`${options.pyodideFolder}/pyodide.mjs`).href
@@ -108,14 +108,14 @@ function prepare(py: Pyodide): Callable {
 }
 
 /**
- * Wheels that are not Pyodide's own are unpacked at start, because Pyodide does not know which modules they contain.
+ * Unpacks wheels that are not Pyodide's own at start, because Pyodide does not know which modules they contain.
  */
 function unlockedWheels(py: Pyodide): string[] {
   const locked = new Set(Object.values(py.lockfile.packages).map((each) => each.file_name));
   return options.wheels.filter((file) => !locked.has(file));
 }
 
-/** Reads synchronously: nothing else runs in this process meanwhile. The gateway sends one request at a time. */
+/** Reads synchronously: the process has no other work. The gateway sends one request at a time. */
 async function serve(): Promise<void> {
   const buffer = new Uint8Array(65_536);
   let line = "";
@@ -145,7 +145,7 @@ async function execute({ id, code }: HostRequest): Promise<HostReply> {
     const succeeded = await (run.callPromising ? run.callPromising(code) : run(code));
     status = succeeded === true ? "ok" : "exception";
   } catch {
-    // Pyodide itself has failed and cannot be used any more.
+    // Pyodide itself has failed and cannot be used again.
     reply({ type: "crash", id, output: output.toString() });
     process.exit(1);
   }
@@ -178,7 +178,7 @@ function findImports(code: string): string[] {
   );
 }
 
-/** Path below the drive, to a value that changes with the file. */
+/** Files by their path in the drive, each with a mark that changes with the file. */
 function listDrive(): Map<string, { mark: string; size: number }> {
   const { FS } = pyodide;
   const found = new Map<string, { mark: string; size: number }>();

@@ -1,6 +1,6 @@
 /**
- * One interpreter in a process of its own. Whatever the process does, its answers are bounded and validated, and it can
- * be killed at any time.
+ * One interpreter in a process of its own. The process is untrusted: its answers are bounded and validated, and it can be killed
+ * at any time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -26,9 +26,9 @@ export interface InterpreterOptions {
   readonly host: HostOptions;
   readonly readable: readonly string[];
   readonly timeoutMs: number;
-  /** A process that uses more memory is killed. Only on Linux. */
+  /** Maximum resident memory. A process above it is killed. Only on Linux. */
   readonly residentBytes: number;
-  /** A process that uses more time of processors between two calls is killed: nothing has to run there. Only on Linux. */
+  /** Maximum CPU time between two calls, when the process should be idle. A process above it is killed. Only on Linux. */
   readonly idleCpuMs: number;
 }
 
@@ -74,7 +74,7 @@ export async function startInterpreter(options: InterpreterOptions): Promise<Int
     kill,
     async run(code, signal) {
       signal.throwIfAborted();
-      // Code could reach a counter's next value, and write the result of its own call.
+      // Code could read the next value of a counter, and write the result of its own call.
       const id = randomBytes(16).toString("hex");
       const timeout = setTimeout(() => stop("timeout"), options.timeoutMs);
       signal.addEventListener("abort", onAbort, { once: true });
@@ -97,7 +97,7 @@ export async function startInterpreter(options: InterpreterOptions): Promise<Int
   };
 }
 
-/** The snapshot that the process writes to stdout. */
+/** Resolves with the snapshot that the process writes to stdout. */
 export async function makeSnapshot(options: InterpreterOptions): Promise<Buffer> {
   const child = spawnHost(options);
   const chunks: Buffer[] = [];
@@ -119,20 +119,20 @@ function spawnHost({ launch, host, readable }: InterpreterOptions): ChildProcess
     stdio: "pipe",
     windowsHide: true,
   });
-  // Handled by `close`, which follows.
+  // `close` follows, and handles the error.
   child.on("error", () => undefined);
   child.stdin?.on("error", () => undefined);
   lowerPriority(child);
   return child;
 }
 
-/** Lower priority, so that computations do not slow down the gateway. */
+/** Lowers the priority of the process, so that computations do not slow down the gateway. */
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, NICENESS);
   } catch {
-    // Not permitted here, or the process has exited: it works without.
+    // The change is not permitted, or the process has exited. The interpreter works without it.
   }
 }
 

@@ -1,4 +1,4 @@
-/** How an interpreter's process is started: the program, its permissions and its limits. */
+/** The command of an interpreter's process: program, permissions and limits. */
 import { createRequire } from "node:module";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -34,14 +34,14 @@ export function launchDeno(deno: string, memoryBytes: number): Launch {
       HOST,
       JSON.stringify(options),
     ],
-    // Deno would store caches and local storage there, which code could fill and which would outlive it. Nothing can be
-    // created below a file, not even by root.
+    // Deno would store caches and local storage there. Code could fill these folders, and they would remain after the process.
+    // Nothing can be created below a file, not even by root.
     environment: { DENO_DIR: NOWHERE, TMPDIR: NOWHERE, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
     identity: v8.join(","),
   };
 }
 
-/** Node does not isolate: the code can open files, connect and start processes with the gateway's permissions. */
+/** Node does not isolate: the code can open files, make connections and start processes with the gateway's permissions. */
 export function launchUnsafeNode(memoryBytes: number): Launch {
   const v8 = v8Flags(memoryBytes);
   return {
@@ -67,7 +67,7 @@ function escapeComma(path: string): string {
   return path.replaceAll(",", ",,");
 }
 
-/** Path of the npm package `deno`'s binary, or of the one in the path. Undefined: there is none. */
+/** Path of the binary of the npm package `deno`, or of the `deno` in PATH. Undefined: there is no Deno. */
 export function findDeno(searchPath = process.env["PATH"] ?? ""): string | undefined {
   const name = process.platform === "win32" ? "deno.exe" : "deno";
   const libc = process.platform === "linux" ? "-glibc" : "";
@@ -82,7 +82,7 @@ export function findDeno(searchPath = process.env["PATH"] ?? ""): string | undef
   return candidates.find((path) => existsSync(path));
 }
 
-/** Folder of an npm package. Undefined: it is not installed. */
+/** Folder of an npm package. Undefined: the package is not installed. */
 export function findPackage(name: string, from: string = dirname(HOST)): string | undefined {
   try {
     const require = createRequire(join(from, "package.json"));

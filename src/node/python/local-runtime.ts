@@ -15,7 +15,7 @@ import { ensureSnapshot } from "./snapshot.ts";
 
 export interface LocalPythonOptions {
   readonly program: "deno" | "unsafe-node";
-  /** Path of Deno. Absent: the npm package `deno`, or the one in the path. */
+  /** Path of Deno. Absent: the npm package `deno`, or the `deno` in PATH. */
   readonly denoPath?: string | undefined;
   /** Folder of Pyodide. Absent: the npm package `pyodide`. */
   readonly pyodideFolder?: string | undefined;
@@ -38,7 +38,7 @@ export interface LocalPython extends PythonRuntime {
   prepare(): void;
 }
 
-/** Why Python is not available. The message is for the operator. */
+/** Python is not available. The message gives the operator the reason. */
 export class NoPythonError extends Error {
   override readonly name = "NoPythonError";
 }
@@ -70,7 +70,7 @@ export function createLocalPython(options: LocalPythonOptions): LocalPython {
   };
 }
 
-/** An interpreter for the calls of one turn, or another one after it has died. */
+/** The interpreter for the calls of one turn. An interpreter that has died is replaced. */
 class LocalSession implements PythonSession {
   readonly resumed: boolean;
   readonly #pool: InterpreterPool;
@@ -138,10 +138,10 @@ function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): Inte
   };
 }
 
-/** Memory of a process beyond Python's memory and files: the program, compiled WebAssembly, JavaScript. */
+/** Memory of a process beyond Python's heap and files: the program, compiled WebAssembly, JavaScript. */
 const OVERHEAD_BYTES = 512 * 1024 * 1024;
 
-/** Deno compiles WebAssembly in the background for a second or two. */
+/** CPU time of an idle process: Deno compiles WebAssembly in the background for a second or two. */
 const IDLE_CPU_MS = 10_000;
 
 function listWheels(folder: string): string[] {
@@ -152,7 +152,7 @@ function listWheels(folder: string): string[] {
   }
 }
 
-/** Starts from a snapshot, or without one if none can be made, which is only slower. */
+/** Starts from a snapshot, or without a snapshot if it cannot be made, which is only slower. */
 function createStart(
   options: InterpreterOptions,
   cacheFolder: string,

@@ -1,7 +1,7 @@
 /**
- * Runs Python by a tool of an MCP server: the one called `python`, or the only one whose argument is `code`. A server may
- * keep variables for each of its sessions, so each turn has a connection of its own and none sees another's. The tool's
- * description says that nothing is kept.
+ * Runs Python by a tool of an MCP server: the tool called `python`, or the only tool whose single argument is `code`. A server
+ * may keep variables for each of its sessions, so each turn has a separate connection and sees no variables of another turn. The
+ * tool's description tells the model that nothing is kept.
  */
 import type { McpOutcome, McpServer, McpTool } from "../../tools/mcp/connection.ts";
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
@@ -19,7 +19,7 @@ export interface McpPythonOptions {
   readonly timeoutMs: number;
   /** Letters and digits, unguessable. */
   readonly newId: () => string;
-  /** Called with why the server could not be used: for the operator. */
+  /** Reports to the operator why the server could not be used. */
   readonly onFailure?: (reason: string) => void;
 }
 
@@ -37,7 +37,7 @@ export function createMcpPython(options: McpPythonOptions): PythonRuntime {
       const server = createMcpServer({ label: "python", target, timeoutMs, onFailure });
       return Promise.resolve({
         id,
-        // Nothing was kept, so nothing is lost.
+        // The server keeps nothing, so nothing is lost.
         resumed: true,
         run: (code, signal) => run(server, code, signal),
         release: () => server.close(),
@@ -70,7 +70,7 @@ function takesCode({ inputSchema }: McpTool): boolean {
 }
 
 function toOutcome({ text, error }: McpOutcome): PythonOutcome {
-  // What the code has raised is the tool's own error. Others are the server's.
+  // An exception of the code is the tool's own error. Any other error is the server's.
   if (error !== undefined && error.type !== "execution") throw unavailable();
   const status = error === undefined ? "ok" : "exception";
   return { status, output: text, files: [], withheld: [], restarted: false };

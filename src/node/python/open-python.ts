@@ -9,7 +9,7 @@ import type { PythonOptions } from "../../tools/toolbox.ts";
 import { createLocalPython, NoPythonError } from "./local-runtime.ts";
 import { createMcpPython } from "./mcp-runtime.ts";
 
-/** The settings it reads. */
+/** Settings of the Python tool. */
 export interface PythonSettings {
   readonly pythonRuntime: "deno" | "http" | "mcp" | "unsafe-node";
   readonly pythonUrl?: string | undefined;
@@ -26,7 +26,7 @@ export interface PythonSettings {
 }
 
 export interface OpenPython {
-  /** Absent: Python cannot be run safely here. The log says why. */
+  /** Absent: Python cannot run safely here. The log gives the reason. */
   readonly python?: (options: PythonOptions) => GatewayTool;
   readonly close: () => Promise<void>;
 }

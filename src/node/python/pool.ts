@@ -1,6 +1,6 @@
 /**
- * A pool of interpreters for sessions: a few started ahead, a limit per tenant and in total, and a queue for sessions
- * that find none free. An interpreter serves one session and is never reused for another.
+ * A pool of interpreters for sessions: a few started ahead, a limit per tenant and in total, and a queue for sessions that wait
+ * for an interpreter. An interpreter serves one session and is never reused for another.
  */
 import { Wait } from "../../streams/waiting.ts";
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
@@ -24,21 +24,21 @@ export interface InterpreterPoolOptions {
 
 export interface Lease {
   readonly id: string;
-  /** It is the requested session. */
+  /** The lease resumes the requested session. */
   readonly resumed: boolean;
   readonly interpreter: Interpreter;
-  /** Marks the session as idle. A session whose interpreter has exited ends. */
+  /** Marks the session as idle. The session ends if its interpreter has exited. */
   release(): void;
 }
 
-/** A process, and the session that it has. */
+/** An interpreter's process, and its session. */
 interface Process {
-  /** The session's. */
+  /** Id of the session. */
   readonly id: string;
   readonly started: Promise<Interpreter>;
-  /** Undefined: it is starting. */
+  /** Undefined: the interpreter is starting. */
   interpreter: Interpreter | undefined;
-  /** Undefined: it was started ahead, and has no session yet. */
+  /** Undefined: the process was started ahead, and has no session yet. */
   tenant: string | undefined;
   /** Undefined: the session is in use. */
   idle: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ const STOPPED = "The gateway is being shut down.";
 export class InterpreterPool {
   readonly #options: InterpreterPoolOptions;
   readonly #queue: SessionQueue;
-  /** From before they start until they have exited, so memory is bounded. Least recently used first. */
+  /** All processes, from before their start until they have exited, so memory is bounded. Least recently used first. */
   readonly #processes = new Set<Process>();
   #isClosed = false;
 
@@ -61,7 +61,7 @@ export class InterpreterPool {
   }
 
   /**
-   * Returns a session of the tenant: the one of this id if it is idle, else a new one.
+   * Returns a session of the tenant: the session with this id if it is idle, otherwise a new one.
    * @throws PythonUnavailable
    */
   async acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease> {
@@ -81,7 +81,7 @@ export class InterpreterPool {
     return this.#toLease(process, interpreter, false);
   }
 
-  /** Starts interpreters ahead, as many as are missing. */
+  /** Starts the missing interpreters ahead. */
   prepare(): void {
     if (this.#isClosed || !this.#queue.isEmpty) return;
     const { warm, max } = this.#options;
@@ -137,7 +137,7 @@ export class InterpreterPool {
     } catch (error) {
       this.#processes.delete(process);
       this.#options.onFailure?.(error);
-      // One that was started ahead is not retried before the next session: it would most likely fail again.
+      // A process that was started ahead is not retried before the next session: it would most likely fail again.
       if (process.tenant !== undefined) this.#admit();
       return;
     }
@@ -202,7 +202,7 @@ export class InterpreterPool {
     this.#admit();
   }
 
-  /** Ends the session. Its capacity is free when the process has exited. One that is starting ends when it has started. */
+  /** Ends the session. Its capacity is free when the process has exited. A starting process ends when it has started. */
   async #end(process: Process): Promise<void> {
     clearTimeout(process.idle);
     if (process.isEnding || process.interpreter === undefined) return;
@@ -212,7 +212,7 @@ export class InterpreterPool {
     this.#admit();
   }
 
-  /** Ends the session that has been idle longest, of the tenant with the most sessions. False: none is idle. */
+  /** Ends the session that has been idle longest, of the tenant with the most sessions. False: no session is idle. */
   #endIdleOfAnybody(): boolean {
     const idle = [...this.#processes].filter((each) => isIdle(each));
     const most = Math.max(...idle.map(({ tenant }) => this.#countOf(tenant)));

@@ -1,8 +1,8 @@
 /**
  * Python code that runs first and defines the function that runs a cell of code as a notebook does.
  *
- * The code evaluates to that function, which returns whether the cell ended without an exception. A snapshot contains
- * the random state of the process that made it, so the generator is seeded again.
+ * The code evaluates to that function, which returns whether the cell ended without an exception. A snapshot contains the random
+ * state of the process that made it, so the random generator is seeded again.
  */
 export const PRELUDE = `
 def make_run():

@@ -6,10 +6,10 @@ import { FILE_LIMITS } from "../../tools/python/runtime.ts";
 /** The process's only argument, as JSON. */
 export interface HostOptions {
   readonly pyodideFolder: string;
-  /** `make`: write a snapshot to stdout and exit. A path: start from that snapshot. Absent: start without one. */
+  /** `make`: write a snapshot to stdout and exit. A path: start from that snapshot. Absent: start without a snapshot. */
   readonly snapshot?: string;
   readonly wheelsFolder?: string;
-  /** Names of wheels in that folder. */
+  /** Names of wheels in `wheelsFolder`. */
   readonly wheels: readonly string[];
   /** Maximum bytes of all files together. */
   readonly maxFileBytes: number;
@@ -17,12 +17,12 @@ export interface HostOptions {
 }
 
 export interface HostRequest {
-  /** Unguessable: a result without it was not written by the host. */
+  /** Unguessable id: a result without it was not written by the host. */
   readonly id: string;
   readonly code: string;
 }
 
-/** Untrusted: the code that runs there may write to stdout as well. */
+/** A reply of the process. It is untrusted: the code that runs there may write to stdout as well. */
 export type HostReply = z.infer<ReturnType<typeof hostReply>>;
 
 export const hostReply = () =>

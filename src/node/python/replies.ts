@@ -1,6 +1,6 @@
 /**
- * Reads what an interpreter's process writes. Code that runs there can write to the same pipes, so only the answer that is
- * being waited for is accepted: any other line, one that is too long, or much output on stderr ends the process.
+ * Reads the replies of an interpreter's process. Code in the process can write to the same pipes, so only the expected reply is
+ * accepted: any other line, an oversized line, or much output on stderr ends the process.
  */
 import type { ChildProcess } from "node:child_process";
 import { MAX_OUTPUT } from "../../tools/bounded-text.ts";
@@ -8,7 +8,7 @@ import { weigh } from "../../tools/read-bounded.ts";
 import { FILE_LIMITS } from "../../tools/python/runtime.ts";
 import { hostReply, type HostReply } from "./protocol.ts";
 
-/** Maximum length of an answer: the output with every character escaped, and the files in base64. */
+/** Maximum length of a reply: the output with every character escaped, and the files in base64. */
 const MAX_LINE = MAX_OUTPUT * 8 + Math.ceil(FILE_LIMITS.allBytes * 1.4);
 /** The host writes nothing to stderr; Deno writes warnings and the reason of a crash. */
 const MAX_ERROR_BYTES = 65_536;
@@ -41,7 +41,7 @@ export class Replies {
   }
 
   /**
-   * The answer that is wanted. Undefined: the process has ended, or is being killed because it wrote something else. Calls do not
+   * Resolves with the expected reply. Undefined: the process has ended, or is being killed because of other output. Calls do not
    * overlap.
    */
   expect(isWanted: (reply: HostReply) => boolean): Promise<HostReply | undefined> {
@@ -49,7 +49,7 @@ export class Replies {
     return new Promise((resolve) => (this.#expected = { isWanted, resolve }));
   }
 
-  /** Kills the process. Nothing that it still writes is read. */
+  /** Kills the process. Its further output is not read. */
   stop(): void {
     this.#child.kill("SIGKILL");
     this.#child.stdout?.destroy();
@@ -67,7 +67,7 @@ export class Replies {
       rest = rest.subarray(at + 1);
     }
     if (rest.length > 0) this.#length += weigh(rest);
-    // Nothing is written between two calls.
+    // The process must not write between two calls.
     if (this.#length > (this.#expected === undefined ? 0 : MAX_LINE)) this.stop();
     else this.#line.push(rest);
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps a snapshot of a freshly started interpreter: starting from it takes an eighth of the time. It is made once per
- * version of Pyodide and of the program that runs it, and its hash is checked whenever the gateway starts.
+ * Caches a snapshot of a freshly started interpreter: a start from it takes an eighth of the time. The snapshot is made once per
+ * version of Pyodide and of its runtime, and its hash is checked whenever the gateway starts.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -10,12 +10,12 @@ export interface SnapshotOptions {
   readonly folder: string;
   /** Files on which the snapshot depends. */
   readonly inputs: readonly string[];
-  /** Flags on which it depends. */
+  /** Flags on which the snapshot depends. */
   readonly identity: string;
   readonly make: () => Promise<Buffer>;
 }
 
-/** The path of a snapshot that has been verified. */
+/** Returns the path of a verified snapshot. */
 export async function ensureSnapshot(options: SnapshotOptions): Promise<string> {
   const { folder } = options;
   const prefix = `snapshot-${await toKey(options)}-`;
@@ -33,7 +33,7 @@ export async function ensureSnapshot(options: SnapshotOptions): Promise<string> 
     await writeFile(unfinished, snapshot, { mode: 0o600 });
     await rename(unfinished, path);
   } finally {
-    // On a full disk each start would leave another part.
+    // On a full disk each start would leave another partial file.
     await rm(unfinished, { force: true });
   }
   return path;
@@ -41,7 +41,7 @@ export async function ensureSnapshot(options: SnapshotOptions): Promise<string> 
 
 const ENDING = ".bin";
 
-/** Sizes and modification times stand in for contents: the programs have a hundred megabytes. */
+/** Key of the snapshot, from sizes and modification times instead of contents: the programs have a hundred megabytes. */
 async function toKey({ inputs, identity }: SnapshotOptions): Promise<string> {
   const stats = await Promise.all(inputs.map((path) => stat(path)));
   const marks = stats.map(({ size, mtimeMs }, index) => [inputs[index], size, mtimeMs]);

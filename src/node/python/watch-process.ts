@@ -1,18 +1,18 @@
 /**
- * Watches a process from outside: its memory, and what it does while it has nothing to do. The limits inside the process count
- * Python's allocations, and code may get around them.
+ * Watches a process from outside: its memory, and its CPU time while it should be idle. The limits inside the process count
+ * Python's allocations, and code may circumvent them.
  */
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 
 export interface ProcessLimits {
   readonly residentBytes: number;
-  /** Time of processors between two calls. */
+  /** Maximum CPU time between two calls. */
   readonly idleCpuMs: number;
 }
 
 export interface ProcessWatch {
-  /** It is idle at first. */
+  /** Marks the process as idle or busy. A new process is idle. */
   setIdle(isIdle: boolean): void;
   end(): void;
 }
@@ -27,7 +27,7 @@ const LINUX_PAGE_BYTES = 4096;
 /** Linux counts time in hundredths of a second, on every architecture. */
 const LINUX_TICK_MS = 10;
 
-/** On other systems than Linux nothing is watched. */
+/** Watches a process. On systems other than Linux it has no effect. */
 export function watchProcess(
   { pid }: ChildProcess,
   { residentBytes, idleCpuMs }: ProcessLimits,
@@ -35,7 +35,7 @@ export function watchProcess(
 ): ProcessWatch {
   if (process.platform !== "linux" || pid === undefined) return { setIdle() {}, end() {} };
   let isIdle = true;
-  /** What it had used when it became idle. */
+  /** CPU time used before the process became idle. */
   let usedBefore: number | undefined;
 
   async function check(): Promise<void> {
@@ -58,7 +58,7 @@ export function watchProcess(
   };
 }
 
-/** Numbers of fields behind the name, which may contain anything (`man proc`: less three). */
+/** Indexes of fields after the name, which may contain any character (`man proc`: minus three). */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 const RESIDENT_PAGES = 21;

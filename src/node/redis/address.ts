@@ -1,4 +1,4 @@
-/** The URL of a Redis. */
+/** Parses the URL of a Redis server. */
 import { SettingsError } from "../../config/resolve.ts";
 
 export interface RedisAddress {
@@ -9,13 +9,13 @@ export interface RedisAddress {
   readonly password: string;
   /** The number of the database, in digits. */
   readonly database: string;
-  /** Without credentials. */
+  /** The URL without credentials. */
   readonly publicUrl: string;
 }
 
 const DEFAULT_PORT = 6379;
 
-/** @throws SettingsError without the URL, which may hold a password. */
+/** Parses the URL. @throws SettingsError without the URL, which may hold a password. */
 export function parseRedisUrl(text: string): RedisAddress {
   const url = URL.parse(text);
   const username = decode(url?.username);

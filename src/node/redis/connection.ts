@@ -1,9 +1,9 @@
 /**
- * A connection to Redis. Commands are sent in order, and replies belong to them in the same order, so whatever does not fit (a
- * reply without a command, one of the wrong form, silence) drops the connection: nothing after it can be attributed.
+ * A connection to Redis. Commands are sent in order, and replies arrive in the same order, so any fault (a reply without a
+ * command, a malformed reply, silence) drops the connection: no later reply could be attributed.
  *
- * Not by a client library: those attribute a surplus reply to the next command, read replies of any size and depth, and throw
- * where nothing catches.
+ * Client libraries are not used: they attribute a surplus reply to the next command, read replies of any size and depth, and
+ * throw errors that cannot be caught.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -20,13 +20,13 @@ export class ConnectionLost extends Error {
 }
 
 export interface ConnectionOptions {
-  /** Until it is connected and authenticated. */
+  /** Timeout until the connection is open and authenticated. */
   readonly connectMs: number;
-  /** Without a complete reply for so long while one is due, the connection is dropped. */
+  /** Maximum time without a complete reply while one is due. After it, the connection is dropped. */
   readonly silentMs: number;
-  /** Longest value. */
+  /** Maximum bytes of a value. */
   readonly maxReplyBytes: number;
-  /** Called once. */
+  /** Called once, when the connection is lost. */
   readonly onLost: () => void;
 }
 
@@ -62,14 +62,14 @@ export async function openConnection(
   return connection;
 }
 
-/** For commands whose only success is `OK`. */
+/** Checks the reply of a command whose only success is `OK`. */
 export function expectOk(reply: Reply): true {
   if (reply.type !== "status" || reply.text !== "OK") throw new ProtocolFault();
   return true;
 }
 
 interface Pending {
-  /** Throws what ends the connection. */
+  /** Receives the reply. An exception ends the connection. */
   take(reply: Reply): void;
   fail(error: Error): void;
 }
@@ -94,7 +94,7 @@ export class RedisConnection {
     const reader = new ReplyReader(options.maxReplyBytes, (reply) => this.#onReply(reply));
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on("data", (chunk: Buffer) => {
-      // Data that was read before the connection was dropped.
+      // Ignores data that was read before the connection was dropped.
       if (this.#isLost) return;
       try {
         reader.push(chunk);
@@ -110,14 +110,14 @@ export class RedisConnection {
     return this.#isLost;
   }
 
-  /** Why it was lost. */
+  /** The cause of the loss. */
   get lostBy(): unknown {
     return this.#lostBy;
   }
 
   /**
-   * Sends a command. `read` is called synchronously with its reply, unless that is an error; a {@link ProtocolFault} from
-   * it drops the connection. Rejects with a {@link ConnectionLost} or a {@link StoreRefusal}.
+   * Sends a command. `read` is called synchronously with the reply, except for an error; a {@link ProtocolFault} that it throws
+   * drops the connection. Rejects with a {@link ConnectionLost} or a {@link StoreRefusal}.
    */
   ask<T>(command: readonly string[], read: (reply: Reply) => T): Promise<T> {
     if (this.#isLost) return Promise.reject(new ConnectionLost(this.#lostBy));
@@ -143,7 +143,7 @@ export class RedisConnection {
     return answered;
   }
 
-  /** Closes it at once. Commands without a reply reject. */
+  /** Closes the connection at once. Commands without a reply reject. */
   drop(cause: unknown): void {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -174,7 +174,7 @@ function encodeCommand(command: readonly string[]): string {
 }
 
 /**
- * Only the beginning of the text, up to the first punctuation: some errors quote the command, and with it prompts or a
+ * Keeps only the beginning of the text, up to the first punctuation: some errors quote the command, and with it prompts or a
  * password.
  */
 function toRefusal(text: string): StoreRefusal {

@@ -1,8 +1,8 @@
 /**
- * A store in Redis, over one connection, which is opened again with the next operation after it was lost.
+ * A store in Redis, over one connection. After a loss, the next operation opens another connection.
  *
- * The key stands at the beginning of each value. If replies shift against their commands, because Redis or a proxy sent one too
- * many, a value with another key is not delivered: the connection is dropped, and the operation is repeated on a new one.
+ * Each value begins with its key. If replies shift against their commands, because Redis or a proxy sent a surplus reply, a value
+ * with another key is not returned: the connection is dropped, and the operation is repeated on a new one.
  */
 import { describeConnectionFailure } from "../../engines/transport.ts";
 import { StoreRefusal } from "../../store/store-error.ts";
@@ -13,19 +13,19 @@ import { ConnectionLost, expectOk, openConnection, type RedisConnection } from "
 import { ProtocolFault, type Reply } from "./reply-reader.ts";
 
 export interface RedisStoreOptions {
-  /** After which the caller of an operation has given up. It is not repeated then. */
+  /** Timeout of an operation for its caller. After it, the operation is not repeated. */
   readonly timeoutMs: number;
-  /** Longest value. */
+  /** Maximum bytes of a value. */
   readonly maxValueBytes: number;
 }
 
 export interface RedisStore extends Store {
-  /** Waits briefly for pending operations. */
+  /** Closes the store after a brief wait for pending operations. */
   close(): Promise<void>;
 }
 
 /**
- * Redis need not be reachable yet.
+ * Opens the store. Redis need not be reachable yet.
  * @throws SettingsError
  */
 export function openRedisStore(url: string, options: RedisStoreOptions): RedisStore {
@@ -35,13 +35,13 @@ export function openRedisStore(url: string, options: RedisStoreOptions): RedisSt
   return store;
 }
 
-/** Before all keys, in Redis and in values. */
+/** Prefix of all keys, in Redis and in values. */
 const PREFIX = "harmony-gateway:";
-/** More than any key of the gateway takes. */
+/** Maximum bytes of a key: more than any key of the gateway takes. */
 const MAX_KEY_BYTES = 1024;
 /** Operations that time out before a silent connection is replaced. */
 const SILENT_TIMEOUTS = 3;
-/** A connection to a server that refuses writes is replaced at most so often. */
+/** Minimum time between two replacements of the connection to a server that refuses writes. */
 const REPLACE_MS = 1000;
 
 class OpenRedis implements RedisStore {
@@ -62,7 +62,7 @@ class OpenRedis implements RedisStore {
       if (reply.type === "oversized") return UNREADABLE;
       if (reply.type !== "text") throw new ProtocolFault();
       if (reply.text.startsWith(`${name}\n`)) return reply.text.slice(name.length + 1);
-      // Another entry's value; but if a new connection returns it again, it is really stored under this key.
+      // The value belongs to another entry. If a new connection returns it again, the value is really stored under this key.
       if (reply.text.startsWith(PREFIX) && !isRepeated) throw new ProtocolFault();
       return UNREADABLE;
     }).catch((error: unknown) => {
@@ -85,7 +85,7 @@ class OpenRedis implements RedisStore {
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => undefined);
     if (connection === undefined) return;
-    // Answered after all commands before it. A lost connection has been reported already.
+    // The reply follows those of all earlier commands. A lost connection was reported already.
     const last = connection.ask(["PING"], () => undefined).catch(() => {});
     await waitAtMost(last, this.#options.timeoutMs);
     connection.drop(new Error("the store is closed"));
@@ -110,7 +110,7 @@ class OpenRedis implements RedisStore {
     return opening;
   }
 
-  /** Sends a command, and once more on a new connection if the first one was lost: all commands may be repeated. */
+  /** Sends a command, and retries once on a new connection if the first one was lost: all commands are repeatable. */
   async #ask<T>(
     command: readonly string[],
     read: (reply: Reply, isRepeated: boolean) => T,

@@ -1,16 +1,16 @@
 /**
- * Reads Redis' replies (RESP2) from the bytes of a connection. Only what the commands of the store can be answered with is
- * read; anything else, such as an array, breaks the protocol.
+ * Parses Redis' replies (RESP2) from the bytes of a connection. Only replies to the store's commands are accepted; any other
+ * type, such as an array, is a protocol fault.
  *
- * A value's memory is reserved when its length is known, so chunks of any size cost one copy, and nothing beyond
- * `maxBytes` is held.
+ * A value's memory is allocated when its length is known, so chunks of any size cost one copy, and no more than `maxBytes` are
+ * held.
  */
 
 export type Reply =
   | { readonly type: "status" | "error" | "text"; readonly text: string }
   | { readonly type: "integer" }
   | { readonly type: "nil" }
-  /** A value longer than the maximum. The connection cannot be read any further. */
+  /** The value exceeds the maximum. The connection cannot be read any further. */
   | { readonly type: "oversized" };
 
 export class ProtocolFault extends Error {
@@ -20,7 +20,7 @@ export class ProtocolFault extends Error {
   }
 }
 
-/** Without the end of the line. Redis' longest are errors, which name the command. */
+/** Maximum length of a line, without its end. The longest lines of Redis are errors that quote the command. */
 const MAX_LINE = 1024;
 const LINE_FEED = 0x0a;
 
@@ -28,17 +28,17 @@ export class ReplyReader {
   readonly #maxBytes: number;
   readonly #onReply: (reply: Reply) => void;
   #line = "";
-  /** The value that is being read, and the two bytes after it. */
+  /** The value that is being read, with the two bytes after it. */
   #value: Buffer | undefined;
   #filled = 0;
 
-  /** `onReply` is called synchronously. What it throws ends the reading. */
+  /** `onReply` is called synchronously. An exception in it ends the reading. */
   constructor(maxBytes: number, onReply: (reply: Reply) => void) {
     this.#maxBytes = maxBytes;
     this.#onReply = onReply;
   }
 
-  /** Throws a {@link ProtocolFault}; nothing can be read afterwards. */
+  /** Reads a chunk. Throws a {@link ProtocolFault}; the reader is unusable afterwards. */
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
       at =

@@ -1,4 +1,4 @@
-/** Compares a turn with the same turn run again, and describes the differences in sentences. */
+/** Compares a turn with its repetition, and describes the differences in sentences. */
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import type {
   RecordedAnswer,
@@ -14,14 +14,14 @@ import type { ConvertedMessage, Replayed } from "./run-again.ts";
 
 export interface Comparison {
   readonly differences: readonly Difference[];
-  /** Parts of the record that are the same. */
+  /** Names of parts of the record without a difference. */
   readonly same: readonly string[];
-  /** What could not be compared, and why. */
+  /** Parts that could not be compared, with the reason. */
   readonly skipped: readonly string[];
 }
 
 export interface Difference {
-  /** `prompt`, `call 2`, `answer` … */
+  /** The part of the record: `prompt`, `call 2`, `answer` … */
   readonly where: string;
   readonly was: string;
   readonly is: string;
@@ -75,8 +75,8 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
 }
 
 /**
- * The conversation that the request is converted to now, without what the gateway adds: the system message, and
- * reasoning that was decrypted or stored.
+ * Compares the recorded conversation with the current conversion of the request. The gateway's additions are left out: the system
+ * message, and reasoning that was decrypted or stored.
  */
 function compareConversations(
   before: TurnRecord["conversation"],
@@ -130,7 +130,7 @@ function idsOf({ prompt }: TurnRecord): readonly TokenId[] {
   return prompt === null ? [] : contentIds(prompt.ids);
 }
 
-/** Ids around the first one that differs are shown as text. */
+/** Number of ids around the first difference that are shown as text. */
 const AROUND = 8;
 
 function compareIds(
@@ -182,7 +182,7 @@ function answerOf(answer: RecordedAnswer | null): string[] {
   return [`${answer.status}`, ...toStable(text).split("\n\n")];
 }
 
-/** The events as messages of a WebSocket: those of a stream of server-sent events hold the same. */
+/** The events as messages of a WebSocket. Server-sent events have the same content. */
 function messagesOf(answer: RecordedAnswer | null): string[] {
   return (answer?.events ?? []).flatMap(({ text }) =>
     toStable(shown(text))
@@ -192,7 +192,7 @@ function messagesOf(answer: RecordedAnswer | null): string[] {
   );
 }
 
-/** Without ids and times, which are new each time, and what is encrypted with a new key. */
+/** Removes ids and times, which are always new, and content that is encrypted with a new key. */
 function toStable(text: string): string {
   return text
     .replaceAll(/^: .*\n\n/gm, "")
@@ -208,7 +208,7 @@ function shown(text: RecordedText): string {
   return typeof text === "string" ? text : `(${text.chars} characters)`;
 }
 
-/** The first entry that differs, and how many there were. */
+/** The first entry that differs, and the number of entries. */
 function compareTexts(
   where: string,
   before: readonly string[],
@@ -227,7 +227,7 @@ function compareTexts(
 
 const SHOWN = 160;
 
-/** Cuts long texts to where they begin to differ. */
+/** Cuts long texts to the part around their first difference. */
 function aroundDifference(was: string, is: string): { readonly was: string; readonly is: string } {
   const at = commonLength(was, is);
   const from = at > SHOWN / 2 ? at - SHOWN / 4 : 0;

@@ -12,7 +12,7 @@ import type { TokenId } from "../../tokenizer/index.ts";
 
 const versioned = z.looseObject({ version: z.int(), calls: z.array(z.unknown()) });
 
-/** Undefined: the text is something else. Throws an `Error` in words for a record that cannot be read. */
+/** Undefined: the text is not a record. Throws an `Error` with a sentence for a record that cannot be read. */
 export function readRecord(text: string): TurnRecord | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   const value = parseJson(text);
@@ -30,13 +30,13 @@ export function readRecord(text: string): TurnRecord | undefined {
   throw new Error(`The record cannot be read: ${issue?.path.join(".")}: ${issue?.message}.`);
 }
 
-/** Throws for a record without content. */
+/** Returns the text. Throws for a record without content. */
 export function contentText(text: RecordedText): string {
   if (typeof text === "string") return text;
   throw new Error(NO_CONTENT);
 }
 
-/** Throws for a record without content. */
+/** Returns the ids. Throws for a record without content. */
 export function contentIds(ids: RecordedIds): readonly TokenId[] {
   if (Array.isArray(ids)) return ids;
   throw new Error(NO_CONTENT);

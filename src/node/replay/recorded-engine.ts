@@ -12,7 +12,7 @@ import { ALL_SAMPLING } from "../../engines/sampling.ts";
 import type { RecordedCall, RecordedRead, TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "./read-record.ts";
 
-/** The calls of the record in order, whatever the prompts are. A call beyond them fails. */
+/** Returns the calls of the record in order, for any prompts. A call beyond them fails. */
 export function createRecordedEngine({ calls, settings, engine }: TurnRecord): Engine {
   let next = 0;
   const capabilities = toCapabilities(settings);

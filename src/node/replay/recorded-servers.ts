@@ -1,6 +1,6 @@
 /**
- * Stands in for the MCP servers of a recorded turn: they offer the tools that they offered then. Their calls are never made,
- * because the turn gets its recorded results.
+ * Replaces the MCP servers of a recorded turn: they offer the recorded tools. The tools are never called, because the turn gets
+ * its recorded results.
  */
 import * as z from "zod";
 import { readMcpItem } from "../../api/responses/mcp-items.ts";
@@ -53,7 +53,7 @@ function declaredServers({ request }: TurnRecord) {
   return declarations.safeParse(body).data?.tools.filter((tool) => tool !== null) ?? [];
 }
 
-/** A server's tools as the answer listed them, or why they could not be listed. */
+/** The recorded tools of a server, or the error of their listing. */
 interface Listing {
   readonly tools: readonly McpTool[];
   readonly error: string | undefined;
@@ -86,7 +86,7 @@ function findListings({ answer }: TurnRecord): ReadonlyMap<string, Listing> {
   return listings;
 }
 
-/** The body, or the events, as parsed JSON. */
+/** The answer as parsed JSON: the body, or the events. */
 function messagesOf(answer: TurnRecord["answer"]): unknown[] {
   const texts =
     answer?.body === undefined
@@ -121,7 +121,7 @@ function toServer(
   };
 }
 
-/** As the model was offered them, without what it is not shown of a schema. */
+/** The tools as offered to the model, without the parts of a schema that the model does not see. */
 function offeredTools({ conversation }: TurnRecord, label: string): McpTool[] {
   const namespaces = conversation.flatMap(({ role, text }) =>
     role === "developer" && typeof text === "string"

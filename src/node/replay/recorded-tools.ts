@@ -1,6 +1,6 @@
 /**
- * Stands in for the tools that the gateway ran in a recorded turn: each call gets its recorded result, and each citation its
- * recorded source.
+ * Replaces the tools that the gateway ran in a recorded turn: each call gets its recorded result, and each citation its recorded
+ * source.
  */
 import * as z from "zod";
 import {
@@ -22,7 +22,7 @@ import { describeCode } from "../../tools/python/tool.ts";
 import { contentText } from "./read-record.ts";
 import { toRecordedServers } from "./recorded-servers.ts";
 
-/** Undefined: no such tools were offered. `current`: the tools that the request is converted to now. */
+/** Undefined: the turn had no such tools. `current`: the tools of the request as it is converted now. */
 export function toRecordedTools(
   record: TurnRecord,
   current: TurnGatewayTools | undefined,
@@ -96,7 +96,7 @@ export function toRecordedTools(
   };
 }
 
-/** The recorded tools that requests name by their type: browser and python. */
+/** The recorded tools that requests select by type: browser and python. */
 export function toRecordedToolbox(record: TurnRecord): Toolbox {
   const { tools = [] } = toRecordedTools(record, undefined) ?? {};
   const browser = tools.find(({ name }) => name === "browser");
@@ -129,12 +129,12 @@ function toResult(
 
 const REASONS: readonly FailureReason[] = ["invalid-input", "limit", "timeout"];
 
-/** Undefined: an older record, without it. */
+/** Undefined: the record is of an older version, without this field. */
 function readShown({ shown }: RecordedPart): ShownCall | undefined {
   return shown === undefined ? undefined : shownCall.parse(JSON.parse(contentText(shown)));
 }
 
-/** Written by the gateway itself, so only the type is checked. */
+/** The gateway itself wrote the value, so only the type is checked. */
 const shownCall = z.custom<ShownCall>(
   (value) =>
     z.looseObject({ type: z.enum(["search", "open", "find", "code", "mcp"]) }).safeParse(value)
@@ -156,7 +156,7 @@ const citedSource: z.ZodType<CitedSource> = z
   .object({ url: z.string(), title: z.string(), text: z.string().optional() })
   .transform(({ text, ...source }) => ({ ...source, ...(text !== undefined && { text }) }));
 
-/** As its server calls it, where a result says so. */
+/** The server's own name of the tool, if a result contains it. */
 function toOrigin(recipient: string, results: readonly RecordedPart[]): ToolOrigin {
   for (const result of results) {
     const shown = result.name === recipient ? readShown(result) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs a recorded turn again: its request goes through the API, its conversation as recorded becomes the prompt, and an
- * engine, the recorded one or a real one, answers. The result is another record.
+ * Runs a recorded turn again: its request passes through the API, its recorded conversation becomes the prompt, and an engine,
+ * recorded or real, answers. The result is another record.
  */
 import { type AppDeps, createApp } from "../../app.ts";
 import { toPresets } from "../../config/presets.ts";
@@ -25,17 +25,17 @@ import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
 
 export interface Replayed {
   readonly record: TurnRecord;
-  /** The conversation that the request is converted to now. Undefined: it needs what only that gateway had stored. */
+  /** The current conversion of the request. Undefined: the request refers to data that only the recording gateway had stored. */
   readonly converted: readonly ConvertedMessage[] | undefined;
 }
 
-/** A message in the form that a record has it. */
+/** A message in the form of a record. */
 export type ConvertedMessage = Pick<
   TurnRecord["conversation"][number],
   "role" | "name" | "recipient" | "channel" | "contentType" | "order" | "text"
 >;
 
-/** @param contextLength of a real engine; undefined: as in the record. */
+/** @param contextLength context length of a real engine; undefined: as in the record. */
 export async function runAgain(
   record: TurnRecord,
   engine: Engine | Pool,
@@ -87,16 +87,16 @@ export async function runAgain(
 }
 
 interface SendAgainOptions {
-  /** Beside the recorded ones. */
+  /** Headers in addition to the recorded ones. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Sends the recorded request to an application of its own, and reads the answer to its end. Its first turn has the recorded
- * conversation as its prompt, and what the gateway's tools have found stands in for them.
+ * Sends the recorded request to a separate application, and reads the answer to its end. The first turn has the recorded
+ * conversation as its prompt, and recorded results replace the gateway's tools.
  *
- * @returns the conversation that the request is converted to now; undefined as in {@link Replayed}
+ * @returns the current conversion of the request; undefined as in {@link Replayed}
  */
 export async function sendAgain(
   record: TurnRecord,
@@ -108,7 +108,7 @@ export async function sendAgain(
   }
   const { path, method, headers: recorded } = record.request;
   const { body: replayable, isComplete } = toReplayable(contentText(record.request.body));
-  // A message of a WebSocket is a request like any other, whose response is always streamed.
+  // A message of a WebSocket is an ordinary request, whose response is always streamed.
   const body = method === "WEBSOCKET" ? replayable.replace("{", '{"stream":true,') : replayable;
   let converted: ConvertedMessage[] | undefined;
   const app = createApp({
@@ -146,13 +146,13 @@ function toSettings(record: TurnRecord): Settings {
   return { ...withRecordedSettings(resolved, record), engine: "demo", servedName: model };
 }
 
-/** The same settings, but for those that were others when the turn was recorded, or are its key's. */
+/** The current settings, with the recorded values of those that affect the turn or belong to its key. */
 export function withRecordedSettings(current: Settings, { settings }: TurnRecord): Settings {
   if (settings === null) return current;
   const { layout, reasoningPolicy, steering, builtins, toolRuns, shownTools, mappedTools } =
     settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
-  // Each setting that a key can override shapes its turns, its limits apart: the type requires each of them here.
+  // Each setting that a key can override affects its turns, except its limits: the type requires each of them here.
   const ofKey = {
     nameShield: shownTools === undefined ? "off" : "on",
     trainedTools: mappedTools === undefined ? "off" : "direct",
@@ -165,14 +165,14 @@ export function withRecordedSettings(current: Settings, { settings }: TurnRecord
     ...toSteering(steering),
     ...ofKey,
     layout,
-    // The recorded turn was not refused, and its prompt is taken from the record.
+    // The recorded turn was accepted, and its prompt is taken from the record.
     mediaInput: "placeholder",
     citations: toolRuns?.citations ?? current.citations,
     builtinTools: current.builtinTools.filter((each) => builtins.some(({ name }) => name === each)),
   };
 }
 
-/** The request names the preset as its model. */
+/** Settings that define the recorded preset, because the request names it as its model. */
 function toPresetInput(
   preset: NonNullable<TurnRecord["settings"]>["preset"],
   model: string,
@@ -187,7 +187,7 @@ function toPresetInput(
   ];
 }
 
-/** Only settings of this kind: the file may come from anywhere. */
+/** Only settings that affect a turn are accepted: the file may come from anywhere. */
 function toSteering(recorded: Readonly<Record<string, unknown>>): Partial<Settings> {
   return Object.fromEntries(
     Object.entries(DEFAULT_STEERING).flatMap(([name, value]) =>
@@ -212,14 +212,14 @@ function toMessages({ conversation }: TurnRecord): Message[] {
   }));
 }
 
-/** Removes from a request what only the gateway that served it can resolve: stored responses and encrypted reasoning. */
+/** The body of a request, without parts that only the recording gateway can resolve: stored responses and encrypted reasoning. */
 interface ReplayableBody {
   readonly body: string;
   /** False: something was removed, so the body is not the whole conversation. */
   readonly isComplete: boolean;
 }
 
-/** Fields that refer to what is stored, and what a request without them has instead. */
+/** Fields that refer to stored data, removed from the request. */
 const REFERENCES = ["previous_response_id", "conversation", "background"];
 
 function toReplayable(body: string): ReplayableBody {
@@ -241,7 +241,7 @@ function toReplayable(body: string): ReplayableBody {
       fields.set("input", kept.length > 0 ? kept : "(items that were stored)");
     }
   }
-  // The text is kept unchanged where possible: the order of keys and the spelling of numbers matter in schemas.
+  // The text is kept unchanged where possible: the order of members and the spelling of numbers matter in schemas.
   const isChanged = !isComplete || fields.size < Object.keys(value).length;
   return { body: isChanged ? JSON.stringify(Object.fromEntries(fields)) : body, isComplete };
 }

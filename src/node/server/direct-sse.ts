@@ -1,8 +1,8 @@
 /**
- * Writes server-sent events directly to the socket, where `api/reply/event-stream.ts` uses a web stream on every runtime.
+ * Writes server-sent events directly to the socket. On other runtimes `api/reply/event-stream.ts` uses a web stream.
  *
- * Everything else is the same: the response's head comes from the application and its middleware, no frame is produced
- * while the socket is full, and a client that disconnects cancels the turn.
+ * The behaviour is otherwise equal: the response's head comes from the application and its middleware, no frame is produced while
+ * the socket is full, and a client that disconnects cancels the turn.
  */
 import { Buffer } from "node:buffer";
 import { ServerResponse } from "node:http";
@@ -21,16 +21,19 @@ import type { SentResponse } from "../../api/request/client.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
-/** Bun 1.4.5 frames what comes with the head as a chunk, whatever `chunkedEncoding` says: clients would read the sizes as text. */
+/**
+ * Bun 1.4.5 frames data that follows the head as a chunk, whatever the value of `chunkedEncoding`: clients would read the sizes
+ * as text.
+ */
 const FRAMES_AGAIN = "bun" in process.versions;
 
-/** The same handler, but SSE frames are written to the socket without web streams. */
+/** Wraps a handler so that SSE frames are written to the socket without web streams. */
 export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
   return async (request, env) => {
     const { outgoing } = env;
     // HTTP/2 has its own framing.
     if (!(outgoing instanceof ServerResponse)) return handler(request, env);
-    // The parser has just read the head. A body that arrived with it is there a microtask later: see `ClientRequest`.
+    // The parser has just read the head. A body that arrived with it is available a microtask later: see `ClientRequest`.
     await Promise.resolve();
     const afterResponse = watchResponse(outgoing);
     if (FRAMES_AGAIN) return handler(request, Object.assign(env, { afterResponse }));
@@ -77,27 +80,27 @@ async function writeFrames(
   }
 }
 
-/** Characters that are gathered at most. */
+/** Maximum characters that are gathered. */
 const MAX_GATHERED = 16_384;
 
 /**
  * Writes a response: the head, and each frame as an HTTP chunk. Chunks are framed here: `node:http` writes each as four
  * buffers (size, line end, bytes, line end) instead of one string, which costs 3 to 4 µs of CPU per token.
  *
- * The head and the frames of the first turn of the event loop that has any are gathered, and the end is written with the
- * last frame: a short answer leaves in one write instead of five. Nothing waits beyond the turn of the event loop in which
- * it was produced, and nothing for the turn's own end. In between each frame is written at once: to gather them as well costs
- * more than it saves where each token arrives alone.
+ * The head and the frames of the first turn of the event loop with frames are gathered, and the end is written with the last
+ * frame: a short answer leaves in one write instead of five. No data waits beyond the turn of the event loop in which it was
+ * produced, or for the turn's own end. Frames in between are written at once: gathering them costs more than it saves where each
+ * token arrives alone.
  */
 class Client {
   readonly #outgoing: ServerResponse;
-  /** A pipelined response has no socket until the one before it has ended. */
+  /** The socket. A pipelined response has none until the response before it has ended. */
   readonly #socket: Socket | null;
   readonly #takesChunks: boolean;
   #hasHead = false;
-  /** Until a frame has been written. */
+  /** True until a frame has been written. */
   #isGathering = true;
-  /** The last frame has been written, and the end of the body. */
+  /** The last frame and the end of the body were written. */
   #isComplete = false;
   #gathered = "";
   #isAscii = true;
@@ -129,7 +132,7 @@ class Client {
     return true;
   }
 
-  /** Resolves when there is room again, or with false when the client has disconnected. */
+  /** Resolves when there is room, or with false when the client has disconnected. */
   drained(): Exclude<Demand, boolean> {
     const outgoing = this.#outgoing;
     const writable = this.#socket ?? outgoing;
@@ -161,7 +164,7 @@ class Client {
     return this.#takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame;
   }
 
-  /** A tick runs when all promises that can settle have settled, and before the event loop goes on. */
+  /** Schedules a write in a tick, which runs when all promises that can settle have settled, before the event loop continues. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -171,7 +174,7 @@ class Client {
     });
   }
 
-  /** Writes what is gathered: the head alone if there is no frame. */
+  /** Writes the gathered text: the head alone if there is no frame. */
   #flush(): boolean {
     const text = this.#gathered;
     this.#gathered = "";
@@ -186,14 +189,14 @@ class Client {
   }
 
   #writeNow(text: string): boolean {
-    // ASCII, as most text is, needs no encoding.
+    // ASCII text, which is most common, needs no encoding.
     const encoding = this.#isAscii ? "latin1" : "utf8";
     this.#isAscii = true;
     const socket = this.#socket;
     if (socket === null) return this.#outgoing.write(text, encoding);
     if (this.#hasHead) return socket.write(text, encoding);
     this.#hasHead = true;
-    // `node:http` puts the head before the first text. It would cork the socket until the next tick.
+    // `node:http` prepends the head to the first text, and would cork the socket until the next tick.
     socket.cork();
     const hasRoom = this.#outgoing.write(text, encoding);
     socket.uncork();
@@ -201,9 +204,9 @@ class Client {
   }
 }
 
-/** The bytes are those of head and body on the connection. */
+/** Counts the bytes of head and body on the connection. */
 function watchResponse(outgoing: ServerResponse): (listener: (sent: SentResponse) => void) => void {
-  // It has none any more when it is closed.
+  // A closed response has no socket any more.
   const { socket } = outgoing;
   const before = socket?.bytesWritten ?? 0;
   return (listener) => {

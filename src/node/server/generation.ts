@@ -1,9 +1,9 @@
 /**
- * The application and its models under one set of settings. Reading settings again creates another one; streams of the
- * former end in it.
+ * The application and its models under one set of settings. A reload of settings creates another generation; streams of the
+ * former one end in it.
  *
  * State belongs to the process, settings to a generation: random keys, limits in use, background work, queues and counters are in
- * `Shared`. `docs/architecture.md` lists each thing that a generation makes anew, with the reason; a test compares the two.
+ * `Shared`. `docs/architecture.md` lists each object that a generation creates anew, with the reason; a test compares the two.
  */
 import { assemble } from "../../gateway.ts";
 import { setImmediate } from "node:timers/promises";
@@ -38,14 +38,14 @@ import { toPresets } from "../../config/presets.ts";
 import type { BackendState } from "../../engines/pool/backend.ts";
 import { describeKind } from "../../engines/pool/error-class.ts";
 
-/** What all generations share. */
+/** State shared by all generations. */
 export interface Shared {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
   readonly demoTokensPerSecond?: number;
   /** Called when an engine cannot be reached. */
   readonly onUnavailable?: () => void;
-  /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
+  /** Called with the number of tokens that an engine has just sent. Absent: tokens are not counted. */
   readonly onTokens?: (tokens: number) => void;
   readonly log: Log;
   readonly shutdown: Shutdown;
@@ -56,21 +56,21 @@ export interface Shared {
   readonly requestPage: RequestPage;
   /** Undefined: PDFs are not read. */
   readonly readPdf: ReadPdf | undefined;
-  /** Undefined: nobody listens to turns. */
+  /** Undefined: turns are not recorded. */
   readonly recorder: Recorder | undefined;
   readonly tracesContent?: boolean;
-  /** Undefined: there is no audit. */
+  /** Undefined: the audit is off. */
   readonly writeAudit?: ((line: string) => void) | undefined;
-  /** Undefined: the page is off. */
+  /** Undefined: the inspector is off. */
   readonly inspector: Inspector | undefined;
   /** The files of the pages for browsers. */
   readonly assets: PageAssets;
-  /** Inference servers on this machine that are not used. */
+  /** Unused inference servers on this machine. */
   readonly foundEngines?: () => readonly FoundEngine[];
-  /** Metrics continue when settings are read again. */
+  /** The registry of metrics, which continue after a reload of settings. */
   readonly registry: Registry;
   readonly state: ProcessState;
-  /** Undefined: this process has no WebSockets. */
+  /** Undefined: this process supports no WebSockets. */
   readonly sockets: Pick<WebSockets, "upgrade" | "limit"> | undefined;
   readonly transport: Transport;
   readonly createNativeLlama: CreateNativeLlama;
@@ -79,25 +79,25 @@ export interface Shared {
 export interface Generation {
   readonly fetch: FetchHandler;
   readonly models: Models;
-  /** Its limits hold from now on, and metrics are read here: requests come to it. */
+  /** Applies the limits of this generation, and registers its metrics: it receives new requests now. */
   enforce(): void;
   /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs` or when the signal is aborted. */
   firstProbe(timeoutMs: number, signal: AbortSignal): Promise<void>;
   /**
    * Probes engines until they are ready, then checks their health.
    *
-   * @param onReady called instead of a line in the log when a model is ready.
+   * @param onReady called instead of a log entry when a model is ready.
    */
   monitor(onReady?: () => void): void;
   stopMonitoring(): Promise<void>;
-  /** Requests in flight go on. What new ones would use is closed: connections to MCP servers, and idle WebSockets. */
+  /** Requests in flight continue. Resources for new requests are closed: connections to MCP servers, and idle WebSockets. */
   retire(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /**
- * Default size of the text caches. A conversation of 400,000 tokens takes 6.5 MB, and several have to fit: one that is
+ * Default size of the text caches. A conversation of 400,000 tokens takes 6.5 MB, and several have to fit: a conversation that is
  * evicted between its turns is encoded again.
  */
 export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -174,7 +174,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   };
 }
 
-/** Presets whose model no server offers. Where the operator has named all models, such a preset is an error at start. */
+/** Reports presets whose model no server offers. If the operator has named all models, such a preset is an error at start. */
 function reportLeftOut({ presets }: Models, settings: Settings, log: Log): void {
   if (toBackends(settings).some(({ findsModel }) => findsModel)) return;
   const served = new Set(presets.map(({ preset }) => preset.name));
@@ -205,7 +205,7 @@ function reportHealth(model: Model, { id, health, reason }: BackendState, log: L
   }
 }
 
-/** Once there is a check after all, there is nothing to say. */
+/** Reports an engine without a health check, unless a check was found since. */
 function reportMissingCheck(model: Model, { id, missingCheck }: BackendState, log: Log): void {
   if (missingCheck === undefined) return;
   log.warn("no health check", { model: model.id, backend: id, reason: missingCheck });

@@ -1,6 +1,6 @@
 /**
- * The generation that serves requests, and its replacement when settings are read again or models are found. The settings that were
- * read last win over anything that a generation finds out.
+ * The generation that serves requests, and its replacement when settings are reloaded or models are found. The latest settings
+ * take precedence over a generation's findings.
  */
 import { withoutSecrets } from "../../config/without-secrets.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
@@ -20,9 +20,9 @@ import { contradictions } from "../../config/contradictions.ts";
 import { describedSettings } from "../../config/describe.ts";
 import { SettingsError } from "../../config/resolve.ts";
 
-/** A server that hangs delays the start by this long. */
+/** Maximum delay of the start by an unresponsive server. */
 const FIND_TIMEOUT_MS = 2_000;
-/** Between two questions to a server that has not yet said what it offers. Doubled each time, up to the longest. */
+/** First and longest wait before a server is asked for its models again. The wait doubles each time. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -33,16 +33,16 @@ export class Generations {
   #current: Generation;
   /** The settings of the current generation, with the models that were found. */
   #served: FoundSettings;
-  /** One generation after the other is tried. Never rejects. */
+  /** Tries one generation after the other. Never rejects. */
   #tried: Promise<unknown> = Promise.resolve();
-  /** The last settings that were read and not yet tried. */
+  /** The latest settings that were read and not yet tried. */
   #wanted: Kept | undefined;
   /** Aborted when the settings that are being tried are no longer wanted. */
   #trying = new AbortController();
   /** Aborted when other settings are served. */
   #finding = new AbortController();
 
-  /** Asks servers for their models, if the settings name none, before it creates the first generation. */
+  /** Creates the first generation. If the settings name no models, the servers are queried first. */
   static async open(settings: Settings, shared: Shared): Promise<Generations> {
     const finder = createModelFinder(shared.transport);
     return new Generations(settings, shared, finder, await find(finder, settings, shared));
@@ -68,7 +68,7 @@ export class Generations {
     return this.#current.models;
   }
 
-  /** For the log. */
+  /** Backends as shown in the log. */
   get backends() {
     return describeBackends(this.#served.settings, this.#shared.models);
   }
@@ -80,7 +80,7 @@ export class Generations {
   /**
    * Later settings replace those that are still being tried.
    *
-   * @throws SettingsError when they contradict a setting that cannot change. Nothing has changed then.
+   * @throws SettingsError when they contradict a setting that cannot change. The running settings then stay.
    */
   async reload(settings: Settings): Promise<void> {
     this.#wanted = keepFixed(this.#settings, settings);
@@ -92,7 +92,7 @@ export class Generations {
     });
   }
 
-  /** Ends monitoring and a reload that is being tried. Requests in flight continue. */
+  /** Ends monitoring, and a reload in progress. Requests in flight continue. */
   async stop(): Promise<void> {
     this.#wanted = undefined;
     this.#trying.abort();
@@ -111,7 +111,7 @@ export class Generations {
     return done;
   }
 
-  /** Serves by these settings, unless others are wanted by the time their engines have been probed. */
+  /** Applies these settings, unless newer ones were read by the time their engines have been probed. */
   async #try(kept: Kept, event: "settings read again" | "models found"): Promise<void> {
     const { settings, restartFor } = kept;
     const { log } = this.#shared;
@@ -142,7 +142,7 @@ export class Generations {
     this.#finding = new AbortController();
     const { signal } = this.#finding;
     const ready = new AbortController();
-    // A model under the default name is not reported: it is about to be replaced by those of the server.
+    // A model under the default name is not reported: the server's models are about to replace it.
     const isDefault = this.#served.settings === kept.settings;
     this.#current.monitor(isDefault ? () => ready.abort() : undefined);
     this.#findLater(kept, ready.signal, signal).catch((error: unknown) => {
@@ -150,7 +150,7 @@ export class Generations {
     });
   }
 
-  /** Asks until each server has said what it offers, at once when an engine becomes ready. */
+  /** Queries the servers until each has listed its models, and at once when an engine becomes ready. */
   async #findLater(kept: Kept, ready: AbortSignal, signal: AbortSignal): Promise<void> {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const awake = ready.aborted ? signal : AbortSignal.any([signal, ready]);
@@ -159,7 +159,7 @@ export class Generations {
       const { isComplete } = await find(this.#finder, kept.settings, this.#shared);
       if (signal.aborted) return;
       if (!isComplete) continue;
-      // What a generation has found never displaces settings that were read since, even if those fail.
+      // Findings of a generation never replace settings that were read since, even if those settings fail.
       await this.#inTurn(async () => {
         if (signal.aborted || this.#wanted !== undefined) return;
         await this.#try(kept, "models found");
@@ -178,7 +178,7 @@ async function find(
   return finder.find(settings, AbortSignal.timeout(FIND_TIMEOUT_MS));
 }
 
-/** Backends as the log shows them: no keys, and URLs without credentials. */
+/** Backends as shown in the log: no keys, and URLs without credentials. */
 function describeBackends(settings: Settings, models: readonly ModelOptions[] | undefined) {
   if (models !== undefined) {
     return models.map(({ id, engine }) => ({
@@ -195,16 +195,16 @@ function describeBackends(settings: Settings, models: readonly ModelOptions[] | 
   }));
 }
 
-/** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
+/** Settings of a reload (SIGHUP): which of them can change while the gateway runs. */
 interface Kept {
   readonly settings: Settings;
-  /** The fixed settings whose new value has no effect yet. */
+  /** Fixed settings whose new value has no effect before a restart. */
   readonly restartFor: readonly SettingName[];
 }
 
 /**
- * The new settings with the fixed ones as they were. They are judged together: a file without keys that listens on this machine
- * only is no reason to open a network to everybody.
+ * The new settings with the fixed ones unchanged. Both are checked together: a file without keys is valid with
+ * a loopback address, but must not open a gateway that already listens on a network.
  *
  * @throws SettingsError
  */

@@ -1,4 +1,4 @@
-/** Why a port is not available, and what to do about it. */
+/** Explains why a port is not available, with a remedy. */
 
 export interface ListenTarget {
   readonly host: string;
@@ -9,7 +9,7 @@ export interface ListenTarget {
   readonly reusePort: boolean;
 }
 
-/** The port is not available. The message says what to do. */
+/** The port is not available. The message contains the remedy. */
 export class ListenError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -35,7 +35,7 @@ function toMessage(code: unknown, { host, port, flag, reusePort }: ListenTarget)
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return `${host} is not an address of this machine. Choose another with --host.`;
-    // libuv refuses where the system does not distribute connections, for instance on macOS.
+    // libuv returns an error where the system does not distribute connections, for instance on macOS.
     case "ENOTSUP":
     case "EINVAL":
       return reusePort

@@ -11,9 +11,9 @@ import type { WebSockets } from "./web-sockets.ts";
 
 interface ListenOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** Port number. 0: any free port. */
   readonly port: number;
-  /** For messages. Absent: `--port`. */
+  /** Flag named in messages. Absent: `--port`. */
   readonly portFlag?: string;
   /** Other processes may listen on the port too; the system distributes connections over all of them. Absent: false. */
   readonly reusePort?: boolean;
@@ -22,15 +22,15 @@ interface ListenOptions {
   readonly webSocketPaths?: ReadonlySet<string>;
   /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
-  /** Started and completed by `close`. */
+  /** The shutdown that `close` starts and completes. */
   readonly shutdown: Shutdown;
 }
 
 interface Listening {
   readonly port: number;
   /**
-   * Accepts no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
-   * the rest is stopped, which leaves time to inform clients and the store; then connections are closed.
+   * Accepts no more connections and waits for in-flight requests and background work. Shortly before `graceMs` is over, the rest
+   * is stopped, which leaves time to notify clients and the store; then connections are closed.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -42,13 +42,13 @@ interface Listening {
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 /**
- * Connections that wait to be accepted: as many as the system allows (Linux: `net.core.somaxconn`), instead of Node's 511.
- * libuv accepts one connection per iteration of its loop. Clients beyond the limit connect a second later or more, and
- * are reset after a minute.
+ * Maximum connections that wait to be accepted: as many as the system allows (Linux: `net.core.somaxconn`), instead of Node's
+ * 511. libuv accepts one connection per iteration of its loop. Clients beyond the limit connect a second later or more, and are
+ * reset after a minute.
  */
 const BACKLOG = 65_535;
 
-/** Part of the grace period, at most half, that is reserved for informing clients and the store. */
+/** Part of the grace period, at most half, that is reserved for notifying clients and the store. */
 const STOP_BEFORE_END_MS = 1000;
 
 type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
@@ -61,7 +61,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   const server = createAdaptorServer({
     fetch: (request, env) => {
       if (env.outgoing !== undefined) return direct(request, env);
-      // An upgrade has no response object: from here on the connection belongs to the WebSocket.
+      // An upgrade has no response object: the connection belongs to the WebSocket now.
       const { socket } = env.incoming;
       connections.leaveTo(socket);
       return closeIfRefused(
@@ -101,7 +101,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   };
 }
 
-/** The adapter only ends its side of a connection whose upgrade was refused: the client could hold the other side open. */
+/** Closes the connection of a refused upgrade. The adapter ends only its own side: the client could hold the other side open. */
 async function closeIfRefused<R>(response: R, socket: Socket): Promise<Awaited<R>> {
   const answer = await response;
   const isAccepted = answer instanceof Response && answer.ok;
@@ -109,7 +109,7 @@ async function closeIfRefused<R>(response: R, socket: Socket): Promise<Awaited<R
   return answer;
 }
 
-/** Not before the WebSocket listens itself: with the first listener the bytes begin to flow. */
+/** The first listener starts the flow of bytes, so it waits until the WebSocket listens. */
 function watchBytes(socket: Socket): Required<SseBindings>["watchBytes"] {
   return (listener) => void socket.on("data", (bytes: Buffer) => listener(bytes.length));
 }
@@ -119,15 +119,15 @@ interface Connections {
   /** Stops tracking a connection that has become a WebSocket. */
   leaveTo(socket: Socket): void;
   /**
-   * From now on closes each connection that has no request in flight, even if part of a request's head has arrived. Answers
-   * that have not begun announce it: a proxy would otherwise send its next request on a connection that is just being closed.
+   * Closes each connection without a request in flight, from now on, even if part of a request's head has arrived. Answers that
+   * have not begun announce the close: otherwise a proxy would send its next request on a connection that is about to be closed.
    */
   drain(): void;
 }
 
 /**
- * Tracks all connections and the number of in-flight requests on each. Clients and load balancers open some in advance,
- * and some send only part of a head: Node counts neither as idle, and a shutdown would wait for each of them.
+ * Tracks all connections and the number of in-flight requests on each. Clients and load balancers open some in advance, and some
+ * send only part of a head: Node counts neither as idle, and a shutdown would wait for all of them.
  *
  * There is no listener for upgrades: with a second listener, the adapter no longer answers upgrades it refuses.
  */
@@ -147,7 +147,7 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
       server.on("close", () => clearInterval(looking));
       server.on("connection", (socket) => {
         connections.set(socket, { requests: 0, sent: 0, unreadLooks: 0 });
-        // Not `once`, which holds three more objects as long as the connection is open.
+        // `once` would hold three more objects as long as the connection is open.
         socket.on("close", () => connections.delete(socket));
       });
       server.on("request", ({ socket }, response) => {
@@ -179,9 +179,9 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
 }
 
 interface Connection extends ReadProgress {
-  /** In flight. */
+  /** Number of requests in flight. */
   requests: number;
-  /** To the last of them. */
+  /** Response to the latest request. */
   response?: ServerResponse | undefined;
 }
 
@@ -210,21 +210,21 @@ async function drain(
   clearTimeout(cut);
 }
 
-/** A client's request whose body is there at once if it arrived together with the head, as short ones do. */
+/** A client's request with immediate access to a short body that arrived together with the head. */
 export class ClientRequest extends IncomingMessage {
   #body: Buffer | undefined;
 
   /**
-   * The whole body, if all of it has arrived and nobody has read it; until its end has been announced. `@hono/node-server`
-   * looks here before it listens for the parts of a body and for its end: half the time to read a short one.
+   * The whole body, if all of it has arrived and was not read; available until the event `end`. `@hono/node-server` checks this
+   * property before it listens for the parts of a body and for its end, which halves the time to read a short body.
    */
   get rawBody(): Buffer | undefined {
     if (this.#body === undefined && this.#hasArrived) {
       const body: unknown = this.read();
       if (body instanceof Buffer) this.#body = body;
-      // Not kept as long as the answer lasts.
+      // The body is not kept as long as the answer lasts.
       this.once("end", () => (this.#body = undefined));
-      // The adapter drains a request that has not been read to its end.
+      // The adapter drains an incompletely read request.
       this.resume();
     }
     return this.#body;
@@ -236,20 +236,20 @@ export class ClientRequest extends IncomingMessage {
   }
 }
 
-/** A connected client's state. */
+/** Progress of a connected client. */
 export interface ReadProgress {
-  /** Bytes that had left at the last look. */
+  /** Bytes that had been sent at the last check. */
   sent: number;
-  /** Looks in a row at which data waited and none had left. */
+  /** Consecutive checks at which data waited and none had been sent. */
   unreadLooks: number;
 }
 
-/** Looks that a client may read nothing. */
+/** Checks without progress after which a client counts as stalled. */
 export const LOOKS = 10;
 
 /**
- * Returns whether the client has read nothing for {@link LOOKS} looks. Node's own timer of a socket starts anew with each
- * write, once more when its queue has shrunk, and costs each token some 560 instructions.
+ * Returns whether the client has read nothing for {@link LOOKS} checks. Node's own timer of a socket restarts with each write,
+ * again when its queue has shrunk, and costs each token some 560 instructions.
  */
 export function hasStalled(socket: Socket, progress: ReadProgress): boolean {
   if (socket.writableLength === 0) {
@@ -263,8 +263,8 @@ export function hasStalled(socket: Socket, progress: ReadProgress): boolean {
 }
 
 /**
- * Bytes that the system has taken. Of a write that it has taken in part only the socket's handle knows how much is left;
- * elsewhere than on Node, such a write has not left at all.
+ * Bytes that the system has accepted. Only the socket's handle knows the remaining bytes of a partly accepted write; on other
+ * runtimes than Node, such a write counts as unsent.
  */
 function countSent(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, "_handle");

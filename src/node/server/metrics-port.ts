@@ -1,4 +1,4 @@
-/** The setting `metricsPort`: a second port with the state of this process, where several share the first one. */
+/** The setting `metricsPort`: a second port with the state of this process, for several processes that share the first port. */
 import type { Settings } from "../../config/settings.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { FetchHandler } from "./direct-sse.ts";
@@ -9,9 +9,9 @@ import type { Registry } from "../../telemetry/metrics.ts";
 const PATHS: ReadonlySet<string> = new Set(["/metrics", "/health", "/ready"]);
 
 interface MetricsPort {
-  /** Undefined: there is none. */
+  /** Undefined: there is no second port. */
   readonly port: number | undefined;
-  /** Closes it at once: a scrape in flight is not waited for. */
+  /** Closes the port at once, without waiting for a scrape in flight. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function openMetricsPort(
   return { port: listening.port, close: () => listening.close(0) };
 }
 
-/** The first two have the names that Prometheus' own clients use. Read at each scrape. */
+/** The first two metrics have the names of Prometheus' own clients. All are read at each scrape. */
 export function registerProcessMetrics(registry: Registry, droppedLines: () => number): void {
   registry.readings(
     "process_cpu_seconds_total",

@@ -10,8 +10,8 @@ import type { FetchHandler } from "./direct-sse.ts";
 import { randomId } from "../random-id.ts";
 
 /**
- * A proxy that only allows `/v1` would forward `/v1/%2e%2e/metrics`, which the gateway resolves to `/metrics`. So dot
- * segments are refused. `%5c` is a backslash, which URL parsers treat as a slash.
+ * Dot segments are refused: a proxy that only allows `/v1` would forward `/v1/%2e%2e/metrics`, which the gateway resolves to
+ * `/metrics`. `%5c` is a backslash, which URL parsers treat as a slash.
  */
 const DOT_SEGMENT = /(?:[/\\]|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%5c|$)/i;
 
@@ -36,14 +36,16 @@ const INVALID_HOST =
   "The header Host does not name a host. Send the name or the IP address of the gateway, and its port.";
 
 /**
- * The adapter accepts a host such as `256.1.1.1` or `a.09` by its characters, and fails later: URL parsers take a name that ends in a
- * number for an IPv4 address. Hosts with other characters it refuses itself.
+ * The adapter accepts a host such as `256.1.1.1` or `a.09` by its characters, and fails later: URL parsers take a name that ends
+ * in a number for an IPv4 address. The adapter itself refuses hosts with other characters.
  */
 function hasValidHost(host: string | undefined): boolean {
   return host === undefined || URL.canParse(`http://${host}/`);
 }
 
-/** The path before what is refused and the headers tell which API the client uses, and thus the envelope of the error. */
+/**
+ * Refuses a request. The leading part of the path and the headers determine the client's API, and thus the envelope of the error.
+ */
 function refuse(
   message: string,
   { path, headers }: { readonly path: string; readonly headers: Headers },
@@ -62,15 +64,15 @@ export function isWebSocketUpgrade(
   paths: ReadonlySet<string>,
 ): boolean {
   if (headers.upgrade?.toLowerCase() !== "websocket") return false;
-  // The adapter answers 500 where it cannot make a URL of an upgrade.
+  // The adapter answers 500 where the URL of an upgrade is invalid.
   if (!hasValidHost(headers.host)) return false;
   const query = url.indexOf("?");
   return paths.has(query < 0 ? url : url.slice(0, query));
 }
 
 /**
- * Node before 24.9 passes every upgrade to the listener and ignores `shouldUpgradeCallback`. The adapter would leave
- * upgrades it does not know unanswered, so they are refused here.
+ * Node before 24.9 passes every upgrade to the listener and ignores `shouldUpgradeCallback`. The adapter would leave unknown
+ * upgrades unanswered, so they are refused here.
  */
 export function refuseOtherUpgrades(server: EventEmitter, paths: ReadonlySet<string>): void {
   const [listener, ...others] = server.listeners("upgrade");

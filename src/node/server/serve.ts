@@ -31,50 +31,50 @@ import { openWebSockets } from "./web-sockets.ts";
 export interface ServeOptions {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
-  /** Absent: JSON lines on stdout. */
+  /** Receives log entries. Absent: JSON lines on stdout. */
   readonly log?: Log;
-  /** Absent: the demo engine writes without delay. */
+  /** Speed of the demo engine. Absent: it writes without delay. */
   readonly demoTokensPerSecond?: number;
-  /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
+  /** Environment variables of OpenTelemetry, which set whether and where traces are sent. Absent: nowhere. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Options of the command `serve` alone. */
 interface CommandOptions extends ServeOptions {
-  /** Lines that `log` could not write. Absent: it does not say. */
+  /** Number of lines that `log` could not write. Absent: the number is unknown. */
   readonly droppedLines?: () => number;
-  /** Somebody reads the log at a terminal, which turns the inspector on. Default: false. */
+  /** The log is on a terminal, which turns the inspector on. Default: false. */
   readonly isTerminal?: boolean;
-  /** Inference servers on this machine that are not used, for the chat. Absent: nobody looks for them. */
+  /** Unused inference servers on this machine, for the chat. Absent: there is no search for them. */
   readonly foundEngines?: () => readonly FoundEngine[];
   /** Called when an engine cannot be reached. */
   readonly onUnavailable?: () => void;
-  /** Called with the number of tokens that an engine has just sent. Absent: nobody counts them. */
+  /** Called with the number of tokens that an engine has just sent. Absent: tokens are not counted. */
   readonly onTokens?: (tokens: number) => void;
 }
 
 export interface Gateway {
-  /** `http://127.0.0.1:8787/v1` */
+  /** URL of the APIs: `http://127.0.0.1:8787/v1`. */
   readonly baseUrl: string;
-  /** Where clients reach it, without `/v1`: the setting `publicUrl`, or the same address. */
+  /** URL for clients, without `/v1`: the setting `publicUrl`, or the listening address. */
   readonly origin: string;
-  /** The address of the inspector, with its token. Undefined: it is off. */
+  /** The address of the inspector, with its token. Undefined: the inspector is off. */
   readonly inspectUrl: string | undefined;
-  /** Those that new requests are answered by. */
+  /** The models that answer new requests. */
   readonly models: Models;
   /**
-   * Serves new requests by other settings: engines, keys, limits. Requests in flight end under the old ones. Settings of
-   * the listener, the store and the log cannot change; those that differ are in the log. Later settings replace those that
-   * are still being tried.
+   * Applies other settings to new requests: engines, keys, limits. Requests in flight end under the old ones. Settings of the
+   * listener, the store and the log cannot change; changed ones are reported in the log. Later settings replace those that are
+   * still being tried.
    */
   reload(settings: Settings): Promise<void>;
-  /** Turns that have not ended. */
+  /** Number of turns that have not ended. */
   inFlight(): number;
   /** Waits for in-flight requests and background work, for at most `shutdownGraceMs`, then stops the rest. */
   close(): Promise<void>;
 }
 
-/** Rejects when the port or the store is not available. An engine that does not answer is reported and probed again. */
+/** Rejects when the port or the store is not available. An unresponsive engine is reported and probed again. */
 export async function serveGateway(
   settings: Settings,
   options: CommandOptions = {},
@@ -83,7 +83,7 @@ export async function serveGateway(
   try {
     return await openGateway(settings, options, opened);
   } catch (error) {
-    // The failure of the start says more than one of closing.
+    // The error of the start explains more than an error of closing.
     await opened.close().catch(() => {});
     throw error;
   }
@@ -100,7 +100,7 @@ async function openGateway(
   const { log, shutdown, inspector } = shared;
   const generations = await Generations.open(settings, shared);
   opened.defer(() => generations.retire());
-  // Open until the server has closed: it says that the process is shutting down, and how many turns are left.
+  // The port stays open until the server has closed: it reports the shutdown, and the number of turns left.
   const own = opened.use(await openMetricsPort(settings, generations.fetch, shutdown));
   const server = await listen(generations.fetch, {
     ...settings,
@@ -219,7 +219,7 @@ export class CloseStack {
     this.#closers.push(close);
   }
 
-  /** Closes everything, also after a failure. Rejects with the first one. */
+  /** Closes everything, even after a failure. Rejects with the first error. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {

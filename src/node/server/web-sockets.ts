@@ -1,34 +1,37 @@
-/** WebSockets on Node through `ws`, an optional dependency: without it everything else still works. */
+/** WebSockets on Node through `ws`, an optional dependency: without it all other features work. */
 import type { EventEmitter } from "node:events";
 import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
 import type { WebSocket, WebSocketServer } from "ws";
 import type { WebSocketOptions } from "../../api/api.ts";
 
 export interface WebSockets {
-  /** For the application. */
+  /** The upgrade handler of the application. */
   readonly upgrade: WebSocketOptions["upgrade"];
-  /** For the HTTP server. */
+  /** The WebSocket server of the HTTP server. */
   readonly server: WebSocketServerLike;
-  /** A longer message ends its connection. Of those that are opened from now on. */
+  /** Sets the maximum size of a message on connections that are opened from now on. A longer message ends its connection. */
   limit(maxMessageBytes: number): void;
   /** Closes all connections immediately, without closing handshakes. */
   cut(): void;
 }
 
-/** How long a client may take to complete the closing handshake. Parts of a message that it has sent are held as long. */
+/** Maximum time of a client for the closing handshake. Parts of a message that it has sent are held as long. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** Of a message, each in a buffer of its own until the last one has arrived. Clients that fragment use 16 KB or more. */
+/**
+ * Maximum fragments of a message, each in a separate buffer until the last one has arrived. Clients that fragment use 16 KB or
+ * more.
+ */
 const MAX_FRAGMENTS = 4096;
 
 /**
- * Reads that an unfinished frame may arrive in: at least so many, and one for each kilobyte of the longest message. `ws` removes the
- * first of its list of reads one by one, and V8 moves the rest of a long list each time.
+ * Minimum limit of reads for an unfinished frame; the limit grows by one for each kilobyte of the longest message. `ws` removes
+ * the first of its list of reads one by one, and V8 moves the rest of a long list each time.
  */
 const MIN_READS = 4096;
 const BYTES_PER_READ = 1024;
 
-/** Undefined when `ws` is not installed. */
+/** Undefined if `ws` is not installed. */
 export async function openWebSockets(maxMessageBytes: number): Promise<WebSockets | undefined> {
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
@@ -37,9 +40,9 @@ export async function openWebSockets(maxMessageBytes: number): Promise<WebSocket
     ...toLimits(maxMessageBytes),
     maxFragments: MAX_FRAGMENTS,
     closeTimeout: CLOSE_TIMEOUT_MS,
-    // One read may hold 9,000 messages: each gets a turn of the event loop.
+    // One read may hold 9,000 messages: each gets a separate turn of the event loop.
     allowSynchronousEvents: false,
-    // `ws` would queue a pong for each ping, also for a client that reads none.
+    // `ws` would queue a pong for each ping, even for a client that reads none.
     autoPong: false,
   };
   const server = new ws.WebSocketServer(options);
@@ -48,7 +51,7 @@ export async function openWebSockets(maxMessageBytes: number): Promise<WebSocket
   return {
     upgrade: upgradeWebSocket,
     server,
-    // `ws` reads them with each connection.
+    // `ws` reads the options with each connection.
     limit: (bytes) => void Object.assign(server.options, toLimits(bytes)),
     cut() {
       for (const client of server.clients) client.terminate();
@@ -63,7 +66,7 @@ function toLimits(maxMessageBytes: number) {
   };
 }
 
-/** The part of a socket that is needed to answer pings. */
+/** The members of a socket for answering pings. */
 type Pinged = Pick<WebSocket, "OPEN" | "pong"> & EventEmitter & { readonly readyState: number };
 
 /** Answers the last of the pings that have arrived while a pong was being sent, as RFC 6455 allows (5.5.3). */
@@ -82,7 +85,7 @@ export function answerPings(socket: Pinged): void {
   });
 }
 
-/** Has no HTTP server, as the adapter requires. The types of `ws` do not tell. */
+/** Whether the server has no HTTP server, as the adapter requires. The types of `ws` do not express it. */
 function isDetached(server: WebSocketServer): server is WebSocketServer & WebSocketServerLike {
   return server.options.noServer === true;
 }

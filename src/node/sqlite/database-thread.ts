@@ -1,5 +1,5 @@
 /**
- * The thread that has the database: SQLite waits for locks and for the disk, which must not hold the event loop that streams.
+ * The thread of the database: SQLite waits for locks and for the disk, which must not block the event loop of the streams.
  *
  * Started by `sqlite-store.ts`.
  */
@@ -20,7 +20,7 @@ import type {
   ThreadOptions,
 } from "./protocol.ts";
 
-/** How often expired entries are removed. */
+/** Interval at which expired entries are removed. */
 const PRUNE_EVERY_MS = 10_000;
 
 if (parentPort === null) throw new Error("This module is a thread of the store.");
@@ -29,7 +29,7 @@ const options: ThreadOptions = workerData;
 
 type Database = ReturnType<typeof openDatabase>;
 
-/** Runs the operations on a database, and removes expired entries now and then. */
+/** Runs the operations on a database, and removes expired entries periodically. */
 class DatabaseServer {
   readonly #database: Database;
   readonly #table: EntryTable;
@@ -37,7 +37,7 @@ class DatabaseServer {
   #isInPlace = true;
   #timer: NodeJS.Timeout | undefined;
   #isTidying = false;
-  /** A machine may start with a clock that is wrong, and no other to compare it with. */
+  /** Time before which nothing is removed: a machine may start with a wrong clock, and no other to compare it with. */
   readonly #prunesFrom = performance.now() + CLOCK_PROOF_MS;
 
   constructor(database: Database) {
@@ -82,7 +82,7 @@ class DatabaseServer {
         return table.emptyLog();
       case "close":
         clearInterval(this.#timer);
-        // The last process that closes the file moves its log into it.
+        // The last process that closes the file moves its write-ahead log into it.
         this.#database.close();
         return undefined;
       default:
@@ -90,7 +90,7 @@ class DatabaseServer {
     }
   }
 
-  /** In slices: operations that have arrived in the meantime run in between. */
+  /** Removes expired entries in slices: operations that have arrived in the meantime run in between. */
   async #prune(): Promise<number> {
     const table = this.#table;
     let removed = 0;
@@ -103,7 +103,7 @@ class DatabaseServer {
       isSmaller = true;
       await setImmediate();
     }
-    // The file gets shorter when the log is moved into it.
+    // The file shrinks when the log is moved into it.
     if (isSmaller) table.emptyLog();
     return removed;
   }
@@ -118,7 +118,7 @@ class DatabaseServer {
     this.#isTidying = false;
   }
 
-  /** A full or locked file: operations report it, and the next time comes. */
+  /** Ignores errors of a full or locked file: operations report them, and the next run retries. */
   async #patiently(step: () => unknown): Promise<void> {
     try {
       await step();
@@ -127,7 +127,7 @@ class DatabaseServer {
     }
   }
 
-  /** Another program may delete or replace the file: what is written then is gone with this process. */
+  /** Checks whether another program has deleted or replaced the file: later writes would be lost with this process. */
   #lookAtFile(): void {
     const isInPlace = identify() === this.#identity;
     if (isInPlace === this.#isInPlace) return;
@@ -158,7 +158,7 @@ class DatabaseServer {
   }
 }
 
-/** Which file is at the path. */
+/** Identity of the file at the path. */
 function identify(): string | undefined {
   const found = statSync(options.path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}:${found.ino}`;

@@ -1,7 +1,7 @@
 /**
- * The entries in the database, under the same bounds as in memory.
+ * The entries in the database, within the limits of the store in memory.
  *
- * When an entry was last used is counted by its tenant, and reads are noted with the next write: a read writes nothing.
+ * The last use of an entry is a count of its tenant. Reads are noted with the next write: a read writes nothing.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { hasRoom, largestShare, type Share, type StoreLimits } from "../../store/fair-share.ts";
@@ -9,11 +9,11 @@ import type { ExpiryClock } from "../../store/expiry-clock.ts";
 import { readValue } from "./open-database.ts";
 import type { Deleted, Operation, StoreCounts, TenantCounts } from "./protocol.ts";
 
-/** Entries that one transaction removes at most, so that other processes can write in between. */
+/** Maximum entries that one transaction removes, so that other processes can write in between. */
 const SLICE = 200;
-/** Reads that are noted. Beyond, those longest ago are forgotten. */
+/** Maximum reads that are noted. Above it, the oldest reads are forgotten. */
 const MAX_NOTED = 1000;
-/** Pages that one transaction gives back to the file system, and the share of free ones that are left for new entries. */
+/** Maximum pages that one transaction returns to the file system, and the share of free pages that is left for new entries. */
 const VACUUM_PAGES = 256;
 const FREE_SHARE = 1 / 4;
 
@@ -54,13 +54,13 @@ export class EntryTable {
       this.#read.delete(oldest);
     }
     const { value } = row;
-    // Anything but bytes was not written by a gateway.
+    // A value of another type was not written by a gateway.
     return value instanceof Uint8Array
       ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
       : "";
   }
 
-  /** False: it does not fit, and a previous value is unchanged. */
+  /** Stores an entry. False: the entry does not fit, and a previous value is unchanged. */
   set({ key, value, ttlSeconds, tenant, limits }: NewEntry): boolean {
     const content = Buffer.from(value);
     const bytes = Buffer.byteLength(key) + content.length;
@@ -82,7 +82,7 @@ export class EntryTable {
         `INSERT INTO entries (key, tenant, bytes, used, until)
          VALUES (?, ?, ?, (SELECT uses FROM owners WHERE tenant = ?), ?)`,
       ).run(key, tenant, bytes, tenant, until);
-      // One whose entry is gone may have been left behind by another program.
+      // Another program may have left content whose entry is gone.
       const insert = "INSERT OR REPLACE INTO contents (id, value) VALUES (?, ?)";
       this.#sql(insert).run(lastInsertRowid, content);
       this.#makeRoom(tenant, limits);
@@ -94,7 +94,7 @@ export class EntryTable {
     this.#inTransaction(() => this.#remove(this.#find(key)));
   }
 
-  /** Counts anew if another program has changed the entries or the counts. */
+  /** Recomputes the counts if another program has changed the entries or the counts. */
   mend(): void {
     if (!this.#isOff()) return;
     this.#inTransaction(() => this.#recount());
@@ -106,7 +106,7 @@ export class EntryTable {
     return is.entries !== counted.entries || is.bytes !== counted.bytes;
   }
 
-  /** Removes a slice of the expired entries, and returns how many those were. */
+  /** Removes a slice of the expired entries, and returns their number. */
   prune(): number {
     if (
       this.#sql("SELECT 1 FROM entries WHERE until < ? LIMIT 1").get(this.#clock.earliest()) ===
@@ -117,7 +117,7 @@ export class EntryTable {
     return this.#inTransaction(() => this.#removeExpired());
   }
 
-  /** Gives a slice of the free pages back to the file system. False: few are left. */
+  /** Returns a slice of the free pages to the file system. False: few are left. */
   shrink(): boolean {
     const free = Number(readValue(this.#database, "PRAGMA freelist_count"));
     const pages = Number(readValue(this.#database, "PRAGMA page_count"));
@@ -126,7 +126,7 @@ export class EntryTable {
     return true;
   }
 
-  /** Removes a slice of a tenant's entries, and returns their amount. */
+  /** Removes a slice of a tenant's entries, and returns their number and bytes. */
   removeSlice(tenant: string): Deleted {
     return this.#inTransaction(() => {
       const removed = this.#rows("tenant = ?", tenant);
@@ -137,8 +137,8 @@ export class EntryTable {
   }
 
   /**
-   * Writes the file anew. `secure_delete` overwrites entries where they stand, but not the copies that are left in the free
-   * space of pages when SQLite spreads their content over others.
+   * Rewrites the file. `secure_delete` overwrites entries in place, but not the copies that are left in the free space of pages
+   * when SQLite spreads their content over others.
    */
   rewrite(): void {
     this.#database.exec("VACUUM");
@@ -164,7 +164,7 @@ export class EntryTable {
       this.#database.exec("COMMIT");
       return result;
     } catch (error) {
-      // SQLite has rolled back by itself after some errors, such as a full disk.
+      // SQLite rolls back automatically after some errors, such as a full disk.
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
@@ -193,7 +193,7 @@ export class EntryTable {
     }
   }
 
-  /** Counts anew where a tenant has nothing left that its counts claim. */
+  /** Evicts entries. The counts are recomputed where a tenant has fewer entries than they claim. */
   #evict(tenant: string): void {
     const oldest = toRow(this.#sql(`${ROWS} WHERE tenant = ? ORDER BY used LIMIT 1`).get(tenant));
     if (oldest === undefined) this.#recount();

@@ -1,7 +1,7 @@
-/** SQLite's errors, in the words of this gateway. */
+/** Maps SQLite's errors to the store's. */
 import type { Fault, Problem } from "./protocol.ts";
 
-/** By SQLite's primary result codes. */
+/** Faults by SQLite's primary result codes. */
 const FAULTS: Readonly<Record<number, Fault & { readonly mayPass: boolean }>> = {
   3: { code: "PERM", message: "this user may not read or write it", mayPass: false },
   5: { code: "BUSY", message: "another program has locked it", mayPass: true },
@@ -21,13 +21,13 @@ const FAULTS: Readonly<Record<number, Fault & { readonly mayPass: boolean }>> = 
 
 const UNKNOWN = { code: "ERROR", message: "SQLite reports an error", mayPass: false };
 
-/** Undefined for an error that is not SQLite's. */
+/** Undefined: the error is not SQLite's. */
 export function toFault(error: unknown): (Fault & { readonly mayPass: boolean }) | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;
   return typeof error.errcode === "number" ? (FAULTS[error.errcode & 0xff] ?? UNKNOWN) : UNKNOWN;
 }
 
-/** Why a file cannot be opened. Undefined for an error that is neither SQLite's nor the file system's. */
+/** Explains why a file cannot be opened. Undefined: the error is neither SQLite's nor the file system's. */
 export function toProblem(error: unknown): Problem | undefined {
   if (error instanceof UnusableFile) return { says: error.message, mayPass: false };
   const fault = toFault(error);
@@ -56,7 +56,7 @@ export function toProblem(error: unknown): Problem | undefined {
 export const DAMAGED =
   "is damaged. Move it away, together with the files that end in -wal and -shm; the gateway then begins a new one.";
 
-/** The file is not one that this gateway uses. The message is a sentence that goes after the path. */
+/** The file does not belong to this gateway. The message is a sentence that follows the path. */
 export class UnusableFile extends Error {
   override readonly name = "UnusableFile";
 }

@@ -1,18 +1,18 @@
 /**
- * Opens the file of the store: made if there is none, refused if it is not ours, checked, and brought to the current version.
+ * Opens the file of the store: creates a missing file, refuses a foreign one, checks it, and migrates it to the current version.
  *
- * `application_id` in its header says whose it is, `user_version` which tables it has.
+ * `application_id` in its header identifies the gateway, `user_version` the version of the tables.
  */
 import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { DAMAGED, toFault, UnusableFile } from "./fault.ts";
 
-/** "HGst". */
+/** The characters "HGst". */
 const APPLICATION_ID = 0x48_47_73_74;
 
 /**
- * Each entry brings the tables from the version of its index to the next one. Only ever extended, and only by what the
- * version before it can work with: during an upgrade both have the file open.
+ * Each entry migrates the tables from the version of its index to the next one. The list is only ever extended, and only by
+ * changes with which the version before can work: during an upgrade both have the file open.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE owners (
@@ -27,7 +27,7 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TABLE contents (id INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;`,
 ];
 
-/** The write-ahead log is cut to this size when its pages are in the file. */
+/** The write-ahead log is truncated to this size when its pages are in the file. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 const PRIVATE_MODE = 0o600;
 
@@ -38,7 +38,7 @@ export interface OpenOptions {
   readonly migrations?: readonly string[];
 }
 
-/** Throws an {@link UnusableFile}, or an error of SQLite or the file system. */
+/** Opens the file. Throws an {@link UnusableFile}, or an error of SQLite or the file system. */
 export function openDatabase(options: OpenOptions): DatabaseSync {
   const { path, busyMs, mayCreate, migrations = MIGRATIONS } = options;
   prepareFile(path, mayCreate);
@@ -48,11 +48,11 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
     database.exec("BEGIN");
     const isNew = identify(database, migrations.length);
     database.exec("COMMIT");
-    // What is deleted is overwritten, in the file at once and in the log when it is cut.
+    // Deleted content is overwritten, in the file at once and in the log when it is truncated.
     database.exec("PRAGMA secure_delete = ON");
     if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     keepTrying(() => database.exec("PRAGMA journal_mode = WAL"), busyMs);
-    // What a process has written survives its end. A power failure may take the last moments, but never half an entry.
+    // Data that a process has written survives its end. A power failure may lose the latest writes, but never half an entry.
     database.exec(`PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
     migrate(database, migrations);
     if (readValue(database, "PRAGMA quick_check(1)") !== "ok") throw new UnusableFile(DAMAGED);
@@ -72,19 +72,19 @@ function prepareFile(path: string, mayCreate: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) {
     if (!mayCreate) throw new UnusableFile("there is no such file.");
-    // By the umask, SQLite would let others read it. Its log gets the mode of the file.
+    // By the umask, SQLite would make the file readable for others. Its log gets the mode of the file.
     closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, PRIVATE_MODE));
   } else if (found.isDirectory()) {
     throw new UnusableFile("is a folder. Name a file in it.");
   } else if (!found.isFile()) {
     throw new UnusableFile("is not a file.");
   } else {
-    // SQLite would open it for reading only, and report that with the first write.
+    // SQLite would open the file for reading only, and report that with the first write.
     accessSync(path, constants.R_OK | constants.W_OK);
   }
 }
 
-/** Changes nothing. Returns whether the file is empty. */
+/** Checks the file without a change. Returns whether the file is empty. */
 function identify(database: DatabaseSync, newest: number): boolean {
   const owner = readValue(database, "PRAGMA application_id");
   const version = Number(readValue(database, "PRAGMA user_version"));
@@ -101,7 +101,7 @@ function identify(database: DatabaseSync, newest: number): boolean {
 
 function migrate(database: DatabaseSync, migrations: readonly string[]): void {
   database.exec("BEGIN IMMEDIATE");
-  // Another process may have done it in the meantime.
+  // Another process may have migrated the file in the meantime.
   const version = Number(readValue(database, "PRAGMA user_version"));
   for (const migration of migrations.slice(version)) database.exec(migration);
   const reached = Math.max(version, migrations.length);
@@ -112,7 +112,7 @@ function migrate(database: DatabaseSync, migrations: readonly string[]): void {
 
 const RETRY_MS = 10;
 
-/** For what SQLite refuses at once while another process has a lock, without waiting. */
+/** Retries operations that SQLite refuses at once, without waiting, while another process has a lock. */
 function keepTrying(run: () => void, forMs: number): void {
   const until = performance.now() + forMs;
   for (;;) {

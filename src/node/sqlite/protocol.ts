@@ -1,8 +1,8 @@
-/** The messages between the store and the thread that has the database. */
+/** The messages between the store and the thread of the database. */
 import type { StoreLimits } from "../../store/fair-share.ts";
 
 export interface ThreadOptions {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
   /** Longest wait for a lock that another process has. */
   readonly busyMs: number;
@@ -19,7 +19,7 @@ export type Operation =
       readonly value: string;
       readonly ttlSeconds: number;
       readonly tenant: string;
-      /** Those of the tenant. */
+      /** The tenant's limits. */
       readonly limits: StoreLimits;
     }
   | { readonly type: "delete"; readonly key: string }
@@ -27,20 +27,20 @@ export type Operation =
   | { readonly type: "prune" }
   | { readonly type: "counts" }
   | { readonly type: "deleteTenant"; readonly tenant: string }
-  /** Writes the file anew, so that nothing of what was deleted is left in it or in its log. */
+  /** Rewrites the file, so that no deleted content is left in it or in its log. */
   | { readonly type: "rewrite" }
   | { readonly type: "close" };
 
 export interface Results {
   readonly get: string | undefined;
-  /** False: too large. */
+  /** False: the entry is too large. */
   readonly set: boolean;
   readonly delete: undefined;
-  /** Entries removed. */
+  /** Number of entries removed. */
   readonly prune: number;
   readonly counts: StoreCounts;
   readonly deleteTenant: Deleted;
-  /** False: another process is reading the file, and its log still has pages of what was deleted. */
+  /** False: another process is reading the file, and its log still has pages of deleted content. */
   readonly rewrite: boolean;
   readonly close: undefined;
 }
@@ -50,14 +50,14 @@ export interface Deleted {
   readonly bytes: number;
 }
 
-/** What is in the file. */
+/** Contents of the file. */
 export interface StoreCounts {
   readonly entries: number;
-  /** Keys and values. */
+  /** Bytes of keys and values. */
   readonly bytes: number;
-  /** Of `entries`, those that have expired and are not removed yet. */
+  /** Number of expired entries that are not removed yet, included in `entries`. */
   readonly expired: number;
-  /** Of the file and its write-ahead log. */
+  /** Size of the file and its write-ahead log. */
   readonly fileBytes: number;
   readonly tenants: readonly TenantCounts[];
 }
@@ -73,9 +73,9 @@ export interface Request {
   readonly operation: Operation;
 }
 
-/** Why an operation failed. */
+/** The reason why an operation failed. */
 export interface Fault {
-  /** SQLite's name: `FULL`, `CORRUPT`. */
+  /** SQLite's name of the error: `FULL`, `CORRUPT`. */
   readonly code: string;
   readonly message: string;
 }
@@ -86,15 +86,15 @@ export type Reply =
   | { readonly type: "unusable"; readonly problem: Problem }
   | { readonly type: "result"; readonly id: number; readonly result: Results[keyof Results] }
   | { readonly type: "fault"; readonly id: number; readonly fault: Fault }
-  /** Whether the file that is open is still the one at its path. Sent when that has changed. */
+  /** Whether the open file is still the one at its path. Sent when the answer changes. */
   | { readonly type: "file"; readonly isInPlace: boolean }
-  /** Sent from time to time. */
+  /** Sent periodically. */
   | { readonly type: "counts"; readonly counts: StoreCounts };
 
 export interface Problem {
-  /** A sentence that goes after the path. */
+  /** A sentence that follows the path. */
   readonly says: string;
-  /** It may be gone at the next start: a lock, a full disk. */
+  /** The problem may be gone at the next start: a lock, a full disk. */
   readonly mayPass: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A store in a file, by Node's own SQLite, in a thread of its own. Several processes of one machine may have the file open.
+ * A store in a file, by Node's own SQLite, in a separate thread. Several processes of one machine may have the file open.
  *
  * If the thread ends, its operations fail, and the next one starts another.
  */
@@ -24,7 +24,7 @@ import {
 } from "./protocol.ts";
 
 export interface SqliteStoreOptions {
-  /** After which the caller of an operation has given up. */
+  /** Timeout of an operation for its caller. */
   readonly timeoutMs: number;
   readonly limits: StoreLimits;
   readonly quotaOf: (tenant: string) => StoreQuota;
@@ -35,23 +35,23 @@ export interface SqliteStoreOptions {
 }
 
 export interface SqliteStore extends Store {
-  /** As of some seconds ago. */
+  /** Counts of some seconds ago. */
   readonly lastCounts: StoreCounts | undefined;
   counts(): Promise<StoreCounts>;
-  /** Removes expired entries now, and returns how many those were. */
+  /** Removes expired entries now, and returns their number. */
   prune(): Promise<number>;
-  /** Parts of its entries may be left in free space of the file until `rewrite`. */
+  /** Deletes a tenant's entries. Parts of them may be left in free space of the file until `rewrite`. */
   deleteTenant(tenant: string): Promise<Deleted>;
-  /** Holds up other writers. False: another process is reading the file, and its log still has pages of what was deleted. */
+  /** Blocks other writers. False: another process is reading the file, and its log still has pages of deleted content. */
   rewrite(): Promise<boolean>;
-  /** Waits for pending operations. */
+  /** Closes the store after pending operations. */
   close(): Promise<void>;
 }
 
 /** Operations waiting for the thread, and bytes of values in them, above which one is refused. */
 const MAX_PENDING = 10_000;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
-/** SQLite gives up earlier than the caller, so that the reason is known. */
+/** Share of the timeout after which SQLite gives up, earlier than the caller, so that the reason is known. */
 const BUSY_SHARE = 0.8;
 const CLOSE_MS = 5_000;
 
@@ -62,7 +62,7 @@ const NOT_IN_PLACE =
 const MODULE = moduleBeside(import.meta.url, "database-thread");
 
 /**
- * Creates the file if there is none.
+ * Opens the store. Creates the file if it does not exist.
  * @throws SettingsError, StoreBusyError
  */
 export async function openSqliteStore(
@@ -133,7 +133,7 @@ class ThreadStore implements SqliteStore {
   async close(): Promise<void> {
     const thread = await this.#thread?.catch(() => undefined);
     if (thread === undefined) return;
-    // Messages are handled in order. A failure has been reported already.
+    // Messages are handled in order. A failure was reported already.
     await waitAtMost(
       this.ask({ type: "close" }).catch(() => {}),
       CLOSE_MS,
@@ -155,7 +155,7 @@ class ThreadStore implements SqliteStore {
       limits,
       mayCreate,
     };
-    // Node 22 warns of SQLite on the terminal.
+    // Node 22 prints a warning about SQLite on the terminal.
     const execArgv = ["--disable-warning=ExperimentalWarning"];
     const thread = new Worker(MODULE, { workerData, execArgv });
     const opened = new Promise<Worker>((done, reject) => {
@@ -200,7 +200,7 @@ class ThreadStore implements SqliteStore {
   #lose(thread: Promise<Worker>, cause: Error): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
-    // The next thread opens what is at the path.
+    // The next thread opens the file at the path.
     this.#setProblem(undefined);
     const pending = [...this.#pending.values()];
     this.#pending.clear();
@@ -209,7 +209,7 @@ class ThreadStore implements SqliteStore {
     for (const each of pending) each.reject(error);
   }
 
-  /** Not `#ask`: Node 22 cannot strip an overload of a private name. */
+  /** The name is not `#ask`: Node 22 cannot strip an overload of a private name. */
   ask<T extends Operation["type"]>(operation: Extract<Operation, { type: T }>): Promise<Results[T]>;
   async ask(operation: Operation): Promise<Results[keyof Results]> {
     const bytes = operation.type === "set" ? operation.value.length : 0;
@@ -236,7 +236,7 @@ class ThreadStore implements SqliteStore {
     return pending;
   }
 
-  /** A lock is an outage, which may last; anything else is an answer. */
+  /** Converts an error. A lock is an outage, which may last; any other error is an answer. */
   #toError({ code, message }: { readonly code: string; readonly message: string }): Error {
     const says = `store sqlite:${this.#path}: ${message}.`;
     return code === "BUSY" ? new Error(says) : new StoreRefusal(code, says);

@@ -1,9 +1,9 @@
-/** What is in the store's file, as metrics. The thread counts it every few seconds. */
+/** Metrics of the store's file. The thread counts its contents every few seconds. */
 import type { Settings } from "../../config/settings.ts";
 import type { Registry } from "../../telemetry/metrics.ts";
 import type { StoreCounts, TenantCounts } from "./protocol.ts";
 
-/** Registered anew when settings are read again. @param counts undefined: nothing has been counted yet. */
+/** Registers the metrics, again after each reload of settings. @param counts undefined: there are no counts yet. */
 export function registerStoreMetrics(
   registry: Registry,
   { keys }: Settings,
@@ -15,7 +15,8 @@ export function registerStoreMetrics(
       return now === undefined ? [] : [[{}, read(now)]];
     });
   const indexes = new Map(keys.map(({ name }, index) => [name, index]));
-  // As in the metrics of queues: a tenant's name may be personal data, and tenants not configured share the last index.
+  // Tenants are numbered as in the metrics of queues: a tenant's name may be personal data, and tenants not configured share the
+  // last index.
   const gaugeOfTenants = (name: string, help: string, read: (of: TenantCounts) => number) =>
     registry.readings(name, help, "gauge", () => {
       const sums = new Map<number, number>();

@@ -1,8 +1,9 @@
 /**
- * `--audit-file`: appends the lines of the audit to a file. A disk that is full, slow or gone costs lines, which are counted and
- * reported, and never a request: nothing waits for the file.
+ * `--audit-file`: appends the lines of the audit to a file. A full, slow or missing disk costs lines, which are counted and
+ * reported, but never a request: no request waits for the file.
  *
- * The file is opened for each batch, so that it can be rotated by renaming it, without a signal, and is found again when it is back.
+ * The file is opened for each batch, so that it can be rotated by renaming, without a signal, and is used again when it
+ * reappears.
  */
 import { appendFile, open, stat } from "node:fs/promises";
 import { SettingsError } from "../../config/resolve.ts";
@@ -11,25 +12,25 @@ import type { Log } from "../../telemetry/log.ts";
 import { explainFile } from "../explain-file.ts";
 
 export interface AuditFile {
-  /** Takes a line for the file. Never throws. */
+  /** Queues a line for the file. Never throws. */
   readonly write: (line: string) => void;
-  /** Lines that were not written. */
+  /** Number of lines that were not written. */
   dropped(): number;
-  /** Writes what is left, for as long as {@link CLOSE_MS}. */
+  /** Writes the remaining lines, for at most {@link CLOSE_MS}. */
   close(): Promise<void>;
 }
 
-/** Characters that wait for the disk, beside those that are being written. */
+/** Maximum characters that wait for the disk, in addition to those that are being written. */
 const MAX_WAITING = 4_194_304;
 const CLOSE_MS = 2_000;
-/** The owner may read it, and nobody else. */
+/** Only the owner may read the file. */
 const MODE = 0o600;
 
-/** @throws SettingsError if the file cannot be opened now. */
+/** Opens the file. @throws SettingsError if the file cannot be opened now. */
 export async function openAuditFile(path: string, log: Log): Promise<AuditFile> {
   try {
     const found = await stat(path).catch(() => undefined);
-    // To open a pipe that nobody reads would take forever.
+    // Opening a pipe without a reader would block forever.
     if (found?.isFIFO() || found?.isDirectory()) throw new Error("it is not a file");
     await (await open(path, "a", MODE)).close();
   } catch (error) {
@@ -40,7 +41,7 @@ export async function openAuditFile(path: string, log: Log): Promise<AuditFile> 
   return createAuditFile((text) => appendFile(path, text, { mode: MODE }), log);
 }
 
-/** @param append writes to the end of the file, all of it or, if it rejects, possibly a part. */
+/** @param append writes a text to the end of the file; if it rejects, possibly a part of it. */
 export function createAuditFile(append: (text: string) => Promise<void>, log: Log): AuditFile {
   let waiting: string[] = [];
   let waitingLength = 0;
@@ -48,12 +49,12 @@ export function createAuditFile(append: (text: string) => Promise<void>, log: Lo
   let writing: Promise<void> | undefined;
   /** Lines are being dropped. */
   let isFailing = false;
-  /** A failure may have left the beginning of a line. */
+  /** A failure may have written the beginning of a line. */
   let isCut = false;
 
   function drop(lines: number, message: string): void {
     dropped += lines;
-    // The first one of a series.
+    // Only the first failure of a series is reported.
     if (!isFailing) log.warn("audit lines dropped", { message });
     isFailing = true;
   }

@@ -1,4 +1,4 @@
-/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one requested turn. */
+/** `--capture`: writes every recorded turn, or one requested turn, into a folder of limited size, one JSON file each. */
 import type { Log } from "../../telemetry/log.ts";
 import type { RecordEntry } from "../../telemetry/record/entry.ts";
 import type { Recorder } from "../../telemetry/record/recorder.ts";
@@ -17,16 +17,16 @@ interface CaptureOptions {
 
 interface Capture {
   /**
-   * Writes a complete turn, again if it has been written. Resolves with the path of its file.
+   * Writes a complete turn, even if it was written before. Resolves with the path of its file.
    *
-   * @throws if it cannot be written
+   * @throws if the file cannot be written
    */
   readonly save: (entry: RecordEntry) => Promise<string>;
   /** Stops recording, and resolves when everything is written. */
   close(): Promise<void>;
 }
 
-/** Maximum turns waiting to be written. Further ones are skipped, so that a slow disk cannot exhaust memory. */
+/** Maximum turns waiting to be written. Further turns are skipped, so that a slow disk cannot exhaust memory. */
 const MAX_WAITING = 16;
 
 /** @throws SettingsError if the folder cannot be used. */
@@ -56,11 +56,11 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
       waiting -= 1;
     }
   };
-  /** One after the other. */
+  /** Writes one file after the other. */
   const save = (entry: RecordEntry): Promise<string> => {
     const before = writing;
     const saved = write(entry, before);
-    // The next one is written also after a failure.
+    // A failure does not prevent the next write.
     writing = Promise.allSettled([saved]);
     return saved;
   };
@@ -69,7 +69,7 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     seen.add(entry);
     if (waiting >= MAX_WAITING)
       return report(new Error("the disk is too slow: a turn was skipped"));
-    // A failure has been reported.
+    // A failure was reported already.
     save(entry).catch(() => undefined);
   });
   return {
@@ -84,7 +84,7 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
   };
 }
 
-/** `20260131T120000000Z-12-req_abc.json`: sorts by time, and is safe on every file system. */
+/** `20260131T120000000Z-12-req_abc.json`: the name sorts by time, and is safe on every file system. */
 function toFileName(entry: RecordEntry): string {
   const { at, id } = entry.summary();
   const safe = id.replaceAll(/[^\w-]/g, "-").slice(0, 80);
@@ -93,7 +93,7 @@ function toFileName(entry: RecordEntry): string {
 
 /** Names of captured files: the time, a number, and the safe characters of the request's id. */
 const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json(?:\.part)?$/;
-/** The end of the name of a file that is being written. */
+/** Suffix of a file that is being written. */
 const PART = ".part";
 
 /** @throws SettingsError if the folder cannot be used. */
@@ -114,7 +114,7 @@ async function openCaptureFolder(folder: string, maxBytes: number): Promise<Capt
 class CaptureFolder {
   readonly #folder: string;
   readonly #maxBytes: number;
-  /** By name, oldest first. */
+  /** Sizes by name, oldest first. */
   readonly #sizes = new Map<string, number>();
   #total = 0;
 
@@ -123,7 +123,7 @@ class CaptureFolder {
     this.#maxBytes = maxBytes;
   }
 
-  /** Counts what earlier processes have written, and deletes what they have not finished. */
+  /** Counts the files of earlier processes, and deletes their unfinished ones. */
   async open(): Promise<void> {
     // Other users of the machine must not read prompts and answers.
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -134,7 +134,7 @@ class CaptureFolder {
     }
   }
 
-  /** Each chunk is written before the next one is made. Resolves with the file's path. */
+  /** Writes a file. Each chunk is written before the next one is made. Resolves with the file's path. */
   async write(name: string, chunks: AsyncIterable<string>): Promise<string> {
     const part = name + PART;
     const file = await open(this.#pathOf(part), "wx", 0o600);
@@ -142,7 +142,7 @@ class CaptureFolder {
       for await (const chunk of chunks) await this.#append(file, part, chunk);
       await this.#append(file, part, "\n");
       await file.close();
-      // Renamed when complete, so that readers never see half a file.
+      // The file is renamed when complete, so that readers never see a partial one.
       await rename(this.#pathOf(part), this.#pathOf(name));
     } catch (error) {
       await file.close();
@@ -172,13 +172,13 @@ class CaptureFolder {
     await file.writeFile(chunk);
   }
 
-  /** A file that cannot be deleted still counts. */
+  /** Deletes a file. It still counts if that fails. */
   async #delete(name: string): Promise<void> {
     try {
       await rm(this.#pathOf(name), { force: true });
       this.#forget(name);
     } catch {
-      // The next one that needs the room tries again.
+      // The next write that needs the room tries again.
     }
   }
 

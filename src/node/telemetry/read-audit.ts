@@ -1,4 +1,4 @@
-/** Adds up lines of the audit file: for `harmony-gateway usage`, and for the inspector's table of keys. */
+/** Adds up lines of the audit file for `harmony-gateway usage` and the inspector's table of keys. */
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import * as z from "zod";
@@ -22,7 +22,7 @@ const auditLine = z.object({
 export type AuditLine = z.infer<typeof auditLine>;
 
 /**
- * The lines of a file, from its beginning. Undefined: a line that is none of the audit, such as one that a full disk has cut.
+ * The lines of a file, from its beginning. Undefined: the line is not from the audit, or was truncated by a full disk.
  *
  * @param maxBytes only the end of a longer file is read.
  * @throws the error of the file system if the file cannot be read
@@ -33,7 +33,7 @@ export async function* readAudit(
 ): AsyncGenerator<AuditLine | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    // A named pipe has no place to begin from.
+    // A named pipe has no offset to start from.
     const skipped = maxBytes === Infinity ? 0 : Math.max(0, (await handle.stat()).size - maxBytes);
     for await (const text of handle.readLines(skipped > 0 ? { start: skipped } : {})) {
       yield parseLine(text);
@@ -75,7 +75,7 @@ export function createSum(): UsageSum {
 
 export function addLine(sum: UsageSum, line: AuditLine): void {
   const { status, finish } = line;
-  // A turn in the background has a line without a status. Its request has one of its own.
+  // A background turn has a line without a status. Its request has a separate line.
   if (status !== null) sum.requests += 1;
   if (finish === "failed" || (status ?? 0) >= 500) sum.failed += 1;
   else if (status !== null && status >= 400 && status !== 499) sum.rejected += 1;
@@ -85,14 +85,14 @@ export function addLine(sum: UsageSum, line: AuditLine): void {
   sum.reasoningTokens += line.reasoningTokens;
 }
 
-/** The end of the file that the inspector reads: some 40,000 requests. A larger file costs no more time or memory. */
+/** Bytes at the end of the file that the inspector reads: some 40,000 requests. A larger file costs no more time or memory. */
 const MAX_BYTES = 16 * 2 ** 20;
 const MAX_AGE_MS = 30 * 86_400_000;
-/** Keys that are listed, and clients of each. */
+/** Maximum keys that are listed, and clients of each. */
 const MAX_KEYS = 50;
 const MAX_CLIENTS = 4;
 
-/** The sums of each key in the last 30 days, as far as the end of the file has them. The busiest key is first. */
+/** The sums of each key in the last 30 days, limited to the end of the file. The busiest key is first. */
 export async function readKeyUses(
   file: string,
   now = Date.now(),

@@ -1,4 +1,4 @@
-/** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
+/** Enables the recording of turns in this process: for the page at /inspect, and for capture to files. */
 import { setImmediate } from "node:timers/promises";
 import { isLoopback } from "../../config/loopback.ts";
 import { toBackends } from "../../config/backends.ts";
@@ -12,29 +12,29 @@ import type { Inspector } from "../inspect/open-inspector.ts";
 import { readVersion } from "../version.ts";
 
 export interface Recording {
-  /** Undefined: nobody listens. */
+  /** Undefined: turns are not recorded. */
   readonly recorder: Recorder | undefined;
-  /** Undefined: the page is off. */
+  /** Undefined: the inspector is off. */
   readonly inspector: Inspector | undefined;
   close(): Promise<void>;
 }
 
-/** One turn may take this share of the memory for all. */
+/** Divisor of the memory for all turns: the maximum of one turn. */
 const RECORD_SHARE = 4;
 
 const EXPIRY_CHECK_MS = 60_000;
 
-/** How the process was started. */
+/** Options of the process. */
 export interface RecordingOptions {
-  /** Engines were given that are not those of the settings. */
+  /** The caller has replaced the configured engines. */
   readonly hasOwnEngines?: boolean;
-  /** Somebody reads the address of the page. */
+  /** The log, with the page's address, is on a terminal. */
   readonly isTerminal?: boolean | undefined;
 }
 
 /**
- * Whether /inspect is on: by the setting, or by itself where only this machine can reach the gateway, and somebody reads its
- * address at a terminal or the engine is the demo.
+ * Whether /inspect is on: by the setting, or by default where only this machine can reach the gateway, and its address is printed
+ * on a terminal or the engine is the demo.
  */
 export function isInspected(
   settings: Settings,
@@ -59,13 +59,13 @@ export async function startRecording(
   if (!inspected && folder === undefined) {
     return { recorder: undefined, inspector: undefined, close: async () => {} };
   }
-  // Loaded only where turns are recorded.
+  // The recorder is loaded only where turns are recorded.
   const { Recorder } = await import("../../telemetry/record/recorder.ts");
   const recorder = new Recorder({
     limits: {
       maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
       maxTotalBytes: inspectMaxBytes,
-      // Where nobody looks at them, complete records are only written.
+      // Without the inspector, complete records are only written.
       maxRecords: inspected ? MAX_RECORDS : 1,
       maxAgeMs: inspectMaxAgeSeconds * 1000,
     },

@@ -1,20 +1,20 @@
-/** Starts OpenTelemetry's SDK where its standard variables ask for it. It is an optional package, loaded only then. */
+/** Starts OpenTelemetry's SDK if its standard variables request it. The package is optional, and loaded only then. */
 import type { Log } from "../../telemetry/log.ts";
 import { isMissing, toInstallCommand } from "../cli/install-hint.ts";
 import { unregisterTracer } from "../../telemetry/tracing/tracer.ts";
 import { waitAtMost } from "../../streams/timers.ts";
 
 export interface Tracing {
-  /** Prompts and answers may be in spans. */
+  /** Spans may contain prompts and answers. */
   readonly capturesContent: boolean;
-  /** Sends what has been collected, within a few seconds. */
+  /** Sends the collected spans, within a few seconds. */
   close(): Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const PACKAGE = "@opentelemetry/sdk-node";
-/** A collector that does not answer must not delay the end of the process. */
+/** Maximum wait for a collector at the end of the process. */
 const CLOSE_MS = 3_000;
 
 const OFF: Tracing = { capturesContent: false, close: async () => {} };
@@ -57,7 +57,7 @@ async function startSdk(environment: Environment): Promise<Sdk> {
     /(^|,)service\.name=/.test(environment["OTEL_RESOURCE_ATTRIBUTES"] ?? "");
   const sdk = new NodeSDK({
     ...(!isNamed && { serviceName: "harmony-gateway" }),
-    // Metrics are read at /metrics, the log is on standard output.
+    // Metrics are exported at /metrics, the log on standard output.
     metricReaders: [],
     logRecordProcessors: [],
   });
@@ -79,7 +79,7 @@ function isWanted(environment: Environment): boolean {
   );
 }
 
-/** The conventions' own switch. Its values for events alone do not apply: there are none. */
+/** The content switch of OpenTelemetry's conventions. Its values for events alone do not apply: there are no events. */
 function readContentSwitch(environment: Environment): boolean {
   const value = environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] ?? "";
   return ["true", "span_only", "span_and_event"].includes(value.toLowerCase());

@@ -1,17 +1,17 @@
-/** What `connect` knows of a client: its settings for a gateway, as data. */
+/** The settings of a client for a gateway, as data for `connect`. */
 import type { Target } from "./target.ts";
 import { quoteShell } from "../../../snippets/literals.ts";
 
 export interface SettingsFile {
-  /** Below the home folder. */
+  /** The path below the home folder. */
   readonly path: string;
-  /** A file of the same meaning, which is used in place of `path` where it exists. */
+  /** An equivalent file, used in place of `path` where it exists. */
   readonly alternative?: string;
-  /** The whole file. */
+  /** The content of a new file. */
   readonly text: string;
   /**
-   * The text of an existing file with these settings. Everything else in it stays, comments too. Absent: the file is the
-   * gateway's own, and is replaced.
+   * Returns the text of an existing file with these settings. Everything else in it stays, comments too. Absent: the gateway owns the file,
+   * and replaces it.
    *
    * @throws EditError if the text is in a form that cannot be edited
    */
@@ -19,19 +19,19 @@ export interface SettingsFile {
 }
 
 export interface ClientSettings {
-  /** Printed in place of the files: the client needs nothing else. */
+  /** Variables that are printed in place of the files, for a client that needs nothing else. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly files?: readonly SettingsFile[];
-  /** Printed in addition to the files, which name the variable. */
+  /** The variable that the files name, printed in addition to them. */
   readonly keyVariable?: Readonly<Record<string, string>>;
-  /** Code, or lines to enter elsewhere. */
+  /** Code to paste, or lines to enter elsewhere. */
   readonly text?: string;
-  /** How the client is started with these settings, without its files being changed. */
+  /** The command that starts the client with these settings, without a change to its files. */
   readonly start?: {
     /** The program, with arguments before the user's. */
     readonly command: readonly [string, ...string[]];
     readonly variables: Readonly<Record<string, string>>;
-    /** A file that the program reads, for as long as it runs, and the arguments that name it. */
+    /** A temporary file for the program, and the arguments that name it. The file is kept until the program ends. */
     readonly file?: {
       readonly text: string;
       readonly toArguments: (path: string) => readonly string[];
@@ -44,7 +44,7 @@ export interface ConnectedClient {
   readonly settings: (target: Target) => ClientSettings;
 }
 
-/** For clients that require a key, where the gateway has none. */
+/** Placeholder for clients that require a key, where the gateway has none. */
 export const NO_KEY = "none";
 
 export function toJson(value: unknown): string {
@@ -64,7 +64,7 @@ export function toText({ variables, files, keyVariable, text, start }: ClientSet
   ].join("\n\n");
 }
 
-/** Lines for a shell. */
+/** Formats variables as `export` lines for a shell. */
 export function toExports(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `export ${name}=${quote(value)}`)

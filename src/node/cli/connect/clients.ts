@@ -10,7 +10,7 @@ import type { Target } from "./target.ts";
 import { insertYamlItems } from "./edit/yaml-list.ts";
 import { toOpencodeSettings } from "../../../snippets/settings/opencode.ts";
 
-/** VS Code's chat: a provider of the kind "Custom Endpoint", in the file that it keeps for language models. */
+/** VS Code's chat: a provider of the kind "Custom Endpoint", in its file for language models. */
 const NAME = "harmony-gateway";
 
 export const vscode: ConnectedClient = {
@@ -30,13 +30,13 @@ export const vscode: ConnectedClient = {
   },
 };
 
-/** Where programs keep a user's settings, if not in `.config`. */
+/** Folders for user settings on systems where programs do not use `.config`. */
 const USER_FOLDERS = new Map<NodeJS.Platform, string>([
   ["darwin", "Library/Application Support"],
   ["win32", "AppData/Roaming"],
 ]);
 
-/** VS Code asks for the value of an input once, and keeps it with its secrets. */
+/** VS Code asks for the value of an input once, and stores it with its secrets. */
 function toProvider({ origin, models, key }: Target): object {
   return {
     name: NAME,
@@ -51,7 +51,7 @@ function toProvider({ origin, models, key }: Target): object {
       vision: seesImages,
       thinking: true,
       supportsReasoningEffort: ["low", "medium", "high"],
-      // VS Code adds them up to the context.
+      // VS Code adds both limits up to the context length.
       maxInputTokens: contextLength - maxOutputTokens,
       maxOutputTokens,
     })),
@@ -139,7 +139,7 @@ export const opencode: ConnectedClient = {
           text: toJson(settings),
           merge: (existing) =>
             setJsonValues(existing, [
-              // opencode would add it, as the first member.
+              // opencode would add the schema as the first member.
               { path: ["$schema"], value: settings.$schema },
               { path: ["model"], value: settings.model },
               { path: ["provider", "gateway"], value: settings.provider.gateway },
@@ -154,7 +154,7 @@ export const opencode: ConnectedClient = {
   },
 };
 
-/** Open WebUI: it reads the list of models itself. */
+/** Open WebUI: it loads the list of models from the gateway. */
 export const openWebUi: ConnectedClient = {
   title: "Open WebUI",
   settings: ({ origin, key = NO_KEY }) => ({
@@ -187,7 +187,7 @@ export const continueClient: ConnectedClient = {
   },
 };
 
-/** YAML reads JSON's strings. */
+/** Lines of YAML for the models. JSON strings are valid YAML. */
 function toItems({ origin, models, key = NO_KEY }: Target): readonly (readonly string[])[] {
   return models.map(({ id, seesImages = false }) => [
     `name: ${JSON.stringify(id)}`,
@@ -236,7 +236,7 @@ function topOf({ models: [model] }: Target): readonly TomlPair[] {
     ["model", model.id],
     ["model_provider", CODEX_PROVIDER],
     ["model_catalog_json", "~/.codex/gpt-oss.json"],
-    // The model's own reasoning, where the gateway shows it.
+    // Shows the model's own reasoning, where the gateway returns it.
     ["show_raw_agent_reasoning", true],
   ];
 }

@@ -70,7 +70,7 @@ export async function runConnect(args: readonly string[], io: ConnectIo): Promis
   return 0;
 }
 
-/** Clients read the files, and the variable that a file names from the user's shell. */
+/** Writes the files. Clients read the key from the variable that a file names, in the user's shell. */
 function writeSettings({ files, keyVariable }: ClientSettings, client: Client): string {
   const written = writeFiles(files, client);
   if (keyVariable === undefined) return written;
@@ -84,7 +84,7 @@ const MOVED_BY = new Map([
   [".config", "XDG_CONFIG_HOME"],
 ]);
 
-/** The client would not read the files that are written. */
+/** Refuses to write files that the client would not read. */
 function refuseMovedFolders(
   title: string,
   { files = [] }: ClientSettings,
@@ -119,7 +119,7 @@ function findClient(
   throw new TypeError(`connect: there is no client ${name}.${suggest(name, known) || ` ${list}`}`);
 }
 
-/** Without the `/v1` that users copy along. */
+/** Removes the `/v1` that users often copy along. */
 function toOrigin(gateway: string): string {
   if (!URL.canParse(gateway) || !/^https?:$/.test(new URL(gateway).protocol)) {
     throw new TypeError(
@@ -148,7 +148,7 @@ async function startClient(
     writeFileSync(path, start.file.text);
     first.push(...start.file.toArguments(path));
   }
-  // First: a signal may come as soon as the client runs.
+  // The handler comes first: a signal may arrive as soon as the client runs.
   const passOn = () => void child.kill("SIGTERM");
   process.on("SIGINT", stayForClient).on("SIGTERM", passOn);
   const child = spawn(command, [...first, ...args], {
@@ -166,5 +166,5 @@ async function startClient(
   }
 }
 
-/** Ctrl+C reaches the client as well, which decides what it means: this process ends after it. */
+/** Ignores Ctrl+C: the client receives it as well and decides. This process ends after the client. */
 function stayForClient(): void {}

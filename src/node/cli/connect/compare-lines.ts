@@ -1,11 +1,11 @@
-/** The lines that two texts have in common, and those that one of them has. */
+/** Compares two texts by line. */
 import { commonLength } from "../../../common-length.ts";
 
-/** Comparing more pairs of lines would take too long: the whole middle counts as replaced. */
+/** Maximum pairs of lines to compare. Above it, the whole middle counts as replaced. */
 const MAX_PAIRS = 4_000_000;
 
 export interface ComparedLine {
-  /** `-`: only in the first text. `+`: only in the second. */
+  /** `-`: the line is only in the first text. `+`: only in the second. */
   readonly sign: " " | "+" | "-";
   readonly text: string;
 }
@@ -38,13 +38,13 @@ function withSign(sign: ComparedLine["sign"], lines: readonly string[]): Compare
   return lines.map((text) => ({ sign, text }));
 }
 
-/** By the longest common subsequence. */
+/** Compares lines by their longest common subsequence. */
 function compareMiddle(before: readonly string[], after: readonly string[]): ComparedLine[] {
   if (before.length * after.length > MAX_PAIRS) {
     return [...withSign("-", before), ...withSign("+", after)];
   }
   const width = after.length + 1;
-  /** Of the rests of both: how many lines they have in common. */
+  /** Number of common lines in the remaining lines of both texts, by their two start indexes. */
   const common = new Uint32Array((before.length + 1) * width);
   const at = (b: number, a: number) => common[b * width + a] ?? 0;
   for (let b = before.length - 1; b >= 0; b -= 1) {

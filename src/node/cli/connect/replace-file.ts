@@ -1,4 +1,4 @@
-/** Gives a file a new text as a whole or not at all: a full disk or a crash costs nothing that was in it. */
+/** Replaces the content of a file completely or not at all: a full disk or a crash loses none of the previous content. */
 import {
   accessSync,
   chmodSync,
@@ -13,7 +13,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** A new file is the user's alone: it may hold a key. An existing one keeps its owner and mode, and stays a link if it is one. */
+/**
+ * Creates a file readable by the user only, because it may hold a key. An existing file keeps its owner and mode, and a link stays a link.
+ */
 export function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const existing = statSync(path, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** A gateway, as a client has to know it: address, models with their context lengths, key. */
+/** A gateway as a client needs it: address, models with their context lengths, key. */
 import * as z from "zod";
 import { DEFAULT_MODEL } from "../../../config/backends.ts";
 import type { Settings } from "../../../config/settings.ts";
@@ -10,16 +10,16 @@ import { readBounded } from "../../../tools/read-bounded.ts";
 
 export interface ConnectedModel extends CatalogueModel {
   readonly contextLength: number;
-  /** Output tokens that a client may ask for. Half of the context stays for the prompt. */
+  /** Maximum output tokens that a client may request. Half of the context stays for the prompt. */
   readonly maxOutputTokens: number;
-  /** One of the operator's presets. */
+  /** The model is one of the operator's presets. */
   readonly isPreset: boolean;
 }
 
 export interface Target {
-  /** Without a slash at its end. With a path where a proxy puts the gateway below one. */
+  /** The URL without a slash at its end. It has a path where a proxy serves the gateway below one. */
   readonly origin: string;
-  /** Those that `/v1/models` lists: models, then presets. */
+  /** The models that `/v1/models` lists: models, then presets. */
   readonly models: readonly [ConnectedModel, ...ConnectedModel[]];
   /** Undefined: the gateway needs none. */
   readonly key: string | undefined;
@@ -44,20 +44,20 @@ const modelList = z.object({
 });
 
 /**
- * Clients replace `{file:…}`, `$NAME` or `${{ secrets.NAME }}` in their settings: in the name of a model, that would send a file
- * or a key of the user to the gateway. What is not printable would break the files.
+ * Clients replace `{file:…}`, `$NAME` or `${{ secrets.NAME }}` in their settings: in the name of a model, such text would send a file or a
+ * key of the user to the gateway. Characters that are not printable would break the files.
  */
 const NOT_IN_NAMES = /[${}\p{C}\p{Zl}\p{Zp}]/u;
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1_000_000;
-/** Agents reserve this much of the context for an answer: more would leave too little for the prompt. */
+/** Maximum output tokens: agents reserve this part of the context for an answer, and the rest must hold the prompt. */
 const ENOUGH_OUTPUT = 32_768;
 
 /**
- * The running gateway.
+ * Reads the address and models of the running gateway.
  *
- * @throws TypeError with one sentence and what to type
+ * @throws TypeError whose message is one sentence with the command to type
  */
 export async function askTarget(
   origin: string,
@@ -146,7 +146,7 @@ function toSizes(contextLength: number, limit = contextLength) {
   return { contextLength, maxOutputTokens: Math.min(ENOUGH_OUTPUT, half, limit) };
 }
 
-/** Where a gateway serves no model yet. */
+/** The model of a gateway that serves none yet. */
 const DEFAULT = toModel(DEFAULT_MODEL, GPT_OSS_CONTEXT, false);
 
 async function readJson(response: Response): Promise<unknown> {

@@ -1,8 +1,8 @@
-/** Takes a change of a text back after others have changed the text as well. */
+/** Undoes a change of a text after the text was changed by others as well. */
 import { compareLines } from "./compare-lines.ts";
 import { lineBreakOf } from "./edit/edit-error.ts";
 
-/** Lines from `start` up to `end` of a text become others. */
+/** Replacement of the lines from `start` up to `end` of a text. */
 interface Replacement {
   readonly start: number;
   end: number;
@@ -10,8 +10,8 @@ interface Replacement {
 }
 
 /**
- * The current text without the change from `before` to `after`. Undefined: the same lines were changed since, so that it
- * cannot be taken back without a doubt.
+ * The current text without the change from `before` to `after`. Undefined: the same lines were changed since, so that the undo is
+ * ambiguous.
  */
 export function undoLines(before: string, after: string, current: string): string | undefined {
   const replacements = [
@@ -43,7 +43,7 @@ function toReplacements(from: string, to: string): Replacement[] {
   return replacements;
 }
 
-/** A pair of TOML that was added behind a table would belong to another table without it. */
+/** A TOML pair that was added after a table would move to another table if that table were removed. */
 function isInConflict(first: Replacement | undefined, second: Replacement): boolean {
   if (first === undefined || second.start > first.end) return false;
   const isBehind = second.start === first.end && first.start < first.end;
@@ -54,7 +54,7 @@ function isInConflict(first: Replacement | undefined, second: Replacement): bool
 /** Lines shown before and after a change. */
 const CONTEXT = 2;
 
-/** Lines that begin with `+`, `-`, or a space for what stays. Far from a change nothing is shown. */
+/** The changes as lines that begin with `+`, `-`, or a space for unchanged ones. Lines far from a change are left out. */
 export function toLineChanges(before: string, after: string): string {
   const lines = compareLines(before, after);
   const isNear = (n: number) =>
@@ -62,7 +62,7 @@ export function toLineChanges(before: string, after: string): string {
   const shown = lines.map(({ sign, text }, n) =>
     isNear(n) ? `${sign} ${text}`.trimEnd() : undefined,
   );
-  // One sign for all lines between two changes.
+  // One separator stands for all lines between two changes.
   return shown
     .filter((line, n) => line !== undefined || n === 0 || shown[n - 1] !== undefined)
     .map((line) => line ?? "  …")

@@ -1,6 +1,6 @@
 /**
- * Writes a client's settings into its files, and undoes it. What the files held before is kept in a file below
- * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
+ * Writes a client's settings into its files, and undoes it. The previous content is kept in a file below `~/.config/harmony-gateway/`,
+ * because clients may read every file of their own folder.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,22 +15,22 @@ import { toLineChanges, undoLines } from "./undo-lines.ts";
 import { replaceFile } from "./replace-file.ts";
 
 export interface Client {
-  /** As it is typed. */
+  /** The client's name as typed by the user. */
   readonly name: string;
   readonly title: string;
-  /** The user's folder. */
+  /** The user's home folder. */
   readonly home: string;
 }
 
 const MAX_FILE_BYTES = 1_000_000;
-/** It holds several files, with escapes. */
+/** Maximum bytes of the undo file, which holds several escaped files. */
 const MAX_RECORD_BYTES = 16_000_000;
 
 const undoRecord = z.object({
   files: z.array(
     z.object({
       path: z.string(),
-      /** Null: there was no file. */
+      /** Null: the file did not exist. */
       before: z.string().nullable(),
       after: z.string(),
     }),
@@ -39,7 +39,7 @@ const undoRecord = z.object({
 
 type Change = z.output<typeof undoRecord>["files"][number];
 
-/** Returns what it changed, for the user. Throws an error with one sentence, before anything was changed. */
+/** Writes the files and returns a description for the user. Throws an error with one sentence before any change. */
 export function writeFiles(files: readonly SettingsFile[] | undefined, client: Client): string {
   const { title, home } = client;
   if (files === undefined) {
@@ -81,7 +81,7 @@ function toChange(file: SettingsFile, { home }: Client): Change {
   }
 }
 
-/** What was written twice is undone at once, unless the user has changed it in between. */
+/** Merges with an earlier record, so that one undo covers both writes, unless the user changed the file in between. */
 function keepForUndo(changes: readonly Change[], client: Client): void {
   const earlier = readRecord(client);
   const files = changes.map(({ path, before, after }): Change => {
@@ -93,13 +93,13 @@ function keepForUndo(changes: readonly Change[], client: Client): void {
 }
 
 export interface Undone {
-  /** What was done, for the user. */
+  /** Description of the undo for the user. */
   readonly text: string;
-  /** False: something of what was written stays. */
+  /** False: a part of our change could not be undone. */
   readonly isComplete: boolean;
 }
 
-/** Takes back what was written; what others have changed since stays. */
+/** Undoes our changes; later changes by others stay. */
 export function undoFiles(client: Client): Undone {
   const files = readRecord(client);
   if (files.length === 0) {
@@ -138,7 +138,7 @@ function restore(change: Change, client: Client): Undone {
   };
 }
 
-/** Undefined: the file is no JSON. */
+/** Undefined: the file is not JSON. */
 function undoKeys(
   path: string,
   before: string,
@@ -154,7 +154,7 @@ function undoKeys(
   }
 }
 
-/** Undefined: the same lines were changed since. */
+/** Undoes the change by lines. Undefined: the same lines were changed since. */
 function restoreWhole({ path, before, after }: Change, { home }: Client): string | undefined {
   const file = join(home, path);
   const current = readFile(home, path);
@@ -173,7 +173,7 @@ function restoreWhole({ path, before, after }: Change, { home }: Client): string
   return `~/${path}: restored, but for what was changed since.`;
 }
 
-/** Lines of JSON depend on others: on a comma, or on a bracket. */
+/** An undo by lines can break JSON, where lines depend on commas and brackets of others. */
 function isValid(path: string, text: string): boolean {
   if (!/\.jsonc?$/.test(path)) return true;
   try {
@@ -209,7 +209,7 @@ function writeRecord(files: readonly Change[], client: Client): void {
   replaceFile(recordFile(client), `${JSON.stringify({ files }, undefined, 2)}\n`);
 }
 
-/** Null: there is no such file. */
+/** Null: the file does not exist. */
 function readFile(home: string, path: string, maxBytes = MAX_FILE_BYTES): string | null {
   try {
     const bytes = readOrdinaryFile(join(home, path), maxBytes);

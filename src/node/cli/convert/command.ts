@@ -165,9 +165,9 @@ function toConvertOptions(
 }
 
 function open(path: string | undefined): Writable | undefined {
-  // Opened here, so that a path that cannot be written is found before anything is read.
+  // The file is opened here, so that an invalid path is reported before any input is read.
   if (path === undefined) return undefined;
-  // The next write rejects with the error, which then names the file: the system's does not.
+  // The next write rejects with this error, which names the file; the system's error does not.
   return createWriteStream(path, { fd: openSync(path, "w") }).on("error", (error) =>
     Object.assign(error, { path }),
   );
@@ -212,7 +212,7 @@ function summary({ lines, converted, bad, losses }: ConvertReport): string {
   return lost.length === 0 ? counts : `${counts} Lost: ${lost.join(", ")}.`;
 }
 
-/** Paths, or numbers of open files. */
+/** Standard input and output: a path, or the descriptor of an open file. */
 interface Ends {
   readonly input: string | number | undefined;
   readonly output: string | number | undefined;
@@ -220,13 +220,13 @@ interface Ends {
 
 type Outputs = Readonly<Partial<Record<"out" | "bad" | "losses", string | undefined>>>;
 
-/** Throws an `Error` for people, also if the input does not exist. */
+/** Throws an `Error` for the user if an output is also the input or another output. The input need not exist. */
 export function refuseSameFiles({ input, output }: Ends, outputs: Outputs): void {
   const known = new Map<string, string>();
   const source = input === undefined ? undefined : identify(input);
   if (source !== undefined) known.set(source, "the input");
   const target = output === undefined ? undefined : identify(output);
-  // With --out, the standard output gets nothing.
+  // With --out, nothing is written to standard output.
   if (target !== undefined && outputs.out === undefined) {
     if (known.has(target)) throw new TypeError("The standard output: is the input itself.");
     known.set(target, "the standard output");
@@ -241,7 +241,7 @@ export function refuseSameFiles({ input, output }: Ends, outputs: Outputs): void
   }
 }
 
-/** Device and inode. Undefined: it is no regular file. */
+/** Device and inode. Undefined: the file is not a regular one. */
 function identify(file: string | number): string | undefined {
   const options = { bigint: true } as const;
   const found = typeof file === "number" ? fstatSync(file, options) : statSync(file, options);

@@ -10,7 +10,9 @@ import { writeDocument, writeLine, type WrittenLine } from "./write-line.ts";
 export interface ConvertOptions {
   readonly from: Format;
   readonly to: Target;
-  /** Absent: `training` for ids, `history` for texts. Documents that stay documents are left unchanged. */
+  /**
+   * The mode of conversion. Absent: `training` for ids, `history` for texts. A document that is written as a document is left unchanged.
+   */
   readonly mode: Mode | undefined;
   readonly mask: LossMask | undefined;
   readonly maskAs: "labels" | "mask" | "both";

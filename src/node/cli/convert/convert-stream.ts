@@ -16,7 +16,7 @@ export interface StreamDeps {
 }
 
 export interface BadLine {
-  /** Counted from 1. */
+  /** Line number, counted from 1. */
   readonly line: number;
   readonly code: string;
   readonly message: string;
@@ -106,7 +106,7 @@ class PendingLine {
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) this.#chunks = [];
-    // Copied, because the stream reuses its buffer.
+    // The chunk is copied, because the stream reuses its buffer.
     else if (chunk.length > 0) this.#chunks.push(Buffer.from(chunk));
   }
 

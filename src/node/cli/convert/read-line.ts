@@ -37,7 +37,7 @@ export function readLine(line: string, options: ReadOptions): Transcript {
   }
 }
 
-/** The document of a line, for writing it as a document again. */
+/** The document of a line, to be written as a document again. */
 export function readDocument(line: string, lenient: boolean): ParsedDocument {
   return parseDocument(parseJson(line), lenient);
 }
@@ -84,7 +84,7 @@ function readChatRequest(
   return { ...transcript, cut: new Set([messages.length - 1]), losses: [...losses, "missing-end"] };
 }
 
-/** Whether the last message has the member `partial: true`, with which an open message is written. */
+/** Whether the last message has the member `partial: true`, which marks an open message. */
 function isPartial(value: unknown): boolean {
   const messages = member(value, "messages");
   return Array.isArray(messages) && member(messages.at(-1), "partial") === true;
@@ -96,7 +96,7 @@ function fromRequest({ messages, callIds, changes }: CollectedHistory): Transcri
 
 const ids = z.array(z.int());
 
-/** Text or ids, alone or in an object with the field names of trainers and rollouts. */
+/** Reads text or ids, alone or in an object with the field names of trainers and rollouts. */
 function readHarmony(value: unknown, { lenient, mode }: ReadOptions): Transcript {
   const text = member(value, "text") ?? value;
   const numbers =

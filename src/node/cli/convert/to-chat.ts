@@ -1,4 +1,4 @@
-/** Converts Harmony messages to a Chat Completions request, and reports what it cannot express. */
+/** Converts Harmony messages to a Chat Completions request, and reports losses. */
 import { splitThought } from "../../../api/request/thought-tag.ts";
 import { bodyText, offersFunctions } from "../../../harmony/body.ts";
 import type {
@@ -19,7 +19,7 @@ export interface ChatLine {
   readonly losses: readonly string[];
 }
 
-/** `system`: the system message that the reader adds by default. */
+/** Writes a chat line. `system`: the system message that the reader adds by default. */
 export function toChatLine(
   transcript: Transcript,
   system: Omit<SystemOptions, "effort">,
@@ -86,7 +86,7 @@ class ChatWriter {
 
   finish(): ChatLine {
     this.#flush();
-    // Readers of a request add a system message, and reject one without messages.
+    // The reader adds a system message to a request without one, and rejects an empty list of messages.
     if (!this.#transcript.messages.some(({ role }) => role === "system")) {
       this.#losses.add("system-added");
     }
@@ -122,7 +122,7 @@ class ChatWriter {
     const [part, ...others] = typeof content === "string" ? [] : content;
     if (part?.type === "system" && others.length === 0) return this.#systemPart(part);
     if (part?.type === "developer" && others.length === 0) return this.#developerPart(part);
-    // On reading, such text gets a heading.
+    // The reader adds a heading to such text.
     this.#losses.add("plain-instructions");
     this.#pushInstructions(role, this.#text(message));
   }
@@ -207,7 +207,7 @@ class ChatWriter {
     this.#open = { role: "assistant", ...this.#open, content };
     if (channel !== "final" && channel !== "commentary") this.#losses.add("header");
     if (splitThought(content).isTagged) this.#losses.add("reasoning-tag");
-    // Text that no call follows reads as an answer.
+    // The reader takes text without a following call for an answer.
     const next = this.#transcript.messages[index + 1];
     const isBeforeCall = next?.role === "assistant" && next.recipient !== undefined;
     if ((channel === "commentary") !== isBeforeCall) this.#losses.add("preamble");

@@ -43,7 +43,7 @@ export function writeLine(transcript: Transcript, options: WriteOptions): Writte
   }
 }
 
-/** As one line, in the requested mode. */
+/** Writes a document as one line, in the requested mode. */
 export function writeDocument(document: Document, mode: Mode | undefined): string {
   const modes =
     mode === undefined ? {} : { mode: mode === "prompt" ? ("completion" as const) : mode };
@@ -98,7 +98,7 @@ function write(transcript: Transcript, options: WriteOptions): WrittenLine {
   }
 }
 
-/** Fields that OpenChatML writes explicitly, or in one form only. */
+/** Whether OpenChatML writes a field of the message explicitly, or in one form only. */
 function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message): boolean {
   const hasDefault =
     role === "tool"
@@ -108,12 +108,12 @@ function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message)
   return hasDefault || recipient === "all" || spaced;
 }
 
-/** Ids of calls are written if the format has a field for them. */
+/** Reports the loss of call ids if the format has no field for them. */
 function withoutIds({ losses }: Transcript): string[] {
   return losses.filter((loss) => loss !== "call-id");
 }
 
-/** Without the last end token, so that readers find the document truncated. */
+/** Removes the last end token, so that readers find the document truncated. */
 function openDocument(document: Document): string {
   const text = renderOpenChatML(document, { mode: "history" });
   return JSON.stringify({ text: text.slice(0, text.lastIndexOf("<|")) });
@@ -124,7 +124,7 @@ function lost(transcript: Transcript): string[] {
   return [...withoutIds(transcript), ...(isLost ? ["call-id"] : [])];
 }
 
-/** The last message is open if it has no end. */
+/** Whether the last message has no end, and so stays open. */
 function endsOpen({ messages, cut }: Transcript): boolean {
   return cut.has(messages.length - 1);
 }
@@ -143,7 +143,7 @@ function render(transcript: Transcript, options: WriteOptions): RenderedPrompt {
   );
 }
 
-/** The model did not finish the message: without it, no mask counts the segment. */
+/** The segment of an unfinished message. Without the end of a message, masks leave its segment out. */
 function toCutSegment(segment: Segment, isLast: boolean): Segment {
   if (segment.type === "appended") return segment;
   const pieces = isLast ? segment.pieces.slice(0, -1) : segment.pieces;
@@ -189,7 +189,7 @@ function idsLine(prompt: RenderedPrompt, { mask, maskAs }: WriteOptions): string
   return `${line}}`;
 }
 
-/** Without the first comma. */
+/** Joins the ids, without the first comma. */
 function toText(idsJson: readonly Uint8Array[]): string {
   return Buffer.concat(idsJson).toString("latin1", 1);
 }

@@ -1,4 +1,4 @@
-/** `harmony-gateway doctor`: examines the configured engines, and prints what was found. */
+/** `harmony-gateway doctor`: examines the configured engines, and prints the findings. */
 import { type BackendSettings, toBackends } from "../../../config/backends.ts";
 import type { Settings } from "../../../config/settings.ts";
 import { CHECKS, type DoctorReport, examine } from "../../../doctor/doctor.ts";
@@ -45,7 +45,7 @@ type DoctorIo = Pick<CommandIo, "environment" | "print" | "hasColours">;
 const EXIT_CODES = { ok: 0, degraded: 1, broken: 2 } as const;
 
 /**
- * The exit code. Aborting the signal ends the examination.
+ * Examines the engines and resolves with the exit code. Aborting the signal ends the examination.
  * @throws SettingsError
  */
 export async function runDoctor(
@@ -117,7 +117,7 @@ const COLOURS: Readonly<Record<Verdict, Colour>> = {
   "not-applicable": "dim",
 };
 
-/** Access to a server's other paths. Empty for engines without a server. */
+/** Access to other paths of the server. Empty for engines without a server. */
 function toServer(backend: BackendSettings, transport: Transport) {
   const { engine, engineKey, headers, model } = backend;
   const preset = engine === "auto" ? "required" : ENGINES[engine].url;
@@ -137,7 +137,7 @@ function toServer(backend: BackendSettings, transport: Transport) {
   };
 }
 
-/** The doctor's own flags. What is not among them is a setting of the gateway. */
+/** The doctor's own flags. Any other flag is a setting of the gateway. */
 export interface DoctorFlags {
   readonly format: "text" | "json" | "markdown";
   readonly isQuick: boolean;

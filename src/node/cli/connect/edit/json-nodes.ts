@@ -1,4 +1,4 @@
-/** Where the values of a JSON text stand. Comments and a comma behind the last value are accepted. */
+/** Positions of the values in a JSON text. Comments and a comma after the last value are accepted. */
 import { EditError, lineAt } from "./edit-error.ts";
 
 export type JsonNode = ScalarNode | ObjectNode | ArrayNode;
@@ -9,7 +9,7 @@ interface Span {
 }
 
 interface ListNode extends Span {
-  /** Behind a comma after the last value. Undefined: there is none. */
+  /** Index after a trailing comma. Undefined: there is no trailing comma. */
   readonly afterComma: number | undefined;
 }
 
@@ -21,7 +21,7 @@ interface ObjectNode extends ListNode {
   readonly kind: "object";
   readonly members: readonly {
     readonly key: string;
-    /** Of its key. */
+    /** Start of the key. */
     readonly start: number;
     readonly value: JsonNode;
   }[];
@@ -79,7 +79,7 @@ class Reader {
     return { kind: "scalar", start, end: this.#at };
   }
 
-  /** Returns the index behind a comma after the last value. */
+  /** Returns the index after a trailing comma. */
   #list(close: string, readOne: () => void): number | undefined {
     let afterComma: number | undefined;
     for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Sets values in the text of a JSON file that people edit: comments and commas at the end of a list are read over, and
- * everything else stays as it is, byte for byte.
+ * Sets values in the text of a JSON file that people edit: comments and trailing commas are skipped, and everything else stays as it is,
+ * byte for byte.
  */
 import { EditError, lineBreakOf } from "./edit-error.ts";
 import { type JsonNode, readJsonText } from "./json-nodes.ts";
@@ -31,7 +31,7 @@ function setValue(text: string, { path, value }: JsonValueAt): string {
   return text.slice(0, node.start) + written + text.slice(node.end);
 }
 
-/** The value, within the objects that are missing around it. */
+/** Wraps the value in the objects that are missing around it. */
 function nest(path: readonly JsonStep[], value: unknown): unknown {
   return path.reduceRight<unknown>(
     (inner, step) => (typeof step === "string" ? { [step]: inner } : [inner]),
@@ -42,7 +42,7 @@ function nest(path: readonly JsonStep[], value: unknown): unknown {
 function findStep(text: string, node: JsonNode, step: JsonStep): JsonNode | undefined {
   if (typeof step === "string") {
     if (node.kind !== "object") throw new EditError(`expected an object around ${step}`);
-    // The last of several, as JSON.parse reads them.
+    // The last of several members with the same key, as in JSON.parse.
     return node.members.findLast(({ key }) => key === step)?.value;
   }
   if (node.kind !== "array") throw new EditError("expected a list");
@@ -65,13 +65,13 @@ function insert(text: string, node: JsonNode, step: JsonStep, value: unknown): s
   const name = typeof step === "string" ? `${JSON.stringify(step)}: ` : "";
   const written = name + print(value, inner, text);
   if (last === undefined) {
-    // Comments in an empty object stand before what is added.
+    // The new member follows the comments of an empty object.
     const before = text.slice(0, node.end - 1).trimEnd();
     return `${before}${lineBreak}${inner}${written}${lineBreak}${outer}${text.slice(node.end - 1)}`;
   }
   const { afterComma } = node;
   const at = afterComma ?? last.end;
-  // A comment behind the last value stays on its line.
+  // A comment after the last value stays on its line.
   const note = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/[ \t]*)?(?=\r?\n)/.exec(
     text.slice(at),
   )?.[0];
@@ -88,7 +88,7 @@ function print(value: unknown, indent: string, text: string): string {
   );
 }
 
-/** The white space that the line of an index begins with. */
+/** The white space at the beginning of the line of an index. */
 function indentOf(text: string, index: number): string {
   const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
   return /^[ \t]*/.exec(line)?.[0] ?? "";

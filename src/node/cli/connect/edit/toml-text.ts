@@ -1,10 +1,10 @@
 /**
- * Sets pairs at the top of a TOML file and in one of its tables. Everything else stays as it is, byte for byte: other pairs,
- * their order, comments.
+ * Sets pairs at the top of a TOML file and in one of its tables. Everything else, such as other pairs, their order and comments, stays as
+ * it is, byte for byte.
  */
 import { EditError, lineAt, lineBreakOf } from "./edit-error.ts";
 
-/** A key and its value. Undefined: there must be no such pair. */
+/** A key and its value. Undefined: an existing pair is removed. */
 export type TomlPair = readonly [key: string, value: string | number | boolean | undefined];
 
 interface TomlSettings {
@@ -30,7 +30,7 @@ export function mergeToml(existing: string, { top, table, pairs }: TomlSettings)
     const from = statements.indexOf(header) + 1;
     edited = setPairs(edited, sectionFrom(statements, from), header.end, pairs);
   }
-  // Last, because it stands first: indexes behind it are no longer needed.
+  // The top section is edited last, because it comes first: the indexes after it are no longer needed.
   return setPairs(edited, sectionFrom(statements, 0), text.startsWith("\uFEFF") ? 1 : 0, top);
 }
 
@@ -70,7 +70,7 @@ function setPairs(
   return edited;
 }
 
-/** The table could also be written as dotted keys, or within the braces of another one. */
+/** Refuses a table that is written as dotted keys, or within the braces of another table. */
 function refuseOtherForms(statements: readonly TomlStatement[], table: readonly string[]): void {
   let around: readonly string[] = [];
   for (const { kind, path, isList } of statements) {
@@ -106,17 +106,17 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name, n) => name === b[n]);
 }
 
-/** Where the tables and pairs of a TOML text stand. Values are skipped, not read. */
+/** Position of a table or pair in a TOML text. Values are skipped, not parsed. */
 interface TomlStatement {
   readonly kind: "table" | "pair";
-  /** The name of the table, or the key within its table. */
+  /** Path of the table, or of the key within its table. */
   readonly path: readonly string[];
   /** `[[name]]` */
   readonly isList: boolean;
   readonly start: number;
-  /** Behind the line break. */
+  /** Index after the line break. */
   readonly end: number;
-  /** Of a pair. */
+  /** Start and end of the pair's value. */
   readonly valueStart: number;
   readonly valueEnd: number;
 }
@@ -159,7 +159,7 @@ function readPair(text: string, start: number): TomlStatement | undefined {
   return { kind: "pair", path: toPath(key), isList: false, start, end, valueStart, valueEnd };
 }
 
-/** The index behind a value: strings and comments within it may contain brackets. */
+/** Returns the index after a value. Strings and comments within the value may contain brackets. */
 function skipValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length;) {
@@ -173,7 +173,7 @@ function skipValue(text: string, start: number): number {
       continue;
     }
     at += token.length;
-    // A value is one token or one pair of brackets: what follows is white space, a comment or the line break.
+    // A value is one token or one pair of brackets, followed by white space, a comment or the line break.
     if (depth === 0 && match(REST, text, at) !== undefined) return at;
   }
   throw unreadable(text, start);
@@ -206,7 +206,7 @@ const NAMES = new RegExp(String.raw`[ \t]*${DOTTED}`, "y");
 const TABLE = new RegExp(String.raw`[ \t]*\[\[?[ \t]*${DOTTED}[ \t]*\]\]?${END}`, "y");
 const KEY = new RegExp(String.raw`[ \t]*${DOTTED}[ \t]*=[ \t]*`, "y");
 const REST = new RegExp(END, "y");
-/** Read at once: what follows each of them is examined. */
+/** Tokens within a value that are skipped as a whole. */
 const BLANKS = /[ \t]+/y;
 const COMMENT = /#[^\n]*/y;
 const STRING =

@@ -1,4 +1,4 @@
-/** Takes the changed values of a JSON file back, key by key, where others have changed the text around them. */
+/** Undoes changes to the values of a JSON file, key by key, where the text around them was changed since. */
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../../../engines/untyped-json.ts";
 import { type JsonNode, readJsonText } from "./json-nodes.ts";
@@ -6,7 +6,7 @@ import { setJsonValues } from "./json-text.ts";
 
 export interface UndoneJson {
   readonly text: string;
-  /** Values that somebody else has changed as well: they stay. `env.ANTHROPIC_MODEL` */
+  /** Paths such as `env.ANTHROPIC_MODEL` of values that were changed by others as well. They stay. */
   readonly kept: readonly string[];
 }
 
@@ -15,7 +15,7 @@ type Path = readonly (string | number)[];
 
 interface Operation {
   readonly path: Path;
-  /** Absent: the member or item goes. */
+  /** Absent: the member or item is removed. */
   readonly value?: unknown;
 }
 
@@ -27,11 +27,11 @@ export function undoJson(before: string, after: string, current: string): Undone
     text.trim() === "" ? undefined : toValue(text, readJsonText(text)),
   );
   collect(was, ours, now, [], operations, kept);
-  // Items of a list from the last one on, so that the earlier ones keep their places.
+  // Items of a list are handled from the last one on, so that the indexes of earlier ones stay valid.
   return { text: operations.toReversed().reduce(apply, current), kept };
 }
 
-/** Compares a value before our change, after it, and now. Undefined: there is none. */
+/** Compares a value before our change, after it, and now. Undefined: the value does not exist. */
 function collect(
   before: unknown,
   after: unknown,
@@ -53,7 +53,7 @@ function collect(
       collect(was, ours, is, [...path, key], inner, kept);
     }
     const goes = inner.filter((each) => !("value" in each) && each.path.length === path.length + 1);
-    // An object that only we have filled goes as a whole.
+    // An object with our members only is removed as a whole.
     const isEmpty = before === undefined && goes.length === Object.keys(now).length;
     operations.push(...(isEmpty && path.length > 0 ? [{ path }] : inner));
   } else if (Array.isArray(after) && Array.isArray(now) && !isObject(before)) {
@@ -73,7 +73,7 @@ function collectItems(
 ): void {
   const added = after.filter((item) => !has(before, item));
   const isOurs = (item: unknown) => has(added, item);
-  // An item that our change has replaced looks like one that was removed since.
+  // A replaced item looks like an item that was removed since.
   const isClear = before.every((item) => has(after, item)) && added.every((item) => has(now, item));
   if (!isClear) kept.push(path.join("."));
   else if (before.length === 0 && now.every(isOurs)) operations.push({ path });

@@ -1,13 +1,12 @@
 /**
- * Puts items at the head of a list of a YAML file, between two comments by which they are found again. Everything else stays
- * as it is, byte for byte.
+ * Inserts items at the head of a list of a YAML file, between two marker comments. Everything else stays as it is, byte for byte.
  */
 import { EditError, lineBreakOf } from "./edit-error.ts";
 
 const BEGIN = "# harmony-gateway: begin (written by connect)";
 const END = "# harmony-gateway: end";
 
-/** @param items the lines of each, without indentation. @throws EditError */
+/** @param items lines of each item, without indentation. @throws EditError */
 export function insertYamlItems(
   text: string,
   name: string,
@@ -51,7 +50,7 @@ function indentAfter(lines: readonly string[], head: number): string {
   return "  ";
 }
 
-/** One document, a mapping, with the list in lines of its own. */
+/** Refuses any text but one document with a mapping whose list is in block style. */
 function refuseOtherForms(lines: readonly string[], name: string): void {
   const content = lines.filter((line) => !/^\s*(#.*)?$/.test(line));
   const [first] = content;
