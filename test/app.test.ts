@@ -1,10 +1,9 @@
+import { hash } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createApp } from "../src/app.ts";
-import { sha256Hex } from "../src/api/sha256.ts";
-import { createDemoEngine } from "../src/engines/demo.ts";
 import { createPool } from "../src/engines/pool.ts";
-import { EngineError, type ModelOptions, type Models } from "../src/index.ts";
+import { createEngine, EngineError, type ModelOptions, type Models } from "../src/index.ts";
 import { RESPONSE_HEADERS } from "../src/telemetry/response-headers.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { createModels } from "../src/models/models.ts";
@@ -25,7 +24,7 @@ interface Options {
 
 function gateway({ settings = {}, models: served, monitored = false }: Options = {}) {
   const lines: string[] = [];
-  const demo = [{ id: "openai/gpt-oss-20b", engine: createDemoEngine() }];
+  const demo = [{ id: "openai/gpt-oss-20b", engine: createEngine("demo", { model: "demo" }) }];
   const models = createModels(served ?? demo, { newCallId: () => "call_1" });
   const app = createApp({
     settings: testSettings(settings),
@@ -115,10 +114,10 @@ describe("a request's id", () => {
 });
 
 describe("keys", () => {
-  const withKey = async () => ({ keys: [`alice:${await sha256Hex("hg-1")}`] });
+  const withKey = { keys: [`alice:${hash("sha256", "hg-1")}`] };
 
   test("the API wants one, in the envelope of errors", async () => {
-    const { send } = gateway({ settings: await withKey() });
+    const { send } = gateway({ settings: withKey });
     const response = await send("/v1/models");
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
@@ -128,13 +127,13 @@ describe("keys", () => {
   });
 
   test("with one, it answers", async () => {
-    const { send } = gateway({ settings: await withKey() });
+    const { send } = gateway({ settings: withKey });
     const headers = { authorization: "Bearer hg-1" };
     expect((await send("/v1/models", { headers })).status).toBe(200);
   });
 
   test("health needs none", async () => {
-    const { send } = gateway({ settings: await withKey() });
+    const { send } = gateway({ settings: withKey });
     expect((await send("/health")).status).toBe(200);
     expect((await send("/ready")).status).toBe(200);
   });
@@ -526,7 +525,7 @@ describe("the current date in the prompt", () => {
 
 describe("metrics", () => {
   const withKey = async (metrics?: string) => ({
-    keys: [`alice:${await sha256Hex("hg-1")}`],
+    keys: [`alice:${hash("sha256", "hg-1")}`],
     ...(metrics && { metrics }),
   });
   const key = { headers: { authorization: "Bearer hg-1" } };

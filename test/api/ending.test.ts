@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
+import { createEngine } from "../../src/index.ts";
 import type { SseSource } from "../../src/api/reply/event-stream.ts";
-import { createDemoEngine } from "../../src/engines/demo.ts";
 import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
 const MESSAGES = [{ role: "user", content: "Hello" }];
 
 function createGateway() {
-  return appOf(testSettings(), [{ id: "m", engine: createDemoEngine() }], {});
+  return appOf(testSettings(), [{ id: "m", engine: createEngine("demo", { model: "demo" }) }], {});
 }
 
 test.each([

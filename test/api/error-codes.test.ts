@@ -1,8 +1,8 @@
+import { hash } from "node:crypto";
 import { BadRequestResponseErrorData$inboundSchema } from "@openrouter/sdk/models/badrequestresponseerrordata.js";
 import { ChatStreamChunk$inboundSchema } from "@openrouter/sdk/models/chatstreamchunk.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { EngineError, type EngineErrorKind } from "../../src/index.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -15,7 +15,7 @@ let next: Script = "";
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  const keys = [`alice:${await sha256Hex("hg-1")}`];
+  const keys = [`alice:${hash("sha256", "hg-1")}`];
   const models = [{ id: "tiny", engine: scriptedEngine(() => next), contextLength: 2000 }];
   gateway = await startTestGateway({ models, settings: { keys } });
 });

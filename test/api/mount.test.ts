@@ -1,13 +1,13 @@
+import { hash } from "node:crypto";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { createEngine } from "../../src/index.ts";
 import type { Api, Services } from "../../src/api/api.ts";
 import { createAuthenticate } from "../../src/api/auth.ts";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import type { ApiEnv } from "../../src/api/request/client.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
 import { ByteBudget } from "../../src/api/request/byte-budget.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
-import { createDemoEngine } from "../../src/engines/demo.ts";
 import { createModels } from "../../src/models/models.ts";
 import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
@@ -41,10 +41,10 @@ describe.each([
 
   async function gateway() {
     const settings = testSettings({
-      keys: [`alice:${await sha256Hex("hg-1")}`],
+      keys: [`alice:${hash("sha256", "hg-1")}`],
       maxBodyBytes: 100,
     });
-    return appOf(settings, [{ id: "m", engine: createDemoEngine() }], {});
+    return appOf(settings, [{ id: "m", engine: createEngine("demo", { model: "demo" }) }], {});
   }
 
   const seen = async (response: Response) => [response.status, await response.json()];
@@ -80,7 +80,11 @@ test.each([
 ])(
   "a web page that may not use the gateway gets an error in the envelope of %s",
   async (api, path) => {
-    const app = appOf(testSettings(), [{ id: "m", engine: createDemoEngine() }], {});
+    const app = appOf(
+      testSettings(),
+      [{ id: "m", engine: createEngine("demo", { model: "demo" }) }],
+      {},
+    );
     const headers = { origin: "https://evil.example" };
     const response = await app.request(path, { method: "POST", headers });
     expect(response.status).toBe(403);
@@ -123,7 +127,7 @@ describe("an API of its own", () => {
   };
 
   async function ask(path: string, init: RequestInit = {}) {
-    const settings = testSettings({ keys: [`alice:${await sha256Hex("hg-1")}`] });
+    const settings = testSettings({ keys: [`alice:${hash("sha256", "hg-1")}`] });
     // These two use nothing else.
     const services: Services = Object.assign(Object.create(null), {
       settings,

@@ -1,9 +1,9 @@
+import { hash as digest } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { parseOpenChatML } from "../../src/openchatml/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { pdfOf } from "../helpers/pdf.ts";
@@ -36,7 +36,7 @@ describe.skipIf(MISSING !== undefined)(
   () => {
     test("a 401 opens the field for a key, which stays in this tab", async () => {
       const key = "the-key-of-the-browser-test";
-      const settings = { keys: [`alice:${await sha256Hex(key)}`] };
+      const settings = { keys: [`alice:${digest("sha256", key)}`] };
       const { page } = await openChat(browser, scriptedEngine([REASONED]), { settings });
       await page.getByRole("dialog").getByText("This gateway needs a key").waitFor();
       await page.getByLabel("Key", { exact: true }).fill("wrong");
@@ -60,7 +60,7 @@ describe.skipIf(MISSING !== undefined)(
 
     test("a key is changed and forgotten in the settings", async () => {
       const settings = {
-        keys: [`alice:${await sha256Hex("first")}`, `bob:${await sha256Hex("second")}`],
+        keys: [`alice:${digest("sha256", "first")}`, `bob:${digest("sha256", "second")}`],
       };
       const { page, problems } = await openChat(browser, scriptedEngine([]), { settings });
       const field = page.getByLabel("Key", { exact: true });
@@ -89,7 +89,7 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("a key that is remembered takes the place of one in this tab", async () => {
-      const settings = { keys: [`alice:${await sha256Hex("right")}`] };
+      const settings = { keys: [`alice:${digest("sha256", "right")}`] };
       const { page } = await openChat(browser, scriptedEngine([]), { settings });
       await page.getByLabel("Key", { exact: true }).fill("wrong");
       await page.keyboard.press("Enter");
@@ -103,7 +103,7 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     test("a key that no header can carry is named, and another one can be entered", async () => {
-      const settings = { keys: [`alice:${await sha256Hex("right")}`] };
+      const settings = { keys: [`alice:${digest("sha256", "right")}`] };
       const { page, problems } = await openChat(browser, scriptedEngine([REASONED]), { settings });
       const sentence = page.getByRole("dialog").getByText("The key has a character that cannot be");
       await page.getByLabel("Key", { exact: true }).fill("“right”");

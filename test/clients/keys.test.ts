@@ -1,8 +1,8 @@
 /** Keys of people: what clients get from one that has ended, and who sees what each has used. */
+import { hash } from "node:crypto";
 import Anthropic, { AuthenticationError as AnthropicRefusal } from "@anthropic-ai/sdk";
 import OpenAI, { AuthenticationError as OpenAIRefusal } from "openai";
 import { expect, test } from "vitest";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { readCounter } from "../helpers/counter.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -12,7 +12,7 @@ const ANSWER =
 const HELLO = [{ role: "user" as const, content: "Hello" }];
 
 async function open(settings: object = {}) {
-  const [ann = "", ben = "", old = ""] = await Promise.all(["ann", "ben", "old"].map(sha256Hex));
+  const [ann = "", ben = "", old = ""] = ["ann", "ben", "old"].map((key) => hash("sha256", key));
   const keys = [
     { name: "ann", sha256: ann, expires: "2999-12-31" },
     { name: "ben", sha256: ben },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { ON_WORKERS, startTestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
 import { CLIENTS } from "./loops.ts";
@@ -11,7 +11,7 @@ async function analysisInPrompts(
   client: string,
   settings: Parameters<typeof startTestGateway>[0] = {},
 ): Promise<string[][]> {
-  const engine = recordingEngine(createDemoEngine());
+  const engine = recordingEngine(createEngine("demo", { model: "demo" }));
   const gateway = await startTestGateway({ engine, ...settings });
   try {
     const say = CLIENTS[client]?.(gateway.baseURL);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
 import { runExample } from "../helpers/run-example.ts";
 import { analysisIn } from "../helpers/tool-loop.ts";
 
-const engine = recordingEngine(createDemoEngine());
+const engine = recordingEngine(createEngine("demo", { model: "demo" }));
 let gateway: TestGateway;
 
 beforeAll(async () => {

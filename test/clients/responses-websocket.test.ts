@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import OpenAI from "openai";
 import { ResponsesWebSocketSession } from "openai/lib/responses/responses-websocket-session";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
@@ -268,7 +268,7 @@ describe("a response over a WebSocket", () => {
   });
 
   test("needs a key if keys are configured", async () => {
-    const { connect: dial } = await open([], { keys: [`alice:${await sha256Hex("a")}`] });
+    const { connect: dial } = await open([], { keys: [`alice:${hash("sha256", "a")}`] });
     await expect(dial()).rejects.toThrow("does not open");
   });
 
@@ -326,7 +326,7 @@ describe("OpenAI's own client", () => {
   test("completes a tool loop over its WebSocket", async () => {
     const key = "hg-secret";
     const { engine, gateway } = await open(loopScripts("first"), {
-      keys: [`alice:${await sha256Hex(key)}`],
+      keys: [`alice:${hash("sha256", key)}`],
     });
     const client = new ResponsesWS(new OpenAI({ baseURL: gateway.baseURL, apiKey: key }));
     const ask = (body: object) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { consume } from "../api/responses/consumer.ts";
 import { responseObject } from "../api/responses/schemas.ts";
 import { readEvents } from "../api/responses/support.ts";
@@ -15,7 +15,7 @@ async function analysisInPrompts(
   client: string,
   settings: Parameters<typeof startTestGateway>[0] = {},
 ): Promise<string[][]> {
-  const engine = recordingEngine(createDemoEngine());
+  const engine = recordingEngine(createEngine("demo", { model: "demo" }));
   const gateway = await startTestGateway({ engine, ...settings });
   const tap = await startTap(gateway.origin);
   try {

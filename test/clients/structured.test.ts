@@ -6,7 +6,7 @@ import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
 
@@ -14,7 +14,7 @@ const MODEL = "openai/gpt-oss-20b";
 const city = z.object({ name: z.string(), inhabitants: z.int() });
 const place = z.object({ city: z.string() });
 
-const engine = recordingEngine(createDemoEngine());
+const engine = recordingEngine(createEngine("demo", { model: "demo" }));
 let gateway: TestGateway;
 
 beforeAll(async () => {

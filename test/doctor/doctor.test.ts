@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { CHECKS, type DoctorOptions, examine } from "../../src/doctor/doctor.ts";
 import { toLines, toMarkdown } from "../../src/doctor/report.ts";
-import { createDemoEngine } from "../../src/engines/demo.ts";
 import {
   createEngine,
   createFetchTransport,
@@ -12,7 +11,6 @@ import {
 } from "../../src/index.ts";
 import { systemClock } from "../../src/engines/clock.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { startFakeUpstream } from "../helpers/fake-upstream.ts";
 import { STOPPED } from "../helpers/stopped-clock.ts";
 import { createToyEngine } from "../helpers/toy-engine.ts";
@@ -57,12 +55,12 @@ test("an engine that passes every check is ok", async () => {
 });
 
 test("the demo engine passes all checks that apply to it", async () => {
-  const report = await examineEngine(createDemoEngine());
+  const report = await examineEngine(createEngine("demo", { model: "demo" }));
   expect(report.verdict).toBe("ok");
 });
 
 test("an unreachable server is the only finding", async () => {
-  const engine = createVllmEngine({ url: "http://127.0.0.1:9", model: TOY_MODEL });
+  const engine = createEngine("vllm", { url: "http://127.0.0.1:9", model: TOY_MODEL });
   const report = await examineEngine(engine);
   expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([["reachable", "broken"]]);
   expect(report.checks[0]?.change).toBe("Start the server, or correct --url.");
@@ -72,7 +70,7 @@ test("a server that requires a key is distinguished from an unreachable one", as
   const upstream = await startFakeUpstream((exchange) =>
     exchange.reply(401, '{"error":"Unauthorized"}'),
   );
-  const report = await examineEngine(createVllmEngine({ url: upstream.url, model: TOY_MODEL }));
+  const report = await examineEngine(createEngine("vllm", { url: upstream.url, model: TOY_MODEL }));
   expect(report.checks[0]).toMatchObject({
     verdict: "broken",
     change: "Give its key as HARMONY_GATEWAY_ENGINE_KEY, or engineKey in the config file.",
@@ -82,7 +80,7 @@ test("a server that requires a key is distinguished from an unreachable one", as
 
 test("a model that the server does not have is reported by name", async () => {
   const server = await startToyServer({ kind: "vllm" });
-  const report = await examineEngine(createVllmEngine({ url: server.url, model: "llama-3" }));
+  const report = await examineEngine(createEngine("vllm", { url: server.url, model: "llama-3" }));
   expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
     ["reachable", "ok"],
     ["identity", "broken"],
@@ -182,10 +180,13 @@ test("a check that throws an unexpected error is broken, and the next one runs",
 });
 
 test("--quick skips slow checks, unless they are requested by name", async () => {
-  const quick = await examineEngine(createDemoEngine(), { isQuick: true });
+  const quick = await examineEngine(createEngine("demo", { model: "demo" }), { isQuick: true });
   const left = quick.checks.filter(({ came }) => came === "Left out by --quick.");
   expect(left.map(({ id }) => id)).toEqual(["speed", "turns"]);
-  const named = await examineEngine(createDemoEngine(), { isQuick: true, only: ["turns"] });
+  const named = await examineEngine(createEngine("demo", { model: "demo" }), {
+    isQuick: true,
+    only: ["turns"],
+  });
   expect(named.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
     ["reachable", "ok"],
     ["turns", "ok"],
@@ -195,7 +196,13 @@ test("--quick skips slow checks, unless they are requested by name", async () =>
 test("aborting ends the examination", async () => {
   const reason = new Error("stopped");
   const signal = AbortSignal.abort(reason);
-  const options = { engine: createDemoEngine(), model: "m", turns: 0, streams: [1], budgetMs: 1 };
+  const options = {
+    engine: createEngine("demo", { model: "demo" }),
+    model: "m",
+    turns: 0,
+    streams: [1],
+    budgetMs: 1,
+  };
   await expect(examine(options, signal)).rejects.toBe(reason);
 });
 

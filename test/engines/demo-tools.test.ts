@@ -1,10 +1,10 @@
 /** The demo engine calls the tools of training, so that they can be tried with one command and no key. */
 import { expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { BROWSER, createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 
-const engine = createDemoEngine();
+const engine = createEngine("demo", { model: "demo" });
 const toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "42\n" }) };
 
 test("a question for a search is searched, a page opened, and the answer cites it", async () => {

@@ -1,8 +1,7 @@
 /** The end of a completion, for servers that report a finish and then send nothing more. */
 import { describe, expect, test } from "vitest";
-import type { EngineEvent, Transport } from "../../src/index.ts";
+import { createEngine, type EngineEvent, type Transport } from "../../src/index.ts";
 import type { BytesConsumer } from "../../src/engines/transport.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { createFakeClock, settle } from "./pool/support.ts";
 import { requestOf } from "./support.ts";
 
@@ -27,7 +26,7 @@ function serve() {
     },
     close: (graceMs) => void closes.push(graceMs),
   });
-  const engine = createVllmEngine({ url: "http://a:8000", model: "m", transport, clock });
+  const engine = createEngine("vllm", { url: "http://a:8000", model: "m", transport, clock });
   const events: EngineEvent[] = [];
   const end = (async () => {
     for await (const event of engine.complete(requestOf(), new AbortController().signal)) {

@@ -1,8 +1,8 @@
-import type { CompletionRequest } from "../../src/index.ts";
+import { type CompletionRequest, createEngine } from "../../src/index.ts";
 import { describe, expect, test } from "vitest";
 
 import type { EnginePiece } from "../../src/engines/engine.ts";
-import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
+import { LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
@@ -21,7 +21,7 @@ const NAME = "llama-cpp at http://engine:8080";
 
 function engineOf(script: (count: number) => Answer | Error) {
   const transport = scriptTransport((_, count) => script(count));
-  const engine = createLlamaCppEngine({
+  const engine = createEngine("llama-cpp", {
     url: "http://engine:8080",
     model: "gpt-oss-20b",
     transport,
@@ -347,7 +347,7 @@ describe("probe", () => {
     const transport = scriptTransport(
       ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ error: "not found" }, 404),
     );
-    const engine = createLlamaCppEngine({
+    const engine = createEngine("llama-cpp", {
       url: "http://engine:8080",
       model: "any name",
       transport,

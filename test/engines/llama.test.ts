@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
-import { createLlamaEngine, LLAMA_CAPABILITIES } from "../../src/engines/llama.ts";
+import { createEngine } from "../../src/index.ts";
+import { LLAMA_CAPABILITIES } from "../../src/engines/llama.ts";
 import { spelledRequest } from "../helpers/spelled.ts";
 
 const never = new AbortController().signal;
 
 it("is created by the runtime that has native code", () => {
-  const native = createDemoEngine();
+  const native = createEngine("demo", { model: "demo" });
   const asked: unknown[] = [];
-  const engine = createLlamaEngine({
+  const engine = createEngine("llama", {
     model: "m.gguf",
     contextLength: 4096,
     createNativeLlama(options) {
@@ -21,7 +21,7 @@ it("is created by the runtime that has native code", () => {
 });
 
 it("reports that it is not available on other runtimes", async () => {
-  const engine = createLlamaEngine({ model: "m.gguf" });
+  const engine = createEngine("llama", { model: "m.gguf" });
   const failure = {
     name: "EngineError",
     kind: "not-found",

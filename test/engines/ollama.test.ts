@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { CompletionRequest } from "../../src/index.ts";
-import {
-  createOllamaEngine,
-  OLLAMA_CAPABILITIES,
-  type OllamaOptions,
-} from "../../src/engines/ollama.ts";
+import { type CompletionRequest, createEngine } from "../../src/index.ts";
+import { OLLAMA_CAPABILITIES, type OllamaOptions } from "../../src/engines/ollama.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
@@ -23,7 +19,7 @@ const NDJSON = { "content-type": "application/x-ndjson" };
 
 function engineOf(answer: Answer | Error, options: Partial<OllamaOptions> = {}) {
   const transport = scriptTransport(() => answer);
-  const engine = createOllamaEngine({
+  const engine = createEngine("ollama", {
     url: "http://engine:11434",
     model: "gpt-oss:20b",
     transport,
@@ -181,7 +177,7 @@ describe("probe", () => {
     const transport = scriptTransport(
       ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ error: "not found" }, 404),
     );
-    const engine = createOllamaEngine({
+    const engine = createEngine("ollama", {
       url: "http://engine:11434",
       model: "gpt-oss:20b",
       transport,

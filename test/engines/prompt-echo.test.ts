@@ -1,7 +1,6 @@
 /** S9: what an engine repeats of a request shows that an answer belongs to another one. */
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineKind } from "../../src/index.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
 import {
   complete,
   jsonAnswer,
@@ -56,7 +55,7 @@ test.each([-5, 0, null])("%s tokens in a prompt are no other prompt", async (cou
       `data: {"choices":[],"usage":{"prompt_tokens":${count},"completion_tokens":1e18}}\n\ndata: [DONE]\n\n`,
     ),
   );
-  const engine = createVllmEngine({ url, model: "m", transport });
+  const engine = createEngine("vllm", { url, model: "m", transport });
   expect(await complete(engine)).toMatchObject({ finish: { reason: "stop" } });
 });
 
@@ -76,7 +75,7 @@ describe("vLLM repeats the ids of a prompt", () => {
     ["with none", "[]", "server-error"],
   ])("%s", async (_, ids, kind) => {
     const transport = scriptTransport(() => streamOf(frame(ids), end));
-    const engine = createVllmEngine({ url, model: "m", transport });
+    const engine = createEngine("vllm", { url, model: "m", transport });
     expect((await complete(engine)).error?.kind).toBe(kind);
   });
 
@@ -87,7 +86,7 @@ describe("vLLM repeats the ids of a prompt", () => {
     );
     const prompt = { ...promptOf(ids), idsJson: () => parts };
     const transport = scriptTransport(() => streamOf(frame(JSON.stringify(ids)), end));
-    const engine = createVllmEngine({ url, model: "m", transport });
+    const engine = createEngine("vllm", { url, model: "m", transport });
     expect((await complete(engine, requestOf({ prompt }))).error).toBeUndefined();
   });
 });
@@ -120,7 +119,7 @@ describe("the name of a call", () => {
       if (!asked.endsWith("generate")) return jsonAnswer({ version: "1" });
       return typeof body === "string" ? jsonAnswer({}, 400) : streamOf(write("other-hg2"));
     });
-    const engine = createVllmEngine({ url, model: "m", transport, tokenEndpoint: true });
+    const engine = createEngine("vllm", { url, model: "m", transport, tokenEndpoint: true });
     await expect(engine.probe(new AbortController().signal)).rejects.toThrow(OTHERS);
   });
 });

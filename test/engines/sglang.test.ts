@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 
-import type { CompletionRequest } from "../../src/index.ts";
-import { createSglangEngine, SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
+import { type CompletionRequest, createEngine } from "../../src/index.ts";
+import { SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
@@ -19,7 +19,7 @@ const NAME = "sglang at http://engine:30000";
 
 function engineOf(answer: Answer | Error) {
   const transport = scriptTransport(() => answer);
-  const engine = createSglangEngine({
+  const engine = createEngine("sglang", {
     url: "http://engine:30000",
     model: "openai/gpt-oss-20b",
     transport,
@@ -259,7 +259,7 @@ describe("probe", () => {
     const transport = scriptTransport(
       ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ detail: "Not Found" }, 404),
     );
-    const engine = createSglangEngine({ url: "http://engine:30000", model: "any", transport });
+    const engine = createEngine("sglang", { url: "http://engine:30000", model: "any", transport });
     return engine.probe(new AbortController().signal);
   };
   const models: Answer = { ...jsonAnswer({}), pieces: [readFixture("sglang/models.json")] };

@@ -1,8 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 
-import { type CompletionRequest, EngineError, type Transport } from "../../src/index.ts";
+import {
+  type CompletionRequest,
+  createEngine,
+  EngineError,
+  type Transport,
+} from "../../src/index.ts";
 import { consume } from "../../src/streams/push-stream.ts";
-import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
+import { VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
@@ -22,7 +27,7 @@ const NAME = "vllm at http://engine:8000";
 
 function engineOf(answer: Answer | Error, options: Partial<VllmOptions> = {}) {
   const transport = scriptTransport(() => answer);
-  const engine = createVllmEngine({
+  const engine = createEngine("vllm", {
     url: "http://engine:8000",
     model: "openai/gpt-oss-20b",
     transport,
@@ -539,7 +544,7 @@ describe("probe", () => {
       const answer = answers[new URL(url).pathname] ?? jsonAnswer({ detail: "Not Found" }, 404);
       return typeof answer === "function" ? answer(requestText(body)) : answer;
     });
-    const engine = createVllmEngine({
+    const engine = createEngine("vllm", {
       url: "http://engine:8000",
       model: "openai/gpt-oss-20b",
       transport,
@@ -588,7 +593,7 @@ describe("probe", () => {
       },
       close: () => undefined,
     });
-    const engine = createVllmEngine({ url: "http://a:8000", model: "m", transport, clock });
+    const engine = createEngine("vllm", { url: "http://a:8000", model: "m", transport, clock });
     const probing = engine.probe(new AbortController().signal);
     await asked.promise;
     clock.advance(15_000);

@@ -2,8 +2,12 @@
  * A model and a server that do everything the doctor asks for, built on the demo engine, and that can be made to fail in
  * one way at a time.
  */
-import type { CompletionRequest, Engine, EngineEvent } from "../../src/index.ts";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import {
+  type CompletionRequest,
+  createEngine,
+  type Engine,
+  type EngineEvent,
+} from "../../src/index.ts";
 import type { Constraint } from "../../src/engines/engine.ts";
 import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
@@ -37,7 +41,7 @@ const ENDS: ReadonlySet<TokenId> = new Set([RETURN, CALL, END_OF_TEXT]);
 const CODE = "kelp-417";
 const DOCUMENT = '{"plant":"kelp","depth":3,"calm":true}';
 
-const demo = createDemoEngine();
+const demo = createEngine("demo", { model: "demo" });
 
 /** All ids of a completion, up to where the request or the model ends it. */
 export async function writeToy(

@@ -1,7 +1,7 @@
 /** `nameShield`: the model is shown other names, and every client keeps its own. */
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../proof/fuzz/turns/apis.ts";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { CLAUDE_CODE } from "../api/trained/agents.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
@@ -262,8 +262,8 @@ describe("off, or with nothing to shield", () => {
 
 describe("who has it on", () => {
   const keys = async (own: object) => [
-    { name: "alice", sha256: await sha256Hex("sk-alice"), ...own },
-    { name: "bob", sha256: await sha256Hex("sk-bob") },
+    { name: "alice", sha256: hash("sha256", "sk-alice"), ...own },
+    { name: "bob", sha256: hash("sha256", "sk-bob") },
   ];
   const presets = { shielded: { model: MODEL, nameShield: "on" } };
 

@@ -1,11 +1,11 @@
 /** Presets: names of models that bring settings of a request along, over all APIs and through their clients. */
+import { hash } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
 import { OpenRouter } from "@openrouter/sdk";
 import { HTTPClient } from "@openrouter/sdk/lib/http.js";
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -214,7 +214,7 @@ test("reasoning.max_tokens and reasoning.enabled of Chat Completions prevail as 
 describe("lists", () => {
   async function open() {
     const engine = scriptedEngine(() => ANSWER);
-    const hashes = await Promise.all(["all", "few"].map((name) => sha256Hex(name)));
+    const hashes = ["all", "few"].map((name) => hash("sha256", name));
     const [all = "", few = ""] = hashes;
     const keys = [
       { name: "all", sha256: all },

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { Engine } from "../../src/index.ts";
+import { createEngine, type Engine } from "../../src/index.ts";
 import { createPushStream, consume } from "../../src/streams/push-stream.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
@@ -17,7 +16,7 @@ const BYTES = 3_000_000;
 
 /** Answers no request before it is released. */
 function heldEngine(go: Promise<void>): Engine {
-  const engine = createDemoEngine();
+  const engine = createEngine("demo", { model: "demo" });
   return {
     ...engine,
     complete: (request, signal) =>

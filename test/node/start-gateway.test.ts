@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { resolveSettings, SettingsError } from "../../src/index.ts";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine, resolveSettings, SettingsError } from "../../src/index.ts";
 import { loadSettings } from "../../src/node/cli/settings.ts";
 import { startGateway, type StartOptions } from "../../src/node/start-gateway.ts";
 import type { LogEntry } from "../../src/telemetry/log.ts";
@@ -19,7 +18,7 @@ async function start(options: StartOptions) {
 }
 
 test("a kind of engine, a URL and a port are enough", async () => {
-  const server = await startEngineServer(createDemoEngine());
+  const server = await startEngineServer(createEngine("demo", { model: "demo" }));
   onTestFinished(() => server.close());
   const { status, text } = await start({ engine: "vllm", url: server.url });
   expect(status).toBe(200);

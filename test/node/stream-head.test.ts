@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 
 const gateways: TestGateway[] = [];
@@ -10,7 +10,7 @@ afterEach(async () => {
 
 /** The head of a streamed answer. */
 async function headOf(sent: Readonly<Record<string, string>>) {
-  const gateway = await startTestGateway({ engine: createDemoEngine() });
+  const gateway = await startTestGateway({ engine: createEngine("demo", { model: "demo" }) });
   gateways.push(gateway);
   const response = await fetch(`${gateway.baseURL}/chat/completions`, {
     method: "POST",

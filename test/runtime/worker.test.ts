@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
-import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createEngine } from "../../src/index.ts";
 import { FILE_HEADERS, PAGE_HEADERS } from "../../src/pages/headers.ts";
 import * as chat from "../browser/chat-page.ts";
 import { launchBrowser, MISSING } from "../browser/driver.ts";
@@ -167,7 +167,7 @@ describe("Workers with an engine", () => {
   test.each(Object.entries(CLIENTS))(
     "with reasoning stored in KV no client's tool loop loses reasoning: %s",
     async (_, connect) => {
-      const engine = recordingEngine(createDemoEngine());
+      const engine = recordingEngine(createEngine("demo", { model: "demo" }));
       server.serve(engine);
       const say = connect(`${origin}/v1`);
       expect(await say("For Oslo: get_weather, then search_flights, then book_hotel.")).toContain(
@@ -232,7 +232,7 @@ describe("Workers with an engine", () => {
   test.each(SHARED.flatMap((pair) => FORGETFUL.map((client) => [pair, client] as const)))(
     "two with one store (%s) share a tool loop of a client that forgets its reasoning: %s",
     async (pair, client) => {
-      const engine = recordingEngine(createDemoEngine());
+      const engine = recordingEngine(createEngine("demo", { model: "demo" }));
       server.serve(engine);
       const balancer = await balance([0, 1].map((at) => harness.getWorker(`${pair}-${at}`)));
       try {

@@ -5,10 +5,9 @@ import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import * as z from "zod";
-import { EngineError } from "../../src/index.ts";
+import { createEngine, EngineError } from "../../src/index.ts";
 import { createModels } from "../../src/models/models.ts";
 import { serveGateway, type Gateway } from "../../src/node/server/serve.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
@@ -76,7 +75,7 @@ beforeAll(async () => {
     models: [
       {
         id: "openai/gpt-oss-20b",
-        engine: createVllmEngine({ url: upstream.url, model: "openai/gpt-oss-20b" }),
+        engine: createEngine("vllm", { url: upstream.url, model: "openai/gpt-oss-20b" }),
       },
     ],
     environment: process.env,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDemoEngine } from "../../src/engines/demo.ts";
-import type { CompletionRequest, Engine } from "../../src/index.ts";
+import { type CompletionRequest, createEngine, type Engine } from "../../src/index.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import type { NativeLlama } from "../../src/node/llama/engine.ts";
@@ -69,7 +68,7 @@ interface Subject {
 }
 
 async function demo(): Promise<Subject> {
-  return { engine: watched(createDemoEngine()), dispose: async () => {} };
+  return { engine: watched(createEngine("demo", { model: "demo" })), dispose: async () => {} };
 }
 
 /** Loaded once: loading takes longer than all tests. */

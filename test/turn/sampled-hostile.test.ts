@@ -2,8 +2,8 @@
  * Ids in a store that are not what the model wrote for this client: of another tenant, of another call, forged. The prompt is the one
  * that is rendered from the client's text, and the header and the counter say why.
  */
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../src/api/sha256.ts";
 import { createMemoryStore, type Store } from "../../src/index.ts";
 import { readStoredStep, toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
@@ -39,7 +39,7 @@ async function runLoop({ client, store, keys = ["a", "a", "a"] }: Loop) {
     store,
     settings: {
       layout: "guide",
-      keys: [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`],
+      keys: [`alice:${hash("sha256", "a")}`, `bob:${hash("sha256", "b")}`],
     },
   });
   const entries: Entry[] = [{ type: "user", text: "Go." }];

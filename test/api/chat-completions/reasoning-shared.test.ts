@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { createTestApp } from "../../helpers/app.ts";
 import { type HoldingVllm, startHoldingVllm } from "../../helpers/holding-vllm.ts";
@@ -76,8 +76,8 @@ describe("clients with different keys", () => {
       settings: {
         sealingKeys: [SEALING],
         keys: [
-          { name: "alice", sha256: await sha256Hex("key-a"), reasoningPolicy: "sealed" },
-          { name: "bob", sha256: await sha256Hex("key-b") },
+          { name: "alice", sha256: hash("sha256", "key-a"), reasoningPolicy: "sealed" },
+          { name: "bob", sha256: hash("sha256", "key-b") },
         ],
       },
     });

@@ -1,8 +1,8 @@
 /** Images that a vision model describes, wherever they stand in a request. */
+import { hash } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import type { RequestPage } from "../../../src/tools/browser/fetch-page.ts";
 import { FetchRefused } from "../../../src/tools/browser/url-policy.ts";
 import { isSpecial } from "../../../src/tokenizer/index.ts";
@@ -233,8 +233,8 @@ test("a request waits for a description that another one has asked for", async (
 
 test("a key does not get what was described for another", async () => {
   const keys = [
-    { name: "ann", sha256: await sha256Hex("key-a") },
-    { name: "bob", sha256: await sha256Hex("key-b") },
+    { name: "ann", sha256: hash("sha256", "key-a") },
+    { name: "bob", sha256: hash("sha256", "key-b") },
   ];
   const { send, vision } = await open({ settings: { keys } });
   const ask = async (key: string) => {

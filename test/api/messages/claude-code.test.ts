@@ -2,9 +2,9 @@
  * Claude Code's contract with a gateway, row by row: its documentation's page of the gateway protocol, and the specification that
  * the binary of 2.1.332 serves at `/protocol`.
  */
+import { hash } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/index.ts";
 import { lazyGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -114,7 +114,7 @@ describe("answers with what Claude Code acts on", () => {
   });
 
   test("a key that is unknown: it is not tried again", async () => {
-    const { fetch } = gatewayWith(ANSWER, { keys: [`ann:${await sha256Hex("hg-1")}`] });
+    const { fetch } = gatewayWith(ANSWER, { keys: [`ann:${hash("sha256", "hg-1")}`] });
     let requests = 0;
     const counted: typeof globalThis.fetch = async (input, init) => {
       requests += 1;

@@ -1,6 +1,6 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createMemoryStore, EngineError, type Store } from "../../../src/index.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
 import { eventually } from "../../helpers/eventually.ts";
@@ -357,12 +357,12 @@ describe("through another gateway with the same store", () => {
 describe("the number of responses in the background", () => {
   const post = (app: ResponsesApp, key?: string) => app.send("POST", "/v1/responses", REQUEST, key);
 
-  async function keyed(...names: readonly string[]) {
-    return Promise.all(names.map(async (name) => ({ name, sha256: await sha256Hex(name) })));
+  function keyed(...names: readonly string[]) {
+    return names.map((name) => ({ name, sha256: hash("sha256", name) }));
   }
 
   test("is limited per key, and decreases as they end", async () => {
-    const [alice, bob] = await keyed("alice", "bob");
+    const [alice, bob] = keyed("alice", "bob");
     const keys = [{ ...alice, maxBackgroundPerKey: 3 }, bob];
     const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
     const app = responsesApp({ engine, settings: { keys, maxBackgroundPerKey: 1 } });
@@ -385,7 +385,7 @@ describe("the number of responses in the background", () => {
   });
 
   test("is limited in total", async () => {
-    const keys = await keyed("alice", "bob", "cy");
+    const keys = keyed("alice", "bob", "cy");
     const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
     const app = responsesApp({ engine, settings: { keys, maxBackground: 2 } });
     expect((await post(app, "alice")).status).toBe(200);

@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
 import { loopScripts, analysisIn } from "../../helpers/tool-loop.ts";
 import { CARRIERS, type Carrier, holdLoop } from "./loops.ts";
@@ -240,7 +240,7 @@ describe("what is returned", () => {
   });
 
   test("one key cannot read another's reasoning: not by encrypted content, id, reference or call", async () => {
-    const keys = [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`];
+    const keys = [`alice:${hash("sha256", "a")}`, `bob:${hash("sha256", "b")}`];
     const engine = scriptedEngine([THINK_AND_CALL, ANSWER]);
     const app = responsesApp({ engine, settings: { keys } });
     const include = ["reasoning.encrypted_content"];

@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/index.ts";
 import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -224,7 +224,7 @@ describe("the Open Responses schema's names", () => {
   });
 
   test("by key", async () => {
-    const sha256 = await sha256Hex("a");
+    const sha256 = hash("sha256", "a");
     const keys = [{ name: "alice", sha256, reasoningEvents: "reasoning" }];
     const app = responsesApp({ engine: think(), settings: { keys } });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true }, "a");

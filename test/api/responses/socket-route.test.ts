@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
 import { OpenSockets } from "../../../src/api/responses/context.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
@@ -6,7 +7,6 @@ import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { Hono } from "hono";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createLogWith } from "../../../src/telemetry/log.ts";
 import { appOf } from "../../helpers/app.ts";
 import { eventually } from "../../helpers/eventually.ts";
@@ -116,7 +116,7 @@ describe("a connection", () => {
   test("answers nothing more once its key has expired", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-12-31T23:59:59Z") });
     const engine = scriptedEngine([ANSWER, ANSWER]);
-    const keys = [{ name: "alice", sha256: await sha256Hex("key-a"), expires: "2026-12-31" }];
+    const keys = [{ name: "alice", sha256: hash("sha256", "key-a"), expires: "2026-12-31" }];
     const headers = { authorization: "Bearer key-a" };
     const { sent, message } = await open(engine, undefined, { keys }, { headers });
     message(CREATE);

@@ -1,6 +1,6 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { StoreRefusal } from "../../../src/store/store-error.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -320,7 +320,7 @@ describe("a response continued by its id", () => {
 
 describe("tenants", () => {
   test("never see, continue, list, cancel or delete each other's responses and conversations", async () => {
-    const keys = [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`];
+    const keys = [`alice:${hash("sha256", "a")}`, `bob:${hash("sha256", "b")}`];
     const app = responsesApp({ engine: scriptedEngine([answer("Hi.")]), settings: { keys } });
     const made = await app.create({ input: "Hello!" }, "a");
     const conversation = await (await app.send("POST", "/v1/conversations", {}, "a")).json();
@@ -345,7 +345,7 @@ describe("tenants", () => {
 
   test("in any order on one store, each prompt contains one client's text only", async () => {
     const names = ["ada", "bea", "cyd"];
-    const keys = await Promise.all(names.map(async (name) => `${name}:${await sha256Hex(name)}`));
+    const keys = names.map((name) => `${name}:${hash("sha256", name)}`);
     const engine = scriptedEngine((request, call) => {
       void request;
       return answer(`answer ${call}`);
@@ -545,7 +545,7 @@ describe("compact", () => {
   });
 
   test("cannot be read by another key", async () => {
-    const keys = [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`];
+    const keys = [`alice:${hash("sha256", "a")}`, `bob:${hash("sha256", "b")}`];
     const app = responsesApp({ engine: scriptedEngine([answer("Sum.")]), settings: { keys } });
     const body = { model: MODEL, input: history };
     const response = await app.send("POST", "/v1/responses/compact", body, "a");

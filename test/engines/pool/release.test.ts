@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { Transport } from "../../../src/index.ts";
-import { createVllmEngine } from "../../../src/engines/vllm.ts";
+import { createEngine, type Transport } from "../../../src/index.ts";
 import { requestOf } from "../support.ts";
 import { poolOf, settle } from "./support.ts";
 
@@ -27,7 +26,7 @@ function createSilentEngine(silence: Promise<void>) {
       close: () => undefined,
     };
   };
-  const engine = createVllmEngine({ url: "http://engine", model: "m", transport });
+  const engine = createEngine("vllm", { url: "http://engine", model: "m", transport });
   return { engine, bodies };
 }
 

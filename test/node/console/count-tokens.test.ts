@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
+import { createEngine } from "../../../src/index.ts";
 import { serveGateway } from "../../../src/node/server/serve.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { startEngineServer } from "../../helpers/engine-server.ts";
-import { createDemoEngine } from "../../../src/engines/demo.ts";
 
 const answered = z.object({ usage: z.object({ completion_tokens: z.number() }) });
 
@@ -12,7 +12,10 @@ const answered = z.object({ usage: z.object({ completion_tokens: z.number() }) }
 test.each(["vllm", "demo"] as const)(
   "the tokens of an answer from %s are counted once",
   async (engine) => {
-    const server = engine === "vllm" ? await startEngineServer(createDemoEngine()) : undefined;
+    const server =
+      engine === "vllm"
+        ? await startEngineServer(createEngine("demo", { model: "demo" }))
+        : undefined;
     if (server) onTestFinished(() => server.close());
     let counted = 0;
     const settings = testSettings({ port: 0, engine, ...(server && { url: server.url }) });

@@ -1,10 +1,10 @@
 /** Run again: a recorded turn once more, as the operator, with nothing of a client's changed. */
+import { hash } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { type Engine, EngineError } from "../../../src/index.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
@@ -31,7 +31,7 @@ const listed = z.object({
 });
 
 async function start(engine: Engine, given: object = {}) {
-  const keys = [{ name: "alice", sha256: await sha256Hex("key-of-alice") }];
+  const keys = [{ name: "alice", sha256: hash("sha256", "key-of-alice") }];
   const settings = { keys, inspect: true, inspectKey: TOKEN, log: "info", ...given };
   const gateway = await startTestGateway({ engine, settings });
   onTestFinished(() => gateway.close());

@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isWebSocketUpgrade, refuseOtherUpgrades } from "../../../src/node/server/raw-requests.ts";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -202,7 +202,7 @@ describe("the name in Host, without keys and on loopback", () => {
     expect(await sendRaw(allowing.origin, ["GET /health HTTP/1.1", "Host: Box.lan:8787"])).toMatch(
       /^HTTP\/1\.1 200 /,
     );
-    const keyed = await start({ keys: [`alice:${await sha256Hex("hg-1")}`] });
+    const keyed = await start({ keys: [`alice:${hash("sha256", "hg-1")}`] });
     expect(await sendRaw(keyed.origin, ["GET /health HTTP/1.1", "Host: any.example"])).toMatch(
       /^HTTP\/1\.1 200 /,
     );
@@ -220,7 +220,7 @@ describe("a Host of which no URL can be made is refused, with and without keys",
       (host) => [host, /\r\n\r\n/] as const,
     ),
   ])("%s", async (host, body) => {
-    for (const keys of [[], [`alice:${await sha256Hex("hg-1")}`]]) {
+    for (const keys of [[], [`alice:${hash("sha256", "hg-1")}`]]) {
       const { origin, logged } = await start({ keys });
       for (const lines of [
         ["GET /v1/models HTTP/1.1"],

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,6 @@ import { dirname, join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError, SettingsError } from "../../../src/index.ts";
 import { createAuditFile, openAuditFile } from "../../../src/node/telemetry/audit-file.ts";
 import { createLogWith } from "../../../src/telemetry/log.ts";
@@ -42,7 +42,7 @@ const readLines = (path: string): Record<string, unknown>[] =>
 
 async function start(scripts: readonly Script[] | (() => Script), settings: object = {}) {
   const path = join(temporaryFolder(), "audit.jsonl");
-  const keys = [{ name: "ann", sha256: await sha256Hex("key-a") }];
+  const keys = [{ name: "ann", sha256: hash("sha256", "key-a") }];
   const presets = { review: { model: MODEL, effort: "high" } };
   const gateway = await startTestGateway({
     engine: scriptedEngine(scripts),

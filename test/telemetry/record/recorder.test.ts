@@ -1,6 +1,6 @@
+import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { sha256Hex } from "../../../src/api/sha256.ts";
 import { EngineError } from "../../../src/index.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
@@ -421,9 +421,7 @@ test("nothing is recorded while nobody listens, and recording ends with the last
 });
 
 test("two tenants that choose the same request id at the same time have records of their own", async () => {
-  const keys = await Promise.all(
-    ["anna", "berta"].map(async (name) => ({ name, sha256: await sha256Hex(`key-${name}`) })),
-  );
+  const keys = ["anna", "berta"].map((name) => ({ name, sha256: hash("sha256", `key-${name}`) }));
   const app = createRecordedApp({
     engine: scriptedEngine((_, call) => `<|channel|>final<|message|>answer ${call}<|return|>`),
     settings: { keys },
@@ -445,7 +443,7 @@ test("two tenants that choose the same request id at the same time have records 
 });
 
 test("a request without a valid key is not recorded", async () => {
-  const keys = [{ name: "anna", sha256: await sha256Hex("key") }];
+  const keys = [{ name: "anna", sha256: hash("sha256", "key") }];
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]), settings: { keys } });
   const response = await app.post("/v1/chat/completions", HELLO);
   expect(response.status).toBe(401);

@@ -15,8 +15,7 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { createVllmEngine } from "../../../src/engines/vllm.ts";
-import type { Engine } from "../../../src/index.ts";
+import { createEngine, type Engine } from "../../../src/index.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
 import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";
@@ -97,7 +96,7 @@ test.each(STREAMS)("recorded stream %s", async (name) => {
   const stream = readFileSync(join(FIXTURES, name), "utf8");
   const events = stream.split(/(?<=\n\n)/).map((event) => new TextEncoder().encode(event));
   for (const request of REQUESTS) {
-    const engine = createVllmEngine({
+    const engine = createEngine("vllm", {
       url: "http://engine:8000",
       model: MODEL,
       transport: scriptTransport(() => ({ pieces: events })),
