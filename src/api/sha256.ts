@@ -1,4 +1,4 @@
-/** Hashes of texts: of keys, and of data that clients send again. */
+/** Hashes texts: keys, and data that clients send repeatedly. */
 export async function sha256Hex(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -136,7 +136,7 @@ export function sealSummary(
   return cipher.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
 }
 
-/** The text that replaces the summarized items. Undefined unless it was encrypted here for this tenant. */
+/** The text that replaces the summarized items. Undefined unless the summary was encrypted here for this tenant. */
 export async function openSummary(
   sealed: string,
   tenant: string,

@@ -8,11 +8,11 @@ import type { ResponseStore, StoredResponse } from "./response-store.ts";
 import { sizeOf } from "./stored-reads.ts";
 
 export interface ConnectionStore {
-  /** For the requests of a lane. Each can read the responses of the others. */
+  /** The store for the requests of a lane. Each lane can read the responses of the others. */
   lane(name: string | undefined): ResponseStore;
-  /** Forgets the connection's own response with this id, if it has one. */
+  /** Drops the connection's own response with this id, if any. */
   evict(id: string): void;
-  /** The connection has ended. */
+  /** Called when the connection has ended. */
   close(): void;
 }
 
@@ -21,25 +21,30 @@ interface OwnResponse {
   readonly bytes: number;
 }
 
-/** Lanes whose latest response is held. */
+/** Maximum number of lanes whose latest response is held. */
 const MAX_HELD = 64;
 
-/** @param room for the connection's own responses. */
+/** @param room budget for the connection's own responses. */
 export function createConnectionStore(stored: ResponseStore, room: ByteLease): ConnectionStore {
-  /** By lane, the oldest first. The input of each includes its whole history, which is stored nowhere else. */
+  /**
+   * The latest response of each lane, the oldest first. Its input includes the whole history, which is stored nowhere
+   * else.
+   */
   const own = new Map<string | undefined, OwnResponse>();
   let isClosed = false;
 
   const find = (id: string) => own.values().find(({ entry }) => entry.response.id === id)?.entry;
 
-  /** Where there is no room for it, its client has to send the whole history, as it does on a new connection. */
+  /**
+   * Holds a response if the budget allows. Otherwise its client has to send the whole history, as on a new connection.
+   */
   function hold(lane: string | undefined, entry: StoredResponse | undefined): void {
     own.delete(lane);
     if (entry !== undefined && !isClosed) own.set(lane, { entry, bytes: sizeOf(entry) });
     fit();
   }
 
-  /** Forgets the oldest until the rest has room. */
+  /** Drops the oldest responses until the rest is within the budget. */
   function fit(): void {
     let sum = own.values().reduce((before, { bytes }) => before + bytes, 0);
     for (const [lane, { bytes }] of own) {

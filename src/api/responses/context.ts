@@ -13,23 +13,23 @@ import type { ReasoningEvents } from "./to-events.ts";
 import type { Unsupported } from "./history-item.ts";
 import { RequestError } from "../errors.ts";
 
-/** The services, what this API reads of the settings, and the stores that all its requests share. */
+/** The services, this API's values from the settings, and the stores that all its requests share. */
 export interface ResponsesContext extends Services {
   readonly limits: RequestLimits & CountedLists;
   readonly ttlSeconds: number;
-  /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
+  /** Maximum length of a message on a WebSocket; bodies of requests are limited earlier. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
-  /** Most concurrent background responses of one tenant. */
+  /** Maximum number of a tenant's concurrent background responses. */
   readonly maxBackgroundOf: (tenant: string) => number;
   readonly beginMessage: BeginMessage;
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
   readonly sockets: OpenSockets;
-  /** For the latest responses of WebSockets, which only their connection can continue. */
+  /** Budget for the latest responses of WebSockets, which only their connection can continue. */
   readonly ownResponses: ByteBudget;
-  /** Reads a stored conversation or response while there is room for it beside the others that its tenant reads. */
+  /** Reads a stored conversation or response when the tenant's budget for concurrent reads has room. */
   readonly readStored: <T>(
     tenant: string,
     reader: Pick<Request, "signal">,
@@ -37,7 +37,7 @@ export interface ResponsesContext extends Services {
   ) => Promise<T>;
 }
 
-/** Stored entries of the maximum size that a tenant may read together. */
+/** Number of stored entries of the maximum size that a tenant may read concurrently. */
 const READS_AT_ONCE = 4;
 
 export function createResponsesContext(services: Services): ResponsesContext {
@@ -47,7 +47,7 @@ export function createResponsesContext(services: Services): ResponsesContext {
     doing: "reading stored entries for",
     held: readsIn(state),
   });
-  // Their size is known when they are in memory.
+  // The maximum size is reserved, because the size of an entry is known only when it is in memory.
   const entryBytes = Math.min(store.maxEntryBytes, maxBodyBytes / READS_AT_ONCE);
   const entries = { ...services, ttlSeconds };
   return {
@@ -85,9 +85,9 @@ export interface Caller {
   readonly requestId: string;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
-  /** Its client is Codex. */
+  /** Whether the client is Codex. */
   readonly isCodex: boolean;
-  /** Where the caller's responses are stored. On a WebSocket, those of the connection come first. */
+  /** The store of the caller's responses. On a WebSocket, the connection's own responses come first. */
   readonly responses: ResponseStore;
 }
 
@@ -96,7 +96,7 @@ export class OpenSockets {
   readonly #maxOf: (tenant: string) => number;
   readonly #open: Map<string, number>;
 
-  /** @param state in it, those of all generations of settings are counted. */
+  /** @param state holds the counts, shared by all generations of settings. */
   constructor(maxOf: (tenant: string) => number, state?: ProcessState) {
     this.#maxOf = maxOf;
     this.#open = openIn(state);
@@ -112,7 +112,7 @@ export class OpenSockets {
     );
   }
 
-  /** Counts one more until the returned function is called. Calling that again has no effect. */
+  /** Counts a socket until the returned function is called. Further calls of the function have no effect. */
   enter(tenant: string): () => void {
     this.#open.set(tenant, this.#countOf(tenant) + 1);
     let isOpen = true;
@@ -130,5 +130,5 @@ export class OpenSockets {
   }
 }
 
-/** Their number, by tenant. */
+/** The number of open WebSockets, by tenant. */
 const openIn = partOf(() => new Map<string, number>());

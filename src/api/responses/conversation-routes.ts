@@ -112,7 +112,7 @@ function addItems(app: Hono<ApiEnv>, context: ResponsesContext): void {
   });
 }
 
-/** Of a request whose list of messages is that of a conversation's items. */
+/** Limits of a request whose message list is a conversation's items. */
 function itemLimits({ limits }: ResponsesContext): ResponsesContext["limits"] {
   return { ...limits, messageLists: ["items"] };
 }

@@ -1,11 +1,12 @@
 /**
  * Conversations: named lists of items that responses continue and extend.
  *
- * An entry is read, changed and written as a whole. Changes to one conversation, and its deletion, are serialised within this
- * process. If two replicas change the same one concurrently, one change may be lost, or a deletion undone.
+ * An entry is read, changed and written as a whole. Changes to one conversation, and its deletion, are serialised
+ * within this process. If two replicas change one conversation concurrently, one change may be lost, or a deletion
+ * undone.
  *
- * A change waits for the one before it as long as the store's timeouts let that take, and no longer: on Workers, the change of a
- * request that was cancelled never ends.
+ * A change waits for the previous one at most as long as the store's timeouts allow that to take: on Workers, the
+ * change of a cancelled request never ends.
  */
 import { partOf, type ProcessState } from "../../lazy.ts";
 import * as z from "zod";
@@ -24,7 +25,7 @@ export interface StoredConversation {
   readonly createdAt: number;
   readonly metadata: Readonly<Record<string, string>>;
   readonly items: readonly WireItem[];
-  /** What continues it is private too. */
+  /** Requests that continue a private conversation are private too. */
   readonly isPrivate?: boolean | undefined;
 }
 
@@ -42,22 +43,24 @@ export interface ConversationDeps extends EntryDeps {
   readonly store: GuardedStore;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-  /** Changes of all generations of settings wait for each other. */
+  /** Holds the changes of all generations of settings, which wait for each other. */
   readonly state?: ProcessState;
 }
 
-/** One that is in flight, or waits for the one before it. */
+/** A change that is in flight, or waits for the previous one. */
 interface Change {
   /** Never rejects. */
   readonly ended: Promise<unknown>;
-  /** It has ended by then, whatever became of its request. Later once it has read what it changes. */
+  /**
+   * Latest time of the change's end, whatever happened to its request. Extended once the conversation has been read.
+   */
   endsBy: number;
 }
 
 /** The latest change of each conversation, oldest first. */
 const changesIn = partOf(() => new Map<string, Change>());
 
-/** Rejects with a `StoreError` when the store fails. */
+/** The stored conversations. Methods reject with a `StoreError` when the store fails. */
 export class ConversationStore {
   readonly #deps: ConversationDeps;
   readonly #entries: Entries<StoredConversation>;
@@ -77,7 +80,7 @@ export class ConversationStore {
     return this.#entries.get(tenant, id);
   }
 
-  /** @throws RequestError when it is too large to be stored; the stored version is unchanged. */
+  /** @throws RequestError when the conversation is too large to be stored; the stored version is unchanged. */
   async put(tenant: string, conversation: StoredConversation): Promise<void> {
     const isKept = await this.#entries.set(conversation, tenant, conversation.id);
     if (!isKept) throw conversationTooLarge();
@@ -87,7 +90,7 @@ export class ConversationStore {
     return this.#inTurn(tenant, id, () => this.#entries.delete(tenant, id));
   }
 
-  /** Replaces it by the result of `change`. Undefined when it does not exist or has expired. */
+  /** Replaces a conversation by the result of `change`. Undefined if it does not exist or has expired. */
   update(
     tenant: string,
     id: string,
@@ -96,7 +99,7 @@ export class ConversationStore {
     return this.#inTurn(tenant, id, async (goesOn) => {
       const found = await this.get(tenant, id);
       if (found === undefined) return undefined;
-      // A large one is read in slices, which takes its time while others are served.
+      // A large conversation is read in slices, which takes long while other requests are served.
       goesOn();
       const next = change(found);
       await this.put(tenant, next);
@@ -151,7 +154,7 @@ export class ConversationStore {
   }
 }
 
-/** @throws RequestError where a conversation would have more items than a request may have messages. */
+/** @throws RequestError if a conversation would have more items than a request may have messages. */
 export function refuseManyItems(count: number, { maxMessages }: RequestLimits): void {
   if (count <= maxMessages) return;
   throw tooLarge(

@@ -1,4 +1,4 @@
-/** Errors in the envelope of the Responses API: `code` is a word or null, and all four keys are always there. */
+/** Errors in the envelope of the Responses API: `code` is a word or null, and all four keys are always present. */
 import { type ErrorCodes, toCodeString } from "../error-codes.ts";
 import type { ErrorDescription } from "../errors.ts";
 
@@ -23,7 +23,7 @@ export function toResponsesError(description: ErrorDescription): ResponsesError 
   };
 }
 
-/** The `error` of a response with an error status. Events have strings in both dialects, as OpenRouter's do. */
+/** The `error` of a response with an error status. Events have string codes in both dialects, as at OpenRouter. */
 export function toErrorMember(description: ErrorDescription, codes: ErrorCodes): object {
   const error = toResponsesError(description);
   if (codes === "strings") return error;
@@ -32,14 +32,14 @@ export function toErrorMember(description: ErrorDescription, codes: ErrorCodes):
 }
 
 /**
- * The members of an `error` event. OpenAI's clients read those beside `type`, Open Responses' those of
- * `error`; the AI SDK takes either.
+ * The members of an `error` event. OpenAI's clients read the members beside `type`, Open Responses' clients the members
+ * of `error`; the AI SDK reads either.
  */
 export function toErrorMembers({ message, type, param, code }: ResponsesError) {
   return { code, message, param, error: { type, code, message, param } };
 }
 
-/** Open Responses' names, except that its own example and every SDK call a 400 `invalid_request_error`. */
+/** Maps to Open Responses' names, except for a 400: its own example and every SDK call it `invalid_request_error`. */
 function toType({ status, type, errorType }: ErrorDescription): string {
   if (MODEL_FAILURES.has(errorType)) return "model_error";
   if (status === 404) return "not_found";
@@ -49,7 +49,7 @@ function toType({ status, type, errorType }: ErrorDescription): string {
 
 const MODEL_FAILURES: ReadonlySet<string> = new Set(["invalid_answer", "invalid_tool_call"]);
 
-/** Error types that have another code in this API. */
+/** Codes of error types that differ in this API. */
 const CODES: Readonly<Record<string, string | null>> = {
   invalid_request: null,
   invalid_answer: "model_error",

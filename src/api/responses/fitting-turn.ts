@@ -36,8 +36,8 @@ interface FittingOptions {
 }
 
 /**
- * Shortens the history until prompt and answer fit: by the oldest messages of the user before a summary, and with
- * `truncation: "auto"` by the oldest items of all.
+ * Shortens the history until prompt and answer fit. Drops the oldest messages of the user before a summary and, with
+ * `truncation: "auto"`, the oldest items of all.
  *
  * @param pause called between slices of long work.
  */
@@ -83,8 +83,8 @@ export async function toFittingTurn(
 /**
  * `truncation: "auto"`: the longest end of the history with which the prompt has at most `limit` tokens.
  *
- * A call is dropped together with its output. System and developer messages, summaries, the last user message, the request
- * for a summary behind it and the reasoning of the running tool loop, which the model needs, are never dropped.
+ * A call is dropped together with its output. System and developer messages, summaries, the last user message, the
+ * request for a summary after it, and the reasoning of the running tool loop, which the model needs, are never dropped.
  */
 export function truncateHistory(
   history: readonly HistoryItem[],
@@ -100,7 +100,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
   const lastQuestion = history.findLastIndex((item) => isQuestion(item));
   const running = runningLoopStart(history, (item) => item.type === "assistant" && item.isAnswer);
   const order: number[][] = [];
-  /** By call id, the call that an output belongs to. */
+  /** The call that an output belongs to, by call id. */
   const calls = new Map<string, number[]>();
   const kept = new Set<number[]>();
   for (const [index, item] of history.entries()) {
@@ -124,7 +124,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         break;
       }
       case "tools": {
-        // The tools that were found are offered: the search stays.
+        // The found tools are still offered, so the search stays.
         const search = item.callId === undefined ? undefined : calls.get(item.callId);
         if (search !== undefined) kept.add(search);
         break;

@@ -1,6 +1,6 @@
 /**
- * Follows a background response: its stored events, those still to come, and a last one, which is made from the stored response.
- * It may run in any process with the same store, so the store is polled.
+ * Follows a background response: its stored events, its future events, and a last event, which is made from the stored
+ * response. The response may run in any process with the same store, so the store is polled.
  */
 import * as z from "zod";
 import type { GuardedStore } from "../../store/guarded-store.ts";
@@ -14,19 +14,22 @@ import { isInFlight, type StoredResponse } from "./response-store.ts";
 import { showResponse } from "./to-client.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
-/** How often new events are looked up. */
+/** Interval of looking up new events. */
 const POLL_MS = 100;
-/** How often the response itself is looked up, which may be long, where its end is not known otherwise. */
+/** Interval of looking up the response itself, which may be long, if its end is not known otherwise. */
 const LOOK_MS = 500;
-/** The same in paces of the store. */
+/** The interval of looking up the response, in paces of the store. */
 const PACES_OF_LOOK = 5;
-/** What is missing or cannot be read is looked up again for so long: more than a heartbeat, after which it is there again. */
+/**
+ * Time for which missing or unreadable entries are looked up again: longer than a heartbeat interval, after which they
+ * are rewritten.
+ */
 const PATIENCE_MS = 5000;
 
 export interface FollowOptions {
   readonly id: string;
   readonly client: Client;
-  /** The sequence number of the last event that the client has. */
+  /** The sequence number of the last event that the client has received. */
   readonly startingAfter: number;
   readonly signal: AbortSignal;
 }
@@ -34,7 +37,7 @@ export interface FollowOptions {
 export interface FollowDeps {
   readonly log: EventLog;
   readonly read: (tenant: string, id: string) => Promise<StoredResponse | undefined>;
-  /** How many pieces of events are stored. Undefined: the response is not in flight in this process. */
+  /** The number of stored pieces of events. Undefined: the response is not in flight in this process. */
   readonly piecesHere: (id: string) => number | undefined;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -91,7 +94,7 @@ async function* readEvents(
     if (events !== undefined) {
       piece += 1;
       sequence += events.length;
-      // While events come, it has not ended.
+      // While events arrive, the response has not ended.
       if (lookAt !== -Infinity) lookAt = clock() + lookMs;
       yield* events;
     } else if (ended?.events !== undefined && ended.events > sequence && clock() < giveUpAt) {
@@ -104,15 +107,15 @@ async function* readEvents(
     } else {
       const entry = await patiently(existing);
       lookAt = clock() + lookMs;
-      // Its events were stored before its end, but perhaps after they were read here.
+      // All events are stored before the end, but perhaps after the last read here.
       if (!isInFlight(entry.response)) ended = entry;
-      // Only what has begun is worth a wait.
+      // Missing events are waited for only if some have been read.
       giveUpAt = sequence === 0 ? -Infinity : clock() + patienceMs;
     }
   }
 }
 
-/** Repeats a look-up that fails, for a while. */
+/** Repeats a failing look-up for `patienceMs`. */
 function createPatience(patienceMs: number, clock: () => number, signal: AbortSignal) {
   return async <T>(lookUp: () => Promise<T>): Promise<T> => {
     const giveUpAt = clock() + patienceMs;
@@ -151,17 +154,18 @@ function lostEvents(id: string): RequestError {
 }
 
 /**
- * The events after the stored ones. Throws a {@link RequestError} when stored ones are missing.
+ * The events after the stored ones. Throws a {@link RequestError} when stored events are missing.
  *
- * A response that could not write its own end, because its process has died, it became too large or another gateway
- * cancelled it, has no number of events.
+ * The number of events is absent if the response could not write its own end: its process has died, it became too
+ * large, or another gateway cancelled it.
  */
 function lastEvents(entry: StoredResponse, sequence: number, client: Client): ResponseEvent[] {
   const { response, events } = entry;
   if (events !== undefined && events !== sequence) throw lostEvents(response.id);
   const { status } = response;
   const { error } = storedFailure.parse(response);
-  // The API has no event for a cancellation. The response in this one says `cancelled`, so that no stream just stops.
+  // The API has no event for a cancellation. The event is `response.incomplete` with the status `cancelled`, so that
+  // the stream does not just stop.
   const type = status === "cancelled" ? "response.incomplete" : `response.${status}`;
   const shown = { response: showResponse(response, client) };
   if (events !== undefined || error == null) return [toEvent(type, sequence, shown)];

@@ -10,7 +10,7 @@ import type { GatewayCallPart, GatewayCallResult } from "../../turn/turn.ts";
 
 export type GatewayItemStatus = "in_progress" | "completed" | "failed" | "incomplete";
 
-/** A call while it is written and run. */
+/** A call while the model writes it and the gateway runs it. */
 export interface GatewayCallState {
   readonly part: GatewayCallPart;
   readonly id: string;
@@ -69,7 +69,7 @@ export function toGatewayItem(
       return {
         id,
         type: "tool_search_call",
-        // This item has no status for a failure.
+        // This item type has no status for a failure.
         status: status === "failed" ? "completed" : status,
         execution: "server",
         call_id: null,
@@ -141,7 +141,7 @@ function toAction(name: string, shown: ShownCall | undefined, { sources }: Gatew
   }
 }
 
-/** The events of a call, by its progress. `members` is the JSON of their own members. */
+/** An event of a call's progress. `members`: JSON of the event's own members. */
 export interface GatewayEvent {
   readonly type: string;
   readonly members: string;
@@ -152,14 +152,14 @@ export function eventsAtStart({ part }: GatewayCallState): GatewayEvent[] {
   return [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
 }
 
-/** The type of its deltas. Undefined: its text is sent only when it is complete. */
+/** The type of a call's deltas. Undefined: the text is sent only when it is complete. */
 export function gatewayDeltaType(part: GatewayCallPart): string | undefined {
   return part.awaitsApproval || kindOf(part) !== "code"
     ? undefined
     : "response.code_interpreter_call_code.delta";
 }
 
-/** The arguments are complete, and the call runs. */
+/** The events when the arguments are complete and the call runs. */
 export function eventsAtRun({ part, text }: GatewayCallState): GatewayEvent[] {
   if (part.awaitsApproval) return [];
   const json = JSON.stringify(text);
@@ -185,7 +185,7 @@ export function eventsAtRun({ part, text }: GatewayCallState): GatewayEvent[] {
   }
 }
 
-/** Only MCP has an event for a failure. */
+/** The events when the call has ended. Only MCP has an event for a failure. */
 export function eventsAtEnd({ part, result }: GatewayCallState): GatewayEvent[] {
   if (part.awaitsApproval || result === undefined || kindOf(part) === "tools") return [];
   if (!result.failed) return [{ type: `${eventPrefix(part)}.completed`, members: "" }];

@@ -1,11 +1,11 @@
-/** An item of the conversation, as the prompt is made from it. */
+/** An item of the conversation from which the prompt is made. */
 import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Item } from "../turn/history.ts";
 import type { Content, TextFormat } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
 import type { MediaRules } from "../request/content-text.ts";
 
-/** Tool names are those of the server. */
+/** An MCP item. Tool names are the server's. */
 export type McpHistoryItem =
   /** Absent: the listing failed. */
   | {
@@ -13,7 +13,7 @@ export type McpHistoryItem =
       readonly label: string;
       readonly tools: readonly McpTool[] | undefined;
     }
-  /** A call in the history. Without a result it was not run. */
+  /** A call in the history. Undefined result: the call was not run. */
   | ({ readonly type: "mcp-call"; readonly result: string | undefined } & McpCall)
   /** A request for approval of this call. */
   | ({ readonly type: "mcp-request"; readonly id: string } & McpCall)
@@ -31,7 +31,7 @@ export interface McpCall {
   readonly body: string;
 }
 
-/** An item, whose media are not yet texts. `param` is its field in the request, for errors. */
+/** An item whose media are not yet texts. `param`: the item's field in the request, for errors. */
 export type HistoryItem =
   | Extract<Item, { readonly type: "reasoning" | "summary" | "kept-call" | "call" }>
   | {
@@ -42,7 +42,7 @@ export type HistoryItem =
     }
   | {
       readonly type: "assistant";
-      /** An answer ended its turn; commentary preceded a call. */
+      /** True: the text is an answer, which ended its turn. False: it is commentary, which preceded a call. */
       readonly isAnswer: boolean;
       readonly content: Content;
       readonly param: string;
@@ -55,7 +55,10 @@ export type HistoryItem =
     }
   /** A search that the gateway has run. */
   | { readonly type: "search"; readonly body: string }
-  /** Tools that are offered from here on. `callId`: the client's search that found them. `isFound`: the gateway's. */
+  /**
+   * Tools that are offered from here on. `callId`: the client's search that found them. `isFound`: the gateway's search
+   * found them.
+   */
   | {
       readonly type: "tools";
       readonly tools: readonly Tool[];
@@ -64,7 +67,7 @@ export type HistoryItem =
       readonly param: string;
     }
   | McpHistoryItem
-  /** Its members hold from here on, in place of the request's fields. */
+  /** Settings that apply from here on, in place of the request's fields. */
   | {
       readonly type: "configuration";
       readonly effort: string | null | undefined;
@@ -73,8 +76,8 @@ export type HistoryItem =
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };
 
 export interface Unsupported {
-  /** Tools and items of hosted kinds: left out, or answered with 400. */
+  /** Whether tools and items of hosted kinds are left out, or answered with 400. */
   readonly kinds: "skip" | "refuse";
-  /** Images and files. */
+  /** Handling of images and files. */
   readonly mediaRules: MediaRules;
 }

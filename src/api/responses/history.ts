@@ -1,6 +1,6 @@
 /**
- * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
- * loop, whether the client sent it, carried it sealed, or it is stored.
+ * Prepares a conversation's items for rendering. Restores encrypted summaries and the chain of thought of the running
+ * tool loop: sent as text by the client, sent encrypted, or stored.
  */
 import { runningLoopStart } from "../../harmony/analysis.ts";
 import {
@@ -30,17 +30,17 @@ export interface HistoryDeps {
   readonly reasoningStore: ReasoningStore;
   /** Looks up the stored reasoning of an item sent as a bare id. */
   readonly findReasoning: (id: string) => Promise<InputItem | undefined>;
-  /** Decrypts the summary of a compaction item. Undefined if it was not sealed here for this tenant. */
+  /** Decrypts the summary of a compaction item. Undefined if it was not encrypted here for this tenant. */
   readonly openSummary: (sealed: string) => Promise<string | undefined>;
-  /** Called with where the reasoning of a step was found, unless the reasoning store has reported it. */
+  /** Called with the place where the reasoning of a step was found, unless the reasoning store has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
 export interface ResolvedHistory {
   readonly items: readonly HistoryItem[];
-  /** Where the reasoning of the running loop was found; of several steps, the worst outcome. */
+  /** The place where the reasoning of the running loop was found; for several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By the id of its call: the steps of the running loop, as they were sampled. */
+  /** The sampled steps of the running loop, by the id of their call. */
   readonly sampled: SampledSteps;
 }
 
@@ -64,7 +64,7 @@ export async function resolveHistory(
   };
 }
 
-/** What is stored for the calls of the running loop. */
+/** Reads the stored data for the calls of the running loop. */
 function readCalls(
   items: readonly LocatedItem[],
   { tenant, reasoningStore }: HistoryDeps,
@@ -83,8 +83,8 @@ interface ModelStep {
   readonly items: ModelStepItem[];
   readonly isByModel: boolean;
   /**
-   * `finished`: an answer follows. `running`: part of the tool loop that has no answer yet. `after-answer`: the same, but
-   * the model continued after an answer.
+   * `finished`: an answer follows. `running`: part of the tool loop that has no answer yet. `after-answer`: like
+   * `running`, but the model continued after an answer.
    */
   readonly place: "finished" | "running" | "after-answer";
 }
@@ -93,7 +93,7 @@ interface ModelStepItem extends LocatedItem {
   readonly isAnswer: boolean;
 }
 
-/** `first`: the index of the first item. Later steps are not directly after an answer. */
+/** `first`: the place of the first step. Later steps are not directly after an answer. */
 function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): ModelStep[] {
   const later = first === "finished" ? "finished" : "running";
   const steps: ModelStep[] = [];
@@ -107,7 +107,7 @@ function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): Mode
   return steps;
 }
 
-/** Unknown items do not end a step of the model. */
+/** Whether the model wrote the item. Unknown items do not end a step of the model. */
 function isFromModel(item: InputItem): boolean {
   if (item.type === "message") return item.role === "assistant";
   if (item.type === "tool_search_output") return !item.call_id;
@@ -127,7 +127,7 @@ async function resolveStep(
     if (each.item.type === "unsupported" && isGatewayItem(each.item.item.type)) {
       const kept = await findKeptCall(each, deps);
       if (kept === undefined) {
-        // A call without its result is left out, because results are not invented. MCP items contain it.
+        // A call without its result is left out, because results are not invented. MCP items contain their result.
         items.push(...optional(readMcpItem(each.item.item, each.param)));
         continue;
       }
@@ -149,7 +149,7 @@ async function resolveStep(
   return { items, outcome };
 }
 
-/** Stored with the item, or encrypted in what the client sent, or stored under its id. */
+/** Finds a gateway call: stored with the item, encrypted in the client's item, or stored under its id. */
 async function findKeptCall(
   { item, stored }: LocatedItem,
   deps: HistoryDeps,
@@ -174,7 +174,10 @@ interface FoundReasoning {
   readonly outcome: ReasoningOutcome;
 }
 
-/** Readable content first, then sealed content, then what is stored under the id. Undefined: none. */
+/**
+ * Reads the item's readable content, else its encrypted content, else the entry stored under its id. Undefined: none
+ * exists.
+ */
 async function readReasoning(
   located: LocatedItem,
   deps: HistoryDeps,
@@ -197,7 +200,7 @@ async function readReasoning(
   throw notEncryptedHere(param);
 }
 
-/** Restores calls sent without reasoning: the reasoning store may have it. */
+/** Restores the reasoning of calls sent without it, if the reasoning store has it. */
 async function restoreLost(
   items: readonly HistoryItem[],
   place: ModelStep["place"],
@@ -217,14 +220,14 @@ async function restoreLost(
     // Reasoning before an answer is not used again.
     const isAfterAnswer = index === 0 && place === "after-answer";
     const before = isAfterAnswer ? reasoning.before.slice(-texts - 1) : reasoning.before;
-    // Calls that the gateway ran have items of their own.
+    // Calls that the gateway ran have their own items.
     restored.push(...placeReasoning(own, { ...reasoning, before, tools: [] }));
     rest = rest.slice(end);
   }
   return { items: [...restored, ...rest], outcome: step?.outcome };
 }
 
-/** Reasoning and references have been resolved before. */
+/** Converts an item. Reasoning and references have already been resolved. */
 async function toHistoryItem(
   { item, param, isAnswer: answers }: ModelStepItem,
   deps: HistoryDeps,

@@ -1,6 +1,6 @@
 /**
- * Input items as clients send them. Deliberately loose: clients send back what they received, with additional fields, and
- * all of it is stored for `input_items`. `to-turn.ts` decides what the model reads.
+ * Schemas of input items. They are deliberately loose: clients send received items back, with additional fields, and
+ * whole items are stored for `input_items`. `to-turn.ts` decides which parts the model reads.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -8,7 +8,7 @@ import { anyEffort } from "../request/reasoning-options.ts";
 
 const textLike = lazy(() => z.string().nullish());
 
-/** A content part. The code that reads it decides which kinds have text, and how to handle others. */
+/** A content part. The reading code decides which kinds have text, and how to handle others. */
 const part = lazy(() => z.looseObject({ type: z.string(), text: textLike(), refusal: textLike() }));
 
 const content = lazy(() =>
@@ -23,7 +23,7 @@ const message = lazy(() =>
     id: textLike(),
     role: z.enum(["user", "assistant", "system", "developer"]),
     content: content(),
-    /** `commentary` or `final_answer`. Anything else counts as absent. */
+    /** `commentary` or `final_answer`. Any other value counts as absent. */
     phase: textLike(),
   }),
 );
@@ -78,7 +78,7 @@ const customToolCallOutput = lazy(() =>
   }),
 );
 
-/** Without `call_id` when OpenAI's server ran the search. */
+/** A search for tools. `call_id` is absent if OpenAI's server ran it. */
 const toolSearchCall = lazy(() =>
   z.looseObject({
     type: z.literal("tool_search_call"),
@@ -88,7 +88,7 @@ const toolSearchCall = lazy(() =>
   }),
 );
 
-/** Tools are checked where they are read, so that the item is stored as it was sent. */
+/** Tools are validated when they are read, so that the item is stored unchanged. */
 const declared = lazy(() => z.array(z.looseObject({ type: z.string() })));
 
 const toolSearchOutput = lazy(() =>
@@ -100,7 +100,7 @@ const toolSearchOutput = lazy(() =>
   }),
 );
 
-/** Tools in the input, as Codex sends them for models that it calls light. */
+/** Tools in the input. Codex sends them for models that it calls light. */
 const additionalTools = lazy(() =>
   z.looseObject({ type: z.literal("additional_tools"), id: textLike(), tools: declared() }),
 );
@@ -111,7 +111,7 @@ export const textFormat = lazy(() =>
     z.object({ type: z.literal("json_object") }),
     z.object({
       type: z.literal("json_schema"),
-      // OpenAI requires it, Open Responses does not.
+      // OpenAI requires the name, Open Responses does not.
       name: z
         .string()
         .min(1)
@@ -125,7 +125,7 @@ export const textFormat = lazy(() =>
   ]),
 );
 
-/** From here on, another effort and another format hold. */
+/** Sets the effort and the format from here on. */
 const configurationUpdate = lazy(() =>
   z.looseObject({
     type: z.literal("configuration_update"),
@@ -169,14 +169,14 @@ const knownTypes = lazy(
     new Set(known().options.flatMap((option) => [...option.shape.type.values])),
 );
 
-/** A kind the model does not support: items of hosted tools, and unknown ones. */
+/** An unsupported item: of a hosted tool, or of an unknown kind. */
 const unsupported = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => !knownTypes().has(type), "is not complete") })
     .transform((item) => ({ type: "unsupported" as const, item })),
 );
 
-/** Without a type, an item with a role is a message, and one with an id a reference. */
+/** Adds a missing type: an item with a role is a message, an item with an id a reference. */
 function nameUntyped(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("type" in value && value.type !== null && value.type !== undefined) return value;
@@ -197,7 +197,7 @@ export const CALL_TYPES: ReadonlySet<string> = new Set([
   "tool_search_call",
 ]);
 
-/** An item as it is stored and listed: what the client sent. */
+/** An item in its stored and listed form, as sent by the client. */
 export type WireItem = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export function toWireItem(item: InputItem): WireItem {

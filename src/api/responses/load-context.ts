@@ -1,4 +1,4 @@
-/** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
+/** Loads the earlier responses or the conversation that a request continues, and adds the request's input. */
 import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
 import { refusal, RequestError, tooLarge } from "../errors.ts";
 import { refuseManyItems } from "./conversations.ts";
@@ -14,25 +14,28 @@ import { ItemReads, type HistoryBudget, readChain, sizeOf, wantedIds } from "./s
 export interface RequestContext {
   /** All items for the model, in order. */
   readonly history: readonly HistoryItem[];
-  /** The request's own input as it is stored, each item with an id. */
+  /** The request's own input in its stored form, each item with an id. */
   readonly input: readonly WireItem[];
-  /** Everything before the input, as stored. */
+  /** All stored items before the input. */
   readonly earlier: readonly WireItem[];
-  /** Ids of the responses it continues, oldest first. */
+  /** Ids of the responses that the request continues, oldest first. */
   readonly ancestors: readonly string[];
-  /** The id of the conversation it belongs to. */
+  /** The id of the request's conversation. */
   readonly conversation: string | undefined;
-  /** Where the reasoning of the running tool loop was found; of several steps, the worst outcome. */
+  /** The place where the reasoning of the running tool loop was found; for several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
   readonly sampled: SampledSteps;
-  /** It continues or references what was private. */
+  /** Whether the request continues or references private items. */
   readonly isPrivate: boolean;
   /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;
   readonly referencedSize: number;
 }
 
-/** `responseId` is used to name input items without an id. Throws a {@link RequestError}. */
+/**
+ * Loads a request's context. `responseId` is used to name input items without an id. Rejects with a
+ * {@link RequestError}.
+ */
 export async function loadContext(
   request: Pick<PromptRequest, "input" | "previous_response_id" | "conversation">,
   responseId: string,
@@ -89,7 +92,7 @@ export async function loadContext(
 /** Stored items that are checked between two pauses: a few milliseconds. */
 const ITEMS_PER_SLICE = 200;
 
-/** With everything it references, a request may be no longer than a request body. */
+/** Limits a request with all referenced items to the maximum length of a request body. */
 function createBudget(maxSize: number): HistoryBudget & { size(): number } {
   let size = 0;
   return {
@@ -162,13 +165,13 @@ function toInputItems(input: PromptRequest["input"]): readonly InputItem[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
-/** Sequential, so that too many are refused before all of them are read. */
+/** Reads references one after the other, so that an excess is refused before all are read. */
 async function dereferenceAll(
   items: readonly InputItem[],
   reads: ItemReads,
   budget: HistoryBudget,
 ): Promise<LocatedItem[]> {
-  /** By id: an item that is referenced many times is checked and measured once. */
+  /** Items by id: an item that is referenced many times is checked and measured once. */
   const known = new Map<string, { readonly item: InputItem; readonly size: number }>();
   const located: LocatedItem[] = [];
   for (const [index, item] of items.entries()) {
@@ -195,7 +198,7 @@ function unknownItem(id: string, param: string): RequestError {
   return refusal(`${param}.id`, `there is no item with the id ${JSON.stringify(id)}`, details);
 }
 
-/** Parses a stored item. One that another version has written counts as an unknown kind. */
+/** Parses a stored item. An invalid item, written by another version, counts as an unknown kind. */
 function toInputItem(item: WireItem): InputItem {
   return inputItem.safeParse(item).data ?? { type: "unsupported", item };
 }

@@ -1,4 +1,4 @@
-/** Logs each message of a WebSocket as the request that it is, and audits it. */
+/** Logs and audits each message of a WebSocket like a request. */
 import type { Audit } from "../../telemetry/audit.ts";
 import { toClientName } from "../../telemetry/client-name.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -7,12 +7,12 @@ import type { MediaCounts } from "../media/media-counts.ts";
 
 interface MessageSender {
   readonly client: { readonly tenant: string };
-  /** Of the request that opened the connection. */
+  /** Headers of the request that opened the connection. */
   readonly headers: Headers;
 }
 
 export interface MessageEnding {
-  /** That of a request with the same answer. */
+  /** The HTTP status for the same outcome. */
   status: number;
   error?: unknown;
   media?: MediaCounts;
@@ -27,7 +27,7 @@ export type BeginMessage = (
 
 /**
  * @param clock in milliseconds.
- * @param audit undefined: there is none.
+ * @param audit undefined: nothing is audited.
  */
 export function logMessages(log: Log, clock: () => number, audit: Audit | undefined): BeginMessage {
   return (id, route, { client: { tenant }, headers }) => {

@@ -21,7 +21,7 @@ import type { RequestMedia } from "../media/request-media.ts";
 import type { PromptRequest } from "./request.ts";
 import { type HostedDeps, toDeclarations } from "../tools/hosted-tools.ts";
 
-/** Undefined: an item of another type. Throws a {@link RequestError} for an invalid one. */
+/** Undefined: the item has another type. Throws a {@link RequestError} for an invalid item. */
 export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
   switch (item.type) {
     case "mcp_list_tools": {
@@ -50,7 +50,7 @@ export function readMcpItem(item: WireItem, param: string): McpHistoryItem | und
   }
 }
 
-/** By label: the tools that were listed in the conversation. */
+/** The tools that were listed in the conversation, by the server's label. */
 function knownTools(history: readonly HistoryItem[]): ReadonlyMap<string, readonly McpTool[]> {
   return new Map(
     history.flatMap((item) =>
@@ -61,16 +61,16 @@ function knownTools(history: readonly HistoryItem[]): ReadonlyMap<string, readon
 
 type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
 
-/** By id. */
+/** Requests for approval by id. */
 type ApprovalRequests = ReadonlyMap<string, McpRequestItem>;
 
-/** Of several requests with the same id, the first counts. */
+/** The requests for approval in a history. If several have the same id, the first counts. */
 export function approvalRequests(history: readonly HistoryItem[]): ApprovalRequests {
   const requests = history.filter((item) => item.type === "mcp-request");
   return new Map(requests.toReversed().map((item) => [item.id, item]));
 }
 
-/** The messages for the model. Calls that the gateway has stored itself are not included. */
+/** The messages for the model. Calls that the gateway has stored are not included. */
 export function mcpMessages(
   item: McpHistoryItem,
   requests: ApprovalRequests,
@@ -110,7 +110,7 @@ export function approvedCalls(
       const id = JSON.stringify(item.requestId);
       throw refusal(param, `there is no mcp_approval_request with the id ${id}`);
     }
-    // The last of several answers counts.
+    // If there are several answers, the last counts.
     approved.delete(request.id);
     if (!item.approve) continue;
     const recipient = findRecipient(tools, request);
@@ -138,7 +138,7 @@ export function toListItem({ label, tools, error }: Listing, id: string) {
       input_schema: inputSchema,
       annotations: { readOnlyHint: readOnly },
     })),
-    // The AI SDK takes no null.
+    // The AI SDK does not accept null.
     ...(error !== undefined && { error }),
   };
 }
@@ -181,7 +181,7 @@ function toRefusal(reason: string | undefined): string {
   return `Error: the user has not approved this call. It was not made.${why}`;
 }
 
-/** The text that the model was given, if known. */
+/** The error's text for the model, if known. */
 function toErrorText(error: unknown): string {
   const parsed = errorText().safeParse(error).data;
   if (parsed === undefined) return "Error: the call failed.";

@@ -1,4 +1,4 @@
-/** Collects what was left out of a turn or is not enforced, for response headers, the log and the metrics. */
+/** Collects the omitted and unenforced parts of a turn, for response headers, the log and the metrics. */
 import type { Capabilities } from "../../engines/engine.ts";
 import type { ResponseHeaders } from "../../telemetry/response-headers.ts";
 import { findTextFormat } from "../../turn/steering/constraints.ts";
@@ -8,7 +8,7 @@ import { noteSkippedTools, toNameList, toPlausibleNames } from "../tools/skipped
 import type { HistoryItem } from "./history-item.ts";
 
 export interface Omissions {
-  /** Tools that were left out: their kinds, with a namespace where they have one. */
+  /** Kinds of tools that were left out, with their namespace if any. */
   readonly tools: readonly string[];
   /** Kinds of input items that were left out. */
   readonly items: readonly string[];
@@ -30,7 +30,7 @@ export function toOmissions(
   return { tools: unique(skippedTools), items: unique(items), unenforced };
 }
 
-/** Logs and counts them. */
+/** Logs and counts omissions. */
 export function noteOmissions(
   { tools, items, unenforced }: Omissions,
   id: string,

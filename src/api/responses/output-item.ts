@@ -13,20 +13,20 @@ import type { ItemStatus, OutputItem, OutputText, UrlCitation } from "./to-respo
 export interface OpenItem {
   readonly part: Part;
   readonly id: string;
-  /** Its index in the output. */
+  /** The item's index in the output. */
   readonly index: number;
-  /** Only for calls: the tool called. */
+  /** The tool of a call. Undefined for other items. */
   readonly target: CallTarget | undefined;
   text: string;
-  /** For a call of a tool with text input: reads the input. */
+  /** Reader of the input, for a call of a tool with text input. */
   readonly input: CustomInput | undefined;
-  /** Only for messages: JSON text of the list, without brackets. */
+  /** Log probabilities of a message: JSON text of the list, without brackets. */
   logprobs: string;
-  /** Only for answers. */
+  /** Annotations of an answer. */
   readonly annotations: UrlCitation[];
-  /** Only for calls that the gateway runs: the result. */
+  /** The result of a call that the gateway runs. */
   result: GatewayCallResult | undefined;
-  /** Complete, unless the turn was truncated here. */
+  /** Whether the part has ended. The item is complete unless the turn was truncated here. */
   isOver: boolean;
   /** Encrypted reasoning, known once the item is done. */
   sealed: string | undefined;
@@ -34,7 +34,7 @@ export interface OpenItem {
   summary: string | undefined;
 }
 
-/** `empty`: as announced, before any content. `hidden`: complete, without its reasoning. */
+/** `empty`: before any content. `hidden`: complete, without its reasoning. */
 export type ItemForm = "empty" | "hidden" | "full";
 
 export function createOpenItem(
@@ -142,7 +142,7 @@ export function toStoredItem(
   };
 }
 
-/** A call that was written but not run is incomplete. */
+/** The item's status. A call that was written but not run is incomplete. */
 function toStatus({ result }: OpenItem, status: ItemStatus): GatewayItemStatus {
   if (status === "in_progress") return status;
   if (result === undefined) return "incomplete";
@@ -159,14 +159,14 @@ export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputT
 }
 
 /**
- * Reads the body of a call of a tool that takes one text. Models write the text as it is, or as JSON: a string, or an
+ * Reads the body of a call of a tool that takes one text. Models write the text plainly, or as JSON: a string, or an
  * object with the text as its only member.
  */
 class CustomInput {
   #held = "";
   #form: "unknown" | "plain" | "json" = "unknown";
 
-  /** The part of the input that is certain. */
+  /** Adds to the body. Returns the next part of the input, as far as it is certain. */
   push(body: string): string {
     if (this.#form === "plain") return body;
     this.#held += body;
@@ -186,7 +186,7 @@ class CustomInput {
   }
 }
 
-/** The first character tells. */
+/** The form of a body, by its first character. */
 function formOf(body: string): "unknown" | "plain" | "json" {
   const [first] = body.trimStart();
   if (first === undefined) return "unknown";

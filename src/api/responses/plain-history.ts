@@ -1,4 +1,6 @@
-/** Reads items by themselves, those of tools and of thoughts in texts too, without a store: nothing is looked up or decrypted. */
+/**
+ * Reads items without a store, including items of tools and reasoning within texts: nothing is looked up or decrypted.
+ */
 import { isGatewayItem } from "../../store/kept-call.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { CALL_TYPES, type Content, type InputItem } from "./items.ts";
@@ -59,7 +61,7 @@ export function toPlainItem(item: InputItem, param: string, answers: boolean): H
   }
 }
 
-/** Without a phase, text directly before a call counts as commentary. */
+/** Whether the item is an answer. Without a phase, text directly before a call counts as commentary. */
 export function isAnswer(items: readonly { readonly item: InputItem }[], index: number): boolean {
   const item = items[index]?.item;
   if (item?.type !== "message" || item.role !== "assistant") return false;
@@ -90,7 +92,10 @@ type ToolItem = Extract<
   }
 >;
 
-/** `param`: the item's field, for errors. Throws a {@link RequestError} for tools that are not valid. */
+/**
+ * Reads an item that adds tools. `param`: the item's field, for errors. Throws a {@link RequestError} for invalid
+ * tools.
+ */
 function readToolItem(item: ToolItem, param: string): HistoryItem {
   switch (item.type) {
     case "function_call": {
@@ -124,7 +129,7 @@ function readToolItem(item: ToolItem, param: string): HistoryItem {
   }
 }
 
-/** The client expects an object. Other text is used as the query. */
+/** The arguments of a search. The client expects an object, so other text becomes the query. */
 export function toSearchArguments(text: string): Readonly<Record<string, unknown>> {
   if (text === "") return {};
   const value = parseJson(text);
@@ -153,7 +158,7 @@ interface FoundTool {
   readonly [field: string]: unknown;
 }
 
-/** The tools that a search of the gateway has found, as its output has them: those of a namespace together. */
+/** The tools that the gateway's search has found, in the format of its output: tools of a namespace are grouped. */
 export function toFoundTools(
   names: readonly string[],
   find: (name: string) => NamespacedFunction | undefined,
@@ -192,7 +197,10 @@ interface Located {
   readonly item: InputItem;
 }
 
-/** A reasoning item directly before the message has the same reasoning, and counts. */
+/**
+ * Splits reasoning from assistant messages into items. If a reasoning item directly precedes the message, it has the
+ * same reasoning and takes precedence.
+ */
 export function withThoughts<T extends Located>(items: readonly T[]): readonly T[] {
   return items.flatMap((located, index) => {
     const { item } = located;

@@ -55,14 +55,14 @@ export interface PreparedResponse extends PreparedTurn {
   readonly omissions: Omissions;
   readonly caller: Caller;
   readonly read: Pick<ReadTurn<ResponsesRequest>, "reasoning" | "media">;
-  /** Include encrypted reasoning for the client to send back. */
+  /** Whether encrypted reasoning is included for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
 }
 
 type Purpose = "answer" | "compaction" | "prewarm";
 
-/** How the route reads a request. */
+/** The reader of the route's requests. */
 export function responsesReader({ limits }: ResponsesContext): RequestCodec<ResponsesRequest> {
   return {
     limits,
@@ -75,7 +75,7 @@ export function responsesReader({ limits }: ResponsesContext): RequestCodec<Resp
   };
 }
 
-/** Everything between reading and the engine call. Rejects with a `RequestError`. */
+/** Prepares a response, between reading and the engine call. Rejects with a `RequestError`. */
 export async function prepareResponse(
   read: ReadTurn<ResponsesRequest>,
   caller: Caller,
@@ -125,7 +125,7 @@ export async function prepareResponse(
     now: () => toSeconds(deps.now()),
     showReasoning: caller.client.reasoningPolicy === "raw",
     isCodex: caller.isCodex,
-    // Nothing but the context can cut the answer then.
+    // Without an output limit, only the context can truncate the answer.
     isUnlimited: request.max_output_tokens == null && model.contextLength !== undefined,
   });
   const seal = isSealed(request, caller);
@@ -157,7 +157,7 @@ async function findCompared(
   return readCompared(() => deps.readStored(tenant, { signal }, () => responses.get(tenant, id)));
 }
 
-/** For the rule of `held-reply.ts`. */
+/** The input for the rule in `held-reply.ts`. */
 export function toHeldTurn({ turn, model, caller }: PreparedResponse): HeldTurn {
   return { turn, contextLength: model.contextLength, signal: caller.signal };
 }
@@ -175,7 +175,7 @@ function refuseUnsupported(request: ResponsesRequest): void {
   }
 }
 
-/** Loads the conversation. Refuses what could not be stored, if the response is to be stored. */
+/** Loads the conversation. If the response is to be stored, refuses content that cannot be stored. */
 async function loadKeepable(
   request: ResponsesRequest,
   model: Model,
@@ -190,7 +190,7 @@ async function loadKeepable(
   return context;
 }
 
-/** Without an output limit, an answer of so many tokens must fit into the store with its input. */
+/** Assumed tokens of an answer without an output limit: it must fit into the store with its input. */
 const USUAL_ANSWER_TOKENS = 8192;
 const BYTES_PER_TOKEN = 6;
 
@@ -211,7 +211,7 @@ function refuseUnkeepable(
   const isAdded = context.conversation !== undefined;
   if (isStored && size > maxEntryBytes) throw responseTooLarge("input");
   if (isAdded && context.earlierSize + size > maxEntryBytes) throw conversationTooLarge();
-  // Without an output limit, they are refused where they have become too many.
+  // Without an output limit, log probabilities are refused when they have become too many.
   if (request.max_output_tokens == null || !asksForLogprobs(request)) return;
   const whole = size + logprobBytes(answerTokens, request.top_logprobs ?? 0);
   if (
@@ -231,7 +231,7 @@ function withPreset(request: ResponsesRequest, preset: Preset): ResponsesRequest
   };
 }
 
-/** The values by which a preset changes the prompt. */
+/** Applies the preset's values that change the prompt. */
 export function withPresetEffort<R extends Pick<PromptRequest, "reasoning">>(
   request: R,
   preset: Preset | undefined,
@@ -249,7 +249,7 @@ function toPurpose({ isSummary, request }: ReadTurn<ResponsesRequest>): Purpose 
 
 interface TurnParts {
   readonly read: ReadTurn<ResponsesRequest>;
-  /** Or that for a summary. */
+  /** The request, or the request for a summary. */
   readonly request: ResponsesRequest;
   readonly requested: RequestedModel;
   readonly purpose: Purpose;
@@ -306,7 +306,7 @@ export function toPromptContext(
   return { ...toTurnContext(read, context), unsupported, maxTools: settings.maxTools };
 }
 
-/** The options that the request's fields alone determine. */
+/** The reply options that depend on the request's fields alone. */
 function requestedReply({
   include,
   background,

@@ -57,7 +57,7 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   });
 }
 
-/** Asks the model for a summary and encrypts it. Instructions and the user's messages stay as they are. */
+/** Requests a summary from the model and encrypts it. Instructions and the user's messages stay unchanged. */
 async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
   const bodyText = await c.req.text();
   const stages = createStages(bodyText.length, context.pause);

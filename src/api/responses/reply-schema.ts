@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
-/** Values of a schema, as the gateway writes them. */
+/** The read-only type of values that the gateway writes for a schema. */
 export type Written<Schema extends () => z.ZodType> = DeepReadonly<z.infer<ReturnType<Schema>>>;
 
 export type WrittenItem<Type extends string> = Extract<
@@ -27,7 +27,7 @@ export const responsesErrorReply = lazy(() =>
   z.object({ error: z.object(errorShape()) }).meta({ id: "ResponsesError" }),
 );
 
-/** Returned as it was sent, with an id. */
+/** An item in the client's form, with an id. */
 export const listedItem = lazy(() =>
   z.looseObject({ type: z.string(), id: z.string().optional() }).meta({ id: "ListedItem" }),
 );
@@ -47,7 +47,7 @@ const usage = lazy(() =>
     .meta({ id: "ResponseUsage" }),
 );
 
-/** Tools, formats and choices are returned as the request declared them. */
+/** A tool, format or choice, returned in the request's form. */
 const declared = lazy(() => z.looseObject({ type: z.string() }));
 
 export const promptCacheDiagnostics = lazy(() =>
@@ -412,7 +412,7 @@ const callEvent = lazy(() =>
     item_id: z.string(),
     output_index: z.int(),
     delta: z.string().optional(),
-    /** With the complete arguments of a function. */
+    /** Present with the complete arguments of a function. */
     name: z.string().optional(),
     arguments: z.string().optional(),
     input: z.string().optional(),

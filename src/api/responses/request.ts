@@ -1,5 +1,5 @@
 /**
- * What `POST /v1/responses` accepts: the union of OpenAI's body and Open Responses'.
+ * The request body of `POST /v1/responses`: the union of OpenAI's fields and Open Responses'.
  *
  * Unknown fields are ignored: clients add their own. A known field of the wrong type is answered with a 400 that names
  * it. `null` always means absent.
@@ -56,7 +56,7 @@ const metadata = lazy(() =>
 
 /** The fields that determine the prompt: shared by creating, counting and compacting. */
 const promptFields = {
-  /** Absent: the first one served. */
+  /** Absent: the first served model. */
   model: textLike,
   /** OpenRouter's other models, if `model` is not served. */
   models: () => z.array(z.string()).nullish(),
@@ -71,7 +71,7 @@ const promptFields = {
   conversation: () => z.union([z.string(), z.object({ id: z.string() })]).nullish(),
 };
 
-/** More of a list have no use. */
+/** Maximum number of rules: more have no use. */
 const MAX_CONTEXT_RULES = 8;
 
 const controlFields = {
@@ -100,13 +100,16 @@ const controlFields = {
       })
       .nullish(),
   truncation: () => z.enum(["auto", "disabled"]).nullish(),
-  /** A summary, before the answer, where the prompt has so many tokens. Other types have no effect. */
+  /**
+   * Rule for a summary before the answer when the prompt reaches `compact_threshold` tokens. Other types have no
+   * effect.
+   */
   context_management: () =>
     z
       .array(z.object({ type: z.string(), compact_threshold: z.int().min(1).nullish() }))
       .max(MAX_CONTEXT_RULES)
       .nullish(),
-  /** Tools of training that the client runs itself. */
+  /** The model's trained tools that the client runs itself. */
   builtin_tools: () => z.array(z.enum(TRAINED_TOOLS)).nullish(),
   /** OpenRouter's field. Its plugins are reported as skipped. */
   plugins: () => z.unknown().optional(),
@@ -123,12 +126,12 @@ export const responsesRequest = new RequestSchema(
     presence_penalty: samplingFields.presence_penalty,
     frequency_penalty: samplingFields.frequency_penalty,
     top_logprobs: () => z.int().min(0).max(20).nullish(),
-    /** A value without a use here has no effect, such as one of a later version. */
+    /** Unknown values, such as those of a later version, have no effect. */
     include: () => z.array(z.string()).nullish(),
     metadata: () => metadata().nullish(),
 
     stream: () => z.boolean().nullish(),
-    /** False: nothing is sampled. Codex sends its instructions ahead so. */
+    /** False: nothing is sampled. Codex sends its instructions ahead in such a request. */
     generate: () => z.boolean().nullish(),
     stream_options: () => z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
     store: () => z.boolean().nullish(),

@@ -43,13 +43,13 @@ type WholeItem = CompactionItem | McpListItem | ToolSearchOutputItem;
 export interface ResponseBuilderOptions {
   /** Creates the response object. Copies the output, which grows. */
   readonly toResponse: (state: ResponseState) => ResponseResource;
-  /** Creates an item's id. `prefix` is its kind, `index` its place in the output. */
+  /** Creates an item's id. `prefix`: the item's kind. `index`: its index in the output. */
   readonly toItemId: (prefix: string, index: number) => string;
   /** The wire format of each tool's calls. */
   readonly targets: CallTargets;
-  /** The function with this name, of those that a search may find. Absent: there are none. */
+  /** Finds a deferred function by name. Absent: there are none. */
   readonly findDeferred?: (name: string) => NamespacedFunction | undefined;
-  /** MCP servers whose tools were listed for the request: they are the first items. */
+  /** MCP servers whose tools were listed for the request. Their listings are the first items. */
   readonly listings: readonly Listing[];
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -57,11 +57,11 @@ export interface ResponseBuilderOptions {
   readonly showReasoning: boolean;
   /** Optional parts of calls that the gateway runs. */
   readonly includes: GatewayIncludes;
-  /** The response is queued before it runs. */
+  /** Whether the response is queued before it runs. */
   readonly queued: boolean;
-  /** The client is Codex, which needs other codes (`codex.ts`). */
+  /** Whether the client is Codex, which needs other error codes. */
   readonly isCodex: boolean;
-  /** The answer is limited by the context only. */
+  /** Whether only the context limits the answer. */
   readonly isUnlimited: boolean;
 }
 
@@ -77,16 +77,16 @@ export interface ResponseListener {
   onStart(): void;
   onItemStart(item: OpenItem): void;
   onDelta(item: OpenItem, delta: ItemDelta): void;
-  /** An annotation of text that has been reported. */
+  /** Reports an annotation of text that has already been reported. */
   onAnnotation(item: OpenItem, annotation: UrlCitation, index: number): void;
-  /** A call that the gateway runs is complete and will be run. */
+  /** Reports that a gateway call is complete and will be run. */
   onRun(item: OpenItem): void;
-  /** `done`: the item as the client may see it. */
+  /** `done`: the item, filtered for the client. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
-  /** An item that is added at once. `isCompacting`: that the conversation is compacted has an event of its own. */
+  /** Reports an item that is added as a whole. `isCompacting`: the compaction itself also has an event. */
   onWholeItem(item: WholeItem, index: number, isCompacting: boolean): void;
   onEnd(status: "completed" | "incomplete"): void;
-  /** The response has failed. May follow `onEnd`, which it then replaces. */
+  /** Reports that the response has failed. May follow `onEnd` and then replaces it. */
   onFailure(error: ResponsesError): void;
 }
 
@@ -97,7 +97,10 @@ const ID_PREFIXES: Record<Exclude<Part["kind"], "builtin-call">, string> = {
   "tool-call": "fc",
 };
 
-/** Codex makes room in the context after this, and gives up after an incomplete response. */
+/**
+ * The error for Codex when the context is full: Codex then makes room in the context, but gives up after an incomplete
+ * response.
+ */
 const CONTEXT_FULL: ErrorDescription = {
   status: 400,
   message: "The conversation and its answer do not fit into the model's context together.",
@@ -106,10 +109,10 @@ const CONTEXT_FULL: ErrorDescription = {
   errorType: "context_length_exceeded",
 };
 
-/** Seconds to wait for a busy engine that names no time. */
+/** Seconds to wait for a busy engine that states no time. */
 const BUSY_RETRY_AFTER = 5;
 
-/** A client that gets a failed response has no status and no header: the error says when to try again. */
+/** Adds the retry time to the error, because a failed response reaches the client without a status or headers. */
 function toFailure(error: ErrorDescription): ErrorDescription {
   if (error.errorType !== "provider_overloaded" && error.errorType !== "rate_limit_exceeded") {
     return error;
@@ -125,12 +128,12 @@ const CALL_PREFIXES: Record<CallTarget["kind"], string> = {
 };
 
 export class ResponseBuilder {
-  /** For keep-alives of a stream. */
+  /** The progress of the prompt, for keep-alives of a stream. */
   readonly prefill = new PrefillNote();
   /** The finished items with all their reasoning, for the store. */
   readonly output: OutputItem[] = [];
   readonly #options: ResponseBuilderOptions;
-  /** The finished items as the client may see them. Appended to: there may be thousands. */
+  /** The finished items, filtered for the client. Items are appended in place, because there may be thousands. */
   readonly #shown: OutputItem[] = [];
   #state: ResponseState;
   #hasStarted = false;
@@ -148,22 +151,22 @@ export class ResponseBuilder {
     this.#listener = listener;
   }
 
-  /** The current response as the client may see it. */
+  /** The current response, filtered for the client. */
   response(): ResponseResource {
     return this.#options.toResponse(this.#state);
   }
 
-  /** Its turn has ended without an answer. */
+  /** Whether the turn has ended without an answer. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** The client has cancelled the turn. The listener is not called: there is no event for it. */
+  /** Marks the response as cancelled by the client. The listener is not called: there is no event for it. */
   cancel(): void {
     this.#state = { ...this.#state, status: "cancelled" };
   }
 
-  /** The turn has failed, or its end, which no client has seen yet, could not be stored. */
+  /** Marks the response as failed: the turn has failed, or its end, not yet sent to the client, could not be stored. */
   fail(error: ErrorDescription): void {
     this.#state = { ...this.#state, completedAt: undefined };
     if (!this.#hasStarted) this.#start();
@@ -187,7 +190,7 @@ export class ResponseBuilder {
         this.#append(event);
         return this.#annotate(event.citations);
       case "part-end":
-        // Closed by the next event, which tells whether the part is complete or was cut.
+        // The next event closes the item: it shows whether the part is complete or was truncated.
         return this.#endPart(event);
       case "builtin-result":
         if (this.#open) {
@@ -259,7 +262,7 @@ export class ResponseBuilder {
       logprobs && isMessage(item.part)
         ? logprobs.map((each) => logprobText(each).text).join(",")
         : "";
-    // Written once, here: the events of the item's end repeat it four times.
+    // The JSON is written once, here, because the events of the item's end repeat it four times.
     if (shown !== "") item.logprobs += item.logprobs === "" ? shown : `,${shown}`;
     this.#listener?.onDelta(item, { text, logprobs: shown });
   }

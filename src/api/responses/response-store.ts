@@ -1,8 +1,8 @@
 /**
- * Stored responses: read back, continued by `previous_response_id`, and searched for items that are referenced by id.
+ * Stores responses, for reading, for continuation by `previous_response_id`, and for items that are referenced by id.
  *
- * An entry contains the input and output of one request and the ids of the responses before it. So a conversation of n
- * turns takes n entries and n reads, and nothing is stored twice.
+ * An entry contains the input and output of one request and the ids of the responses before it. A conversation of n
+ * turns therefore takes n entries and n reads, and nothing is stored twice.
  */
 import * as z from "zod";
 import { JsonText, toJson } from "../../json-text.ts";
@@ -13,19 +13,19 @@ import { type KeptPrompt, keptPrompt } from "../turn/cache-diagnosis.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredResponse {
-  /** The response object with all reasoning in its output, even if the client did not receive it. */
+  /** The response object with all reasoning in its output, including reasoning that the client did not receive. */
   readonly response: StoredResource;
-  /** The input items of its own request, each with an id. */
+  /** The input items of the response's own request, each with an id. */
   readonly input: readonly WireItem[];
-  /** Ids of the responses it continues, oldest first. */
+  /** Ids of the responses that this one continues, oldest first. */
   readonly ancestors: readonly string[];
   /** Milliseconds since 1970. */
   readonly storedAt: number;
-  /** What continues it is private too: its prompt has the content of this response. */
+  /** Responses that continue a private one are private too: their prompts contain its content. */
   readonly isPrivate?: boolean | undefined;
   /** Of a response that has ended. */
   readonly prompt?: KeptPrompt | undefined;
-  /** For a background response that has ended: the number of events before its last one. They were stored before it. */
+  /** For an ended background response: the number of stored events before its last event. */
   readonly events?: number | undefined;
 }
 
@@ -40,30 +40,30 @@ export function isInFlight({ status }: { readonly status: string }): boolean {
   return status === "queued" || status === "in_progress";
 }
 
-/** Reading, writing and deleting reject with a `StoreError` when the store fails. */
+/** The stored responses. Methods reject with a `StoreError` when the store fails. */
 export interface ResponseStore {
-  /** @throws RequestError when it is too large to be stored. */
+  /** @throws RequestError when the response is too large to be stored. */
   put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void>;
   get(tenant: string, id: string): Promise<StoredResponse | undefined>;
-  /** Those that exist, by their ids. */
+  /** The existing responses by id. */
   getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredResponse>>;
   delete(tenant: string, id: string): Promise<void>;
-  /** An item that is known without reading its response. */
+  /** Finds an item that is known without reading its response. */
   ownItem(itemId: string): OwnItem | undefined;
 }
 
 export interface OwnItem {
   readonly item: WireItem;
-  /** As its response is. */
+  /** Whether the item's response is private. */
   readonly isPrivate: boolean;
 }
 
 export interface PutOptions {
-  /** The request's `store`. False: it must not be found later. */
+  /** The request's `store`. False: the response must not be found later. */
   readonly store: boolean;
-  /** All items before its input. */
+  /** All items before the request's input. */
   readonly earlier: readonly WireItem[];
-  /** Its output has log probabilities. */
+  /** Whether the output has log probabilities. */
   readonly hasLogprobs?: boolean;
 }
 
@@ -86,7 +86,7 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
   return {
     async put(tenant, entry, options) {
       if (!options.store) return;
-      // Its log probabilities are JSON already, which `JSON.stringify` would parse.
+      // Log probabilities are JSON text already, which `JSON.stringify` would parse.
       const value = options.hasLogprobs ? new JsonText(toJson(entry)) : entry;
       if (!(await entries.set(value, tenant, entry.response.id))) {
         throw responseTooLarge(options.hasLogprobs ? "top_logprobs" : "input");
@@ -109,8 +109,8 @@ export function responseTooLarge(param: "input" | "top_logprobs"): RequestError 
 }
 
 /**
- * Items are named after their response, so that a reference to one needs no entry of its own: `rs_<key>_2` is the
- * third output item of `resp_<key>`, `msg_<key>_i0` its first input item.
+ * Items are named after their response, so that a reference needs no separate entry: `rs_<key>_2` is the third output
+ * item of `resp_<key>`, `msg_<key>_i0` its first input item.
  */
 export function toItemId(responseId: string, prefix: string, place: number | string): string {
   return `${prefix}_${responseId.replace(/^resp_/, "")}_${place}`;

@@ -1,8 +1,8 @@
 /**
  * Runs a background response: writes its events to the store while it runs, and the response when it has ended.
  *
- * The last event is not written. A follower builds it from the stored response, which is written after
- * all other events: a process that is killed at any moment leaves events that end as the response did.
+ * The last event is not written. A follower builds it from the stored response, which is written after all other
+ * events: if the process is killed at any moment, the events still end consistently with the response.
  */
 import { StoreError } from "../../store/store-error.ts";
 import { consume } from "../../streams/push-stream.ts";
@@ -15,16 +15,16 @@ import { toHeldTurn } from "./prepare.ts";
 import { runResponse } from "./run.ts";
 import type { StreamedResponse } from "./stream-response.ts";
 
-/** How often a piece of new events is written. */
+/** Interval of writing a piece of new events. */
 const PIECE_MS = 250;
-/** How often the response itself is written, and a cancellation looked up. */
+/** Interval of writing the response itself and looking up a cancellation. */
 const HEARTBEAT_MS = 1000;
 /**
- * Where the platform counts operations, both are written less often the longer the response has run, up to so many paces. Two
- * of these must fit into the time after which a response counts as dead.
+ * Maximum interval, in paces of the store: where the platform counts operations, both are written less often the longer
+ * the response has run. Two such intervals must fit into the time after which a response counts as dead.
  */
 const MAX_PACES = 5;
-/** The share of a response's age that its pieces lie apart. */
+/** Interval of pieces as a share of the response's age. */
 const AGE_SHARE = 1 / 16;
 
 /** Runs the response. Rejects when its end could not be stored. */
@@ -35,7 +35,8 @@ export async function runInBackground(
   abort: AbortController,
 ): Promise<void> {
   const { writer, builder } = streamed;
-  // Apart from each other: however slow the store is, and however many events wait, heartbeats go on.
+  // Pieces and heartbeats are written independently: heartbeats continue however slow the store is, and however many
+  // events wait.
   const { clock } = context;
   const { paceMs } = context.store;
   const start = clock();
@@ -64,7 +65,7 @@ export async function runInBackground(
   await persist(() => backgroundWriter.end(), context.shutdown.stopping);
 }
 
-/** Writes at intervals. While a slow store is busy with one write, there are no further ones. */
+/** Writes at intervals. No write starts while the previous one is in flight. */
 function repeat(intervalMs: () => number, write: () => Promise<void>) {
   let last: Promise<void> | undefined;
   let timer = setTimeout(next, intervalMs());
@@ -75,7 +76,7 @@ function repeat(intervalMs: () => number, write: () => Promise<void>) {
       .finally(() => (last = undefined));
   }
   return {
-    /** Resolves when no write is in flight any more. */
+    /** Resolves when no write is in flight. */
     async stop(): Promise<void> {
       clearTimeout(timer);
       await last;

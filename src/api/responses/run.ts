@@ -11,7 +11,7 @@ import type { Model } from "../../models/models.ts";
 
 export type ResponseTurnEvent = TurnEvent | CompactionEvent;
 
-/** The events of its turn, after those of a compaction. Its reasoning is stored for later requests. */
+/** The events of a compaction, if any, and of the turn. Reasoning is stored for later requests. */
 export function runResponse(
   { request, purpose, requested, turn, compaction, caller, seal }: PreparedResponse,
   deps: ResponsesContext,
@@ -50,17 +50,17 @@ export async function collectResponse(
   try {
     await keepResponse(prepared, deps);
   } catch (error) {
-    // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
+    // A failure is reported even if it could not be stored. Success is not, because it promises a stored response.
     if (builder.response().status !== "failed") throw error;
   }
   return builder.response();
 }
 
 /**
- * Writes the response as it stands to the store. Once it has ended, its conversation is extended first, so that whoever
- * reads the end can continue the conversation.
+ * Writes the current response to the store. Once it has ended, its conversation is extended first, so that a client
+ * that reads the end can continue the conversation.
  *
- * @param events how many of its events have been stored, if they are.
+ * @param events the number of the response's stored events, if events are stored.
  */
 export async function keepResponse(
   prepared: PreparedResponse,
@@ -77,7 +77,7 @@ export async function keepResponse(
     const added = [...context.input, ...output];
     await deps.conversations.update(tenant, context.conversation, (conversation) => {
       const { items } = conversation;
-      // A background response writes its end again if the store did not take all of it.
+      // A background response writes its end again if the store failed in between.
       const isThere = items.some(({ id }) => id === added.at(-1)?.id);
       if (isThere) return conversation;
       return {

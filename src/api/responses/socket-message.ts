@@ -7,14 +7,14 @@ import { createStages } from "../request/stages.ts";
 
 /** The type of the message that creates a response. */
 export const CREATE = "response.create";
-/** The type of the message with further input for a response that is generated. */
+/** The type of the message with further input for an in-flight response. */
 export const STEER = "response.steer";
-/** In characters: types are the client's. */
+/** Maximum characters of a type, which the client chooses. */
 const LONGEST_TYPE = 64;
 
 export interface SocketMessage {
   readonly type: string;
-  /** The lane that its client has named. */
+  /** The lane named by the client. */
   readonly lane: string | undefined;
   /** The response to continue. */
   readonly previous: string | undefined;
@@ -22,7 +22,7 @@ export interface SocketMessage {
   readonly value: object;
 }
 
-/** Checks the fields that only messages have. The rest of a message that creates a response is an ordinary request. */
+/** Checks the fields that only messages have. A message that creates a response is otherwise an ordinary request. */
 export async function readMessage(
   message: string,
   maxBytes: number,
@@ -62,10 +62,10 @@ function isLane(value: unknown): value is string {
   return typeof value === "string" && /^[\w.-]{1,256}$/.test(value);
 }
 
-/** More of a message that is refused is not parsed for its lane. */
+/** Maximum characters of a refused message that is parsed for its lane. */
 const MAX_REFUSED_LENGTH = 65_536;
 
-/** The lane of a message that is refused, so that its client finds the error there. */
+/** The lane of a refused message, to which its error is sent. */
 export function readLane(message: string): string | undefined {
   if (message.length > MAX_REFUSED_LENGTH) return undefined;
   try {

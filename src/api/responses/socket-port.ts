@@ -1,15 +1,15 @@
-/** A WebSocket as the session uses it: sends with backpressure, and ends a connection whose client does not read. */
+/** Wraps a WebSocket for the session: sends with backpressure, and ends a connection whose client does not read. */
 import type { WSContext } from "hono/ws";
 import { sleep } from "../../streams/timers.ts";
 
 export interface SocketPortOptions {
-  /** How long the client may leave sent data unread. */
+  /** Time for which the client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
-  /** The client has left data unread for longer: the connection has been ended. */
+  /** Called when the client has left data unread for longer and the connection has been ended. */
   readonly onStalled: () => void;
 }
 
-/** `ws` and browsers number the states alike. */
+/** The open state, with the same number in `ws` and browsers. */
 const OPEN = 1;
 
 /** Unsent bytes above which senders wait. */
@@ -23,12 +23,12 @@ const POLICY_VIOLATION = 1008;
 export class SocketPort {
   readonly #socket: WSContext;
   readonly #options: SocketPortOptions;
-  /** Unsent bytes when the port last looked. */
+  /** Unsent bytes at the last look. */
   #unsent = 0;
-  /** The client has read something since the watch last looked. */
+  /** Whether the client has read data since the watch last looked. */
   #hasRead = false;
   #isWatched = false;
-  /** Senders that wait for room. */
+  /** Resolved when waiting senders may continue. */
   #room: PromiseWithResolvers<void> | undefined;
 
   constructor(socket: WSContext, options: SocketPortOptions) {
@@ -47,7 +47,7 @@ export class SocketPort {
     if (this.#unsent > MAX_BUFFERED_BYTES) await (this.#room ??= Promise.withResolvers()).promise;
   }
 
-  /** Pauses or resumes reading, so that TCP makes the client wait. No effect where the runtime cannot do it. */
+  /** Pauses or resumes reading, so that TCP makes the client wait. Has no effect on runtimes that cannot pause. */
   pause(): void {
     callRaw(this.#socket, "pause");
   }
@@ -61,7 +61,7 @@ export class SocketPort {
     this.#socket.close(code, reason);
   }
 
-  /** Ends the connection at once, without a closing handshake where the runtime can do it. */
+  /** Ends the connection at once, without a closing handshake if the runtime supports it. */
   terminate(): void {
     if (!callRaw(this.#socket, "terminate")) this.close(POLICY_VIOLATION, "");
   }
@@ -70,14 +70,14 @@ export class SocketPort {
     return this.#socket.readyState === OPEN;
   }
 
-  /** Between two looks only the client's reading makes the unsent bytes fewer. */
+  /** Notes whether the client has read: between two looks, only reading reduces the unsent bytes. */
   #look(): void {
     const now = bufferedBytes(this.#socket);
     if (now < this.#unsent) this.#hasRead = true;
     this.#unsent = now;
   }
 
-  /** The only timer of the connection while data is unsent. It looks ever less often at a client that reads nothing. */
+  /** The only timer of the connection while data is unsent. Its interval grows while the client reads nothing. */
   async #watch(): Promise<void> {
     this.#isWatched = true;
     let unreadMs = 0;
@@ -93,7 +93,7 @@ export class SocketPort {
     this.#letSend();
     if (!this.#isOpen || this.#unsent === 0) return;
     this.#options.onStalled();
-    // A closing handshake would wait behind the unread data.
+    // A closing handshake would be queued after the unread data.
     this.terminate();
   }
 
@@ -103,7 +103,7 @@ export class SocketPort {
   }
 }
 
-/** Calls what only Node's sockets can do. Returns false where the runtime cannot. */
+/** Calls a method that only Node's sockets have. Returns false if it is missing. */
 function callRaw({ raw }: WSContext, name: "pause" | "resume" | "terminate"): boolean {
   if (typeof raw !== "object" || raw === null) return false;
   const method: unknown = Reflect.get(raw, name);
@@ -112,7 +112,7 @@ function callRaw({ raw }: WSContext, name: "pause" | "resume" | "terminate"): bo
   return true;
 }
 
-/** 0 where the runtime does not report it. */
+/** The unsent bytes. 0 if the runtime does not report them. */
 function bufferedBytes({ raw }: WSContext): number {
   const isSocket = typeof raw === "object" && raw !== null && "bufferedAmount" in raw;
   return isSocket ? Number(raw.bufferedAmount) : 0;

@@ -1,15 +1,18 @@
-/** The requests of a WebSocket that wait for their turn, unread or in their lanes. When there are too many, the connection is not read. */
+/**
+ * The waiting requests of a WebSocket, unread or in their lanes. When there are too many, reading from the connection
+ * pauses.
+ */
 import type { SocketPort } from "./socket-port.ts";
 
-/** Waiting requests at which reading pauses. */
+/** Number of waiting requests at which reading pauses. */
 const PAUSE_AT = 32;
-/** Maximum waiting requests where reading cannot be paused, or more had already been read. */
+/** Maximum waiting requests if reading cannot be paused, or more have already been read. */
 const MAX_WAITING = 128;
 
 export class SocketQueue {
   readonly #port: Pick<SocketPort, "pause" | "resume">;
   readonly #maxBytes: number;
-  /** Messages that no lane has taken yet. */
+  /** Messages that are not assigned to a lane yet. */
   #unread: string[] = [];
   #waiting = 0;
   #size = 0;
@@ -42,7 +45,7 @@ export class SocketQueue {
     return this.#unread.shift();
   }
 
-  /** The message waits no longer. */
+  /** Called when the message no longer waits. */
   release(message: string): void {
     this.#waiting -= 1;
     this.#size -= message.length;
@@ -54,7 +57,10 @@ export class SocketQueue {
     this.pauseWhenFull();
   }
 
-  /** Pauses reading at half of the limit, because a partially received message is read to its end. Otherwise resumes it. */
+  /**
+   * Pauses reading at half of the limit, because a partially received message is read to its end. Otherwise resumes
+   * reading.
+   */
   pauseWhenFull(): void {
     const isFull = this.#waiting >= PAUSE_AT || this.#size > this.#maxBytes / 2;
     if (isFull === this.#isPaused) return;

@@ -1,4 +1,4 @@
-/** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
+/** `GET /v1/responses` as a WebSocket, on runtimes that support WebSockets. */
 import { Hono } from "hono";
 import type { WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../request/client.ts";
@@ -10,7 +10,7 @@ import { getWaitUntil } from "./wait-until.ts";
 import { SocketPort } from "./socket-port.ts";
 import { SocketSession, type SocketCaller } from "./socket-session.ts";
 
-/** How long a connection may last: as long as OpenAI's. */
+/** Maximum lifetime of a connection, as at OpenAI. */
 const MAX_CONNECTION_MS = 3_600_000;
 
 export function socketRoute(context: ResponsesContext, options: WebSocketOptions): Hono<ApiEnv> {
@@ -32,8 +32,8 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       // `env` is undefined where a test or a runtime passes none.
       const bindings: ApiEnv["Bindings"] | undefined = c.env;
       let connection: Connection | undefined;
-      // Not before the socket is open: nobody would release what a failed handshake leaves behind. Some runtimes have no
-      // open event: there the first message opens the connection.
+      // The session is opened only after the socket, because a failed handshake would never release it. On runtimes
+      // without an open event, the first message opens the session.
       const open = (socket: WSContext) => {
         if (connection === undefined) {
           const opened = openConnection(socket, caller, context, closing);
@@ -73,7 +73,7 @@ function isUpgrade(header: string | undefined): boolean {
 
 interface Connection {
   readonly session: SocketSession;
-  /** The socket has closed. Releases everything; a second call has no effect. */
+  /** Releases all resources after the socket has closed. A second call has no effect. */
   leave(): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * One WebSocket connection: `response.create` messages in, the events of their responses out. The responses of a lane follow each
- * other; lanes run beside each other. Independent of the runtime: messages are passed in, and replies to a callback.
+ * One WebSocket connection: it receives `response.create` messages and sends the events of their responses. Responses
+ * of one lane run one after the other, lanes run concurrently. The session is independent of the runtime: messages are
+ * passed in, and replies go to a port.
  */
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
@@ -33,15 +34,21 @@ const UNSUPPORTED_DATA = 1003;
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
 
-/** Messages in a row that are refused because they cannot be read, or too many are waiting. The next one ends the connection. */
+/**
+ * Maximum number of messages refused in a row, because they are invalid or too many are waiting. The next refusal ends
+ * the connection.
+ */
 const MAX_REFUSED = 32;
-/** Lanes that run at a time. Messages of further ones wait, and so does what comes after them. */
+/** Maximum number of concurrent lanes. A message of a further lane waits, and so do the messages after it. */
 const MAX_LANES = 32;
-/** Messages that may still arrive when the connection has been closed: as many as the client can have sent ahead. */
+/**
+ * Maximum number of messages that may arrive after the connection was closed: as many as the client can have sent
+ * ahead.
+ */
 const MAX_LATE = 32;
 
 const PATH = "/v1/responses";
-/** In records: the status of the connection. */
+/** The status of a connection in records. */
 const SWITCHING = 101;
 const NO_HEADERS = new Headers();
 
@@ -50,17 +57,17 @@ export interface SocketCaller extends Omit<Caller, "responses" | "signal"> {
   readonly headers: Headers;
 }
 
-/** Why the connection is closed, and the error that is sent before. */
+/** The reason for closing the connection, and the error that is sent before. */
 interface Ending {
   readonly reason: string;
   readonly error: RequestError | undefined;
 }
 
-/** The requests with one `stream_id`, or those without. It exists while there is one. */
+/** The requests with one `stream_id`, or the requests without. A lane exists while it has a request. */
 interface Lane {
   readonly name: string | undefined;
   readonly waiting: string[];
-  /** The response that is generated. */
+  /** Id of the in-flight response. */
   response: string | undefined;
 }
 
@@ -70,22 +77,22 @@ export class SocketSession {
   readonly #context: ResponsesContext;
   readonly #responses: ConnectionStore;
   readonly #queue: SocketQueue;
-  /** For the messages that are being received or waiting. */
+  /** Lease for the messages that are being received or waiting. */
   readonly #lease: ByteLease;
   readonly #abort = new AbortController();
   /** Bytes that have arrived since the last message. */
   #arriving = 0;
-  /** Requests read so far, for their ids. */
+  /** Number of requests so far, used in their ids. */
   #requests = 0;
   #isBusy = false;
   readonly #lanes = new Map<string | undefined, Lane>();
-  /** A message has arrived, or a lane has ended. */
+  /** Resolved when a message has arrived or a lane has ended. */
   #changed: PromiseWithResolvers<void> | undefined;
   #ending: Ending | undefined;
   #isClosed = false;
-  /** Messages that were refused since the last request. */
+  /** Number of messages refused since the last valid one. */
   #refused = 0;
-  /** Messages that have arrived since the connection was closed. */
+  /** Number of messages that have arrived since the connection was closed. */
   #late = 0;
   #hasIgnored = false;
 
@@ -99,15 +106,15 @@ export class SocketSession {
     this.#lease = context.uploads.open(caller.client.tenant);
   }
 
-  /** Bytes of a message have arrived. Not called on runtimes that do not report it. */
+  /** Counts arrived bytes of a message. Not called on runtimes that do not report them. */
   noteBytes(bytes: number): void {
     this.#arriving += bytes;
     if (this.#arriving > UNCOUNTED_BYTES) this.#hold();
   }
 
   /**
-   * Handles a text message; undefined for any other kind, which ends the connection. Resolves when it has been answered.
-   * Never rejects.
+   * Handles a text message. Undefined stands for any other kind, which ends the connection. Resolves when it has been
+   * answered. Never rejects.
    */
   async receive(message: string | undefined): Promise<void> {
     this.#arriving = 0;
@@ -125,7 +132,7 @@ export class SocketSession {
     }
   }
 
-  /** The client has disconnected: stops the in-flight response. */
+  /** Stops in-flight responses after the client has disconnected. */
   leave(): void {
     this.#stop();
     this.#lease.release();
@@ -139,7 +146,7 @@ export class SocketSession {
     if (!this.#isBusy) void this.#end(this.#ending);
   }
 
-  /** A client that goes on sending does not wait for the closing handshake, and neither does the gateway. */
+  /** Terminates the connection of a client that keeps sending instead of completing the closing handshake. */
   #ignoreLate(): void {
     this.#late += 1;
     if (this.#late === MAX_LATE) this.#port.terminate();
@@ -157,7 +164,7 @@ export class SocketSession {
     else await this.#refuse(error, lane);
   }
 
-  /** Closes the connection without an answer to what has been requested. */
+  /** Closes the connection without answering its requests. */
   #drop(code: number, reason: string): void {
     this.#stop();
     this.#close(code, reason);
@@ -176,10 +183,14 @@ export class SocketSession {
     this.#queue.pauseWhenFull();
   }
 
-  /** What has been received of a message is held until the socket has closed, so no more of it is read. */
+  /**
+   * Holds the received bytes in the budget. They stay held until the socket has closed, so reading stops when the
+   * budget is exceeded.
+   */
   #hold(): void {
     if (this.#isClosed || this.#abort.signal.aborted) return;
-    // Not their sum: while a large message waits, reading is paused. The last read may hold the beginning of the next message.
+    // The maximum, not the sum: while a large message waits, reading is paused. The last read may contain the beginning
+    // of the next message.
     const bytes = Math.max(this.#arriving - UNCOUNTED_BYTES, this.#queue.size);
     try {
       this.#lease.resize(bytes > UNCOUNTED_BYTES ? bytes : 0);
@@ -190,7 +201,7 @@ export class SocketSession {
     }
   }
 
-  /** Gives queued messages to their lanes until all are answered, unless that is already going on. */
+  /** Assigns queued messages to their lanes until all are answered, unless it is already running. */
   async #work(): Promise<void> {
     if (this.#isBusy) {
       this.#queue.pauseWhenFull();
@@ -218,9 +229,10 @@ export class SocketSession {
     this.#close(NORMAL, reason);
   }
 
-  /** Gives a message to its lane. Resolves when the next one may be read. Never rejects. */
+  /** Assigns a message to its lane. Resolves when the next message may be read. Never rejects. */
   async #assign(message: string): Promise<void> {
-    // While there are lanes, it counts as waiting until one takes it: else more would be read meanwhile than may wait.
+    // While there are lanes, the message counts as waiting until it is assigned: otherwise more messages would be read
+    // than may wait.
     const mayWait = this.#lanes.size > 0;
     if (!mayWait) this.#release(message);
     const read = await this.#read(message);
@@ -240,7 +252,7 @@ export class SocketSession {
     this.#hold();
   }
 
-  /** Undefined: it has been answered, or there is nothing to answer. Never rejects. */
+  /** Reads a message. Undefined: it has been answered, or needs no answer. Never rejects. */
   async #read(message: string): Promise<SocketMessage | undefined> {
     let read: SocketMessage;
     try {
@@ -266,7 +278,7 @@ export class SocketSession {
     await this.#answer(message, first, lane);
     for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
       this.#release(next);
-      // Only its text has waited: the value takes several times as much.
+      // Waiting messages are held as text, because parsed values take several times as much memory.
       const read = await this.#read(next);
       if (read !== undefined) await this.#answer(next, read, lane);
     }
@@ -288,7 +300,7 @@ export class SocketSession {
     lane.response = undefined;
   }
 
-  /** Input for a response that is generated is not taken: the client gets it back. */
+  /** Refuses input for an in-flight response and returns it to the client. */
   #refuseSteer({ previous, value }: SocketMessage): Promise<void> {
     const lane = this.#lanes.values().find(({ response }) => response === previous);
     const message = "This gateway does not steer a response. Send the input with response.create.";
@@ -298,7 +310,7 @@ export class SocketSession {
     return this.#port.send(withLane(JSON.stringify(event), lane?.name));
   }
 
-  /** The first one is logged, because any number may come. */
+  /** Ignores a message. Only the first is logged, because any number may arrive. */
   #ignore(type: string): void {
     const id = `${this.#caller.requestId}-${++this.#requests}`;
     if (!this.#hasIgnored)
@@ -377,7 +389,7 @@ export class SocketSession {
     });
   }
 
-  /** Sends the events, and keep-alive events while there are none. */
+  /** Sends the events of a response, and keep-alive events between them. */
   async #send(
     events: AsyncIterable<ResponseEvent>,
     writer: EventWriter,
@@ -431,7 +443,7 @@ interface Creation extends Pick<Asked, "id" | "lane"> {
   readonly ending: MessageEnding;
 }
 
-/** An event names the lane that its client has named. */
+/** Adds the lane's name, if the client has named one. */
 function withLane(json: string, lane: string | undefined): string {
   return lane === undefined ? json : `${json.slice(0, -1)},"stream_id":${JSON.stringify(lane)}}`;
 }

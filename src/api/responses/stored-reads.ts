@@ -1,15 +1,18 @@
 /**
- * The stored responses that one request reads. Each is read once, and only what the request needs is kept, so that neither
- * many references to one item nor many long responses multiply in memory.
+ * Reads the stored responses that one request needs. Each is read once, and only the needed items are kept, so that
+ * neither many references to one item nor many long responses multiply in memory.
  */
 import { yieldToEventLoop } from "../../streams/timers.ts";
 import { ignoreStoreFailure } from "../errors.ts";
 import type { InputItem, WireItem } from "./items.ts";
 import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
 
-/** Most responses that one request's references may need. Cloudflare's KV and D1 allow a request no more reads. */
+/**
+ * Maximum number of responses that one request's references may need. Cloudflare's KV and D1 allow a request no more
+ * reads.
+ */
 const MAX_RESPONSES = 1000;
-/** Responses read at once. More would save little time, and all of them are in memory together. */
+/** Number of responses read at once. More would save little time and need more memory. */
 const BATCH = 8;
 /** Characters parsed before yielding to the event loop. */
 const SLICE = 1_000_000;
@@ -22,24 +25,24 @@ export interface ChainLink {
   readonly isPrivate: boolean;
 }
 
-/** Adds up the size of a request's history. Throws a `RequestError` above the limit. */
+/** Sums the size of a request's history. Throws a `RequestError` above the limit. */
 export interface HistoryBudget {
-  /** `size` as {@link sizeOf} measures it. `param` is the field that references the data. */
+  /** `size`: as measured by {@link sizeOf}. `param`: the field that references the data. */
   add(size: number, param: string): void;
 }
 
 export interface ReadChainOptions {
   readonly budget: HistoryBudget;
   /**
-   * Entries stored longer ago than this are stored again, so that a conversation does not expire while it is continued; so are
-   * those stored as far in the future, by a machine whose clock was ahead.
+   * Entries older than this are stored again, so that a conversation does not expire while it is continued; so are
+   * entries dated as far in the future, by a machine whose clock was ahead.
    */
   readonly refreshAfterMs: number;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The named response and all that it continues, oldest first. Undefined when any of them has expired. */
+/** Reads the response and all responses that it continues, oldest first. Undefined if any of them has expired. */
 export async function readChain(
   responses: ResponseStore,
   tenant: string,
@@ -58,7 +61,7 @@ export async function readChain(
       if (entry === undefined) return undefined;
       if (Math.abs(options.now - entry.storedAt) > options.refreshAfterMs) {
         const renewed = { ...entry, storedAt: options.now };
-        // A store that can only be read is enough for this request.
+        // A failed write is ignored: this request only needs to read.
         await responses
           .put(tenant, renewed, { store: true, earlier: [] })
           .catch(ignoreStoreFailure);
@@ -85,19 +88,19 @@ export class ItemReads {
   readonly #slices = createSlices();
   #arePrivate = false;
 
-  /** @param wanted the ids that may be requested. Only these are kept of a response that was read. */
+  /** @param wanted the ids that may be requested. Only these items of a response are kept. */
   constructor(responses: ResponseStore, tenant: string, wanted: ReadonlySet<string>) {
     this.#responses = responses;
     this.#tenant = tenant;
     this.#wanted = wanted;
   }
 
-  /** One of the responses that have been read is private. */
+  /** Whether one of the read responses is private. */
   get arePrivate(): boolean {
     return this.#arePrivate;
   }
 
-  /** An input or output item by its id. Also undefined when it was not among `wanted`. */
+  /** Finds an input or output item by its id. Undefined also if the id is not in `wanted`. */
   async find(itemId: string): Promise<WireItem | undefined> {
     const own = this.#responses.ownItem(itemId);
     if (own !== undefined) {
@@ -157,7 +160,7 @@ export function sizeOf(value: unknown): number {
 function createSlices() {
   let spent = 0;
   return {
-    /** Yields to the event loop when enough has been parsed since the last time. */
+    /** Yields to the event loop when a slice has been parsed since the last yield. */
     async spend(size: number): Promise<void> {
       spent += size;
       if (spent < SLICE) return;

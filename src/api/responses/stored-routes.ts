@@ -1,4 +1,4 @@
-/** Routes of stored responses: read, follow, list, cancel, delete. */
+/** Routes for stored responses: read, follow, list, cancel and delete. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createAbort } from "../../streams/follow-signal.ts";

@@ -37,8 +37,8 @@ export function withEvents(
 }
 
 /**
- * Its events for the client. Rejects with the turn's error. The response is stored before its last event is delivered, so
- * that a client can continue it immediately.
+ * The events of a response for the client. Rejects with the turn's error. The response is stored before its last event
+ * is delivered, so that a client can continue it immediately.
  */
 export function streamResponse(
   streamed: StreamedResponse,
@@ -54,7 +54,8 @@ export function streamResponse(
       return keepResponse(streamed, context).then(
         () => deliverAll(events, consumer),
         async (error: unknown) => {
-          // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
+          // A failure is reported even if it could not be stored. Success is not, because it promises a stored
+          // response.
           if (builder.response().status === "failed") return deliverAll(events, consumer);
           await deliverAll(events.slice(0, -1), consumer);
           throw error;
@@ -64,7 +65,10 @@ export function streamResponse(
   );
 }
 
-/** The same events, ending with an error event after a failure. If the client has disconnected, the failure is dropped. */
+/**
+ * Passes events on and ends with an error event after a failure. If the client has disconnected, the failure is
+ * dropped.
+ */
 export function withFailure(
   events: AsyncIterable<ResponseEvent>,
   streamed: StreamedResponse,
@@ -77,7 +81,7 @@ export function withFailure(
     } catch (error) {
       if (signal.aborted) return;
       const failure = streamed.writer.fail(fail(error));
-      // The client receives the failure whether or not it can be stored.
+      // The client receives the failure even if it cannot be stored.
       await keepResponse(streamed, context).catch(ignoreStoreFailure);
       await deliverAll(failure, consumer);
     }
@@ -85,10 +89,10 @@ export function withFailure(
 }
 
 /**
- * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
- * that is not an event yet becomes one. The last frames may have megabytes of log probabilities each: after such a one is a pause.
+ * Writes each event as one whole frame: some parsers lose a frame that arrives in two reads. Never rejects: a failure
+ * becomes an event. The last frames may have megabytes of log probabilities each, so a pause follows a large frame.
  *
- * @param toComment what stands before the last event
+ * @param toComment returns a comment to send before the last event
  */
 export function toFrames(
   events: AsyncIterable<ResponseEvent>,
@@ -113,7 +117,7 @@ export function toFrames(
   });
 }
 
-/** The only frames of a response that cannot be run. */
+/** The frames of a response that failed before its first event. */
 export function toFailureFrames(error: ErrorDescription): string {
   return errorFrame(error) + DONE;
 }
@@ -125,7 +129,7 @@ function errorFrame(error: ErrorDescription): string {
 
 const DONE = sseFrame("[DONE]");
 
-/** In characters. */
+/** Characters of a frame after which a pause is due. */
 const LARGE = 65_536;
 
 /** Types of a response's last event. */
@@ -136,8 +140,8 @@ const LAST_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keep-alives of a stream, in order. Most are comments; every few are events, because some clients (Codex) count only events, and
- * repeat a turn whose model thinks or waits for longer than they wait.
+ * The next keep-alive of a stream. Most are comments; every few are events, because some clients (Codex) count only
+ * events, and repeat a turn without events for longer than their timeout.
  */
 export function keepAliveFrames(
   writer: EventWriter,
@@ -158,7 +162,7 @@ export function eventIntervalMs(keepAliveMs: number): number {
   return keepAliveMs * keepAlivesPerEvent(keepAliveMs);
 }
 
-/** Codex waits for 300 seconds. */
+/** Maximum time without an event: Codex waits for 300 seconds. */
 const LONGEST_SILENCE_MS = 120_000;
 const MOST_COMMENTS = 4;
 

@@ -1,4 +1,4 @@
-/** Converts stored items and responses to what a client may see, and pages lists of them. */
+/** Filters stored items and responses for a client, and pages lists of items. */
 import * as z from "zod";
 import type { Client } from "../request/client.ts";
 import { refusal } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { WireItem } from "./items.ts";
 import { KEPT } from "../../store/kept-call.ts";
 import type { StoredResource } from "./response-store.ts";
 
-/** Everything is stored with its reasoning, which not all clients may see. */
+/** Filters a response: it is stored with its reasoning, which not all clients may see. */
 export function showResponse(response: StoredResource, client: Client): StoredResource {
   return { ...response, output: response.output.map((item) => showItem(item, client)) };
 }
@@ -22,7 +22,7 @@ export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem 
   if (shown.type !== "reasoning" || reasoningPolicy === "raw") return shown;
   const { encrypted_content: sealed, ...rest } = shown;
   const isCarried = reasoningPolicy === "sealed" && sealed !== undefined;
-  // The policy may have been another one when the item was made.
+  // The policy may have been different when the item was made.
   const summary = reasoningPolicy === "summary" ? shown["summary"] : [];
   return { ...rest, content: [], summary, ...(isCarried && { encrypted_content: sealed }) };
 }
@@ -35,7 +35,7 @@ const WITH_STATUS: ReadonlySet<string> = new Set([
   "tool_search_call",
 ]);
 
-/** A string as content is only allowed in requests: replies have parts. */
+/** Converts a string to parts: only requests may have a string as content. */
 function toParts({ role, content }: WireItem): unknown {
   if (typeof content !== "string") return content;
   return [
@@ -83,12 +83,12 @@ export function toList(page: readonly WireItem[], hasMore: boolean) {
 }
 
 /**
- * Whether a request is from Codex (0.169.0), by the headers it sends. It repeats a turn after any failure whose code it does not
- * know, and gives up on an incomplete response.
+ * Whether a request is from Codex (0.169.0), by the headers it sends. Codex repeats a turn after any failure with an
+ * unknown code, and gives up on an incomplete response.
  */
 export function isCodex(header: (name: string) => string | undefined): boolean {
   return /^codex/i.test(header("originator") ?? header("user-agent") ?? "");
 }
 
-/** The code of a failure of the model. OpenAI has none for it; this one of OpenAI's is not retried. */
+/** The code of a failure of the model. OpenAI has no code for it; this one is not retried. */
 export const FATAL_CODE = "invalid_prompt";

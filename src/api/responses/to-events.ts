@@ -1,5 +1,5 @@
 /**
- * The events of a response, as text, while it is built.
+ * Writes the events of a response as text, while it is built.
  *
  * Events repeat ids, indexes and texts exactly, because strict clients compare them (OpenAI's stream helper throws).
  */
@@ -27,8 +27,8 @@ import type {
 } from "./to-response.ts";
 
 /**
- * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
- * the spelling of Open Responses.
+ * The names of reasoning events: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`, the
+ * spelling of Open Responses.
  */
 export type ReasoningEvents = "reasoning_text" | "reasoning";
 
@@ -40,7 +40,7 @@ export interface ResponseEvent {
 
 export interface EventWriterOptions {
   readonly reasoningEvents: ReasoningEvents;
-  /** False: reasoning items come without their text. */
+  /** False: reasoning items have no text. */
   readonly showReasoning: boolean;
 }
 
@@ -66,15 +66,15 @@ export class EventWriter {
     return this.#list.drain();
   }
 
-  /** Events without news, for a client that counts only events. */
+  /** Events without new content, for a client that counts only events. */
   keepAlive(): ResponseEvent[] {
     this.#list.keepAlive();
     return this.#list.drain();
   }
 
   /**
-   * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
-   * have sent.
+   * The events `error` and `response.failed`. After the end of the turn they replace the last event, which the caller
+   * must not have sent.
    */
   fail(error: ErrorDescription): ResponseEvent[] {
     this.#builder.fail(error);
@@ -92,9 +92,9 @@ class EventList implements ResponseListener {
   #hasBeenCreated = false;
   #hasEnded = false;
   #hasFailed = false;
-  /** The position of the open item, as the JSON members that all its events begin with. */
+  /** The position of the open item: JSON members at the beginning of all its events. */
   #place = "";
-  /** Deltas of the open item: their type, undefined if they are not sent, and the JSON around number and text. */
+  /** The type of the open item's deltas, undefined if they are not sent; below, the JSON around number and text. */
   #deltaType: string | undefined;
   #deltaHead = "";
   #deltaTail = "";
@@ -118,7 +118,7 @@ class EventList implements ResponseListener {
   }
 
   keepAlive(): void {
-    // The last events may not have been sent yet: they are stored first.
+    // No keep-alive follows the end, although the last events may still wait to be stored before they are sent.
     if (this.#hasEnded || this.#hasFailed) return;
     this.#create();
     this.#lifecycle("in_progress");
@@ -214,7 +214,7 @@ class EventList implements ResponseListener {
     this.#write(`response.${name}`, `"response":${toJson(this.#builder.response())}`);
   }
 
-  /** The whole text of the item. */
+  /** Writes the events with the item's whole text. */
   #writeDone(item: OpenItem): void {
     const { part } = item;
     if (part.kind === "builtin-call") return this.#writeGatewayItem(eventsAtEnd({ ...item, part }));
@@ -239,7 +239,7 @@ class EventList implements ResponseListener {
     }
   }
 
-  /** The item is added at once. */
+  /** Writes the events of a summary, which is added as a whole. */
   #writeSummary({ id, index }: OpenItem, summary: string): void {
     const place = `"item_id":${JSON.stringify(id)},"output_index":${index},"summary_index":0`;
     const text = JSON.stringify(summary);
@@ -274,7 +274,7 @@ class EventList implements ResponseListener {
   }
 }
 
-/** A search is reported as a whole. */
+/** The types of call deltas. A search has none, because it is reported as a whole. */
 const CALL_DELTAS: Readonly<Record<CallTarget["kind"], string | undefined>> = {
   function: "response.function_call_arguments.delta",
   custom: "response.custom_tool_call_input.delta",
@@ -290,5 +290,5 @@ function hasNoParts({ kind }: OpenItem["part"]): boolean {
   return kind === "tool-call" || kind === "builtin-call";
 }
 
-/** The members of a call that are known when it begins. */
+/** The includes of a call that begins: none of its optional parts is known. */
 const NOTHING = { sources: false, results: false, outputs: false };

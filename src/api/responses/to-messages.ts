@@ -1,4 +1,4 @@
-/** Converts the items of a history to those of all APIs, and to messages. */
+/** Converts the items of a history to the common items of all APIs, and to messages. */
 import { functionRecipient } from "../../harmony/messages.ts";
 import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
@@ -129,7 +129,7 @@ function toSearchResult(tools: readonly Tool[], style: NamespaceStyle, shield: N
   return foundText(names);
 }
 
-/** Their names in the turn. */
+/** The names of tools in the turn. */
 function toNames(tools: readonly Tool[]): string[] {
   return tools.flatMap((tool) => {
     if (tool.type === "function" || tool.type === "custom") return [tool.name];
@@ -147,7 +147,7 @@ function unknownCall(callId: string, param: string): RequestError {
   );
 }
 
-/** The items with texts in place of what can be read. Rejects as {@link RequestMedia.read} does. */
+/** The items with texts in place of readable images and files. Rejects as {@link RequestMedia.read} does. */
 export async function withMediaTexts(
   items: readonly HistoryItem[],
   { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },

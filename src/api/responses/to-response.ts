@@ -1,6 +1,6 @@
 /**
- * The response object. Open Responses requires every key of it, numbers included, wherever it appears: in a plain
- * answer, in the events that carry it, and later from the store.
+ * The response object. Open Responses requires every key, including numbers, wherever the object appears: in a plain
+ * answer, in events, and later from the store.
  */
 import type { JsonText } from "../../json-text.ts";
 import type { NamedEffort } from "../../models/model-name.ts";
@@ -35,7 +35,7 @@ export type ToolSearchOutputItem = WrittenItem<"tool_search_output">;
 export type ItemStatus = MessageItem["status"];
 export type UrlCitation = Written<typeof urlCitation>;
 
-/** Log probabilities are written where they arrive, as JSON text. */
+/** A message item whose log probabilities are JSON text, written when they arrive. */
 export interface MessageItem extends Omit<WrittenItem<"message">, "content"> {
   readonly content: readonly OutputText[];
 }
@@ -62,10 +62,10 @@ export interface ResponseIdentity {
   readonly createdAt: number;
   /** `conv_…` */
   readonly conversation?: string;
-  /** As the client named it. */
+  /** The model's name in the request. */
   readonly model: string;
   readonly effort: NamedEffort;
-  /** Whether the model may make several calls: not beside tools of its training that the client runs. */
+  /** Whether the model may make several calls. False with trained tools that the client runs. */
   readonly parallelToolCalls: boolean;
   /** Absent: the request asks for no diagnosis. */
   readonly diagnose?: () => CacheDiagnosis;
@@ -99,7 +99,7 @@ export function createResponseWriter(
           ? {
               type: format.type,
               name: format.name,
-              // OpenAI's types allow no null, and Open Responses requires the member.
+              // Open Responses requires the member, and OpenAI's types do not allow null.
               description: format.description ?? "",
               schema: format.schema,
               strict: format.strict ?? false,
@@ -114,10 +114,10 @@ export function createResponseWriter(
     top_logprobs: request.top_logprobs ?? 0,
     temperature: request.temperature ?? 1,
     reasoning: {
-      // The level used: the model has only three, whatever was requested.
+      // The effective level: the model has only three.
       effort: identity.effort,
       summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
-      // Whatever was requested: the model was trained without the reasoning of finished turns.
+      // The effective value: the model was trained without the reasoning of finished turns.
       ...(request.reasoning?.context && { context: "current_turn" as const }),
     },
     max_output_tokens: request.max_output_tokens ?? null,
@@ -128,7 +128,7 @@ export function createResponseWriter(
     metadata: request.metadata ?? {},
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
-    // OpenAI's types require it.
+    // OpenAI's types require this member.
     access_programs: null,
     ...(request.user != null && { user: request.user }),
     ...(identity.conversation !== undefined && { conversation: { id: identity.conversation } }),
@@ -189,7 +189,7 @@ function toCacheResult(
 export function toResponseUsage(usage: TurnUsage) {
   return {
     input_tokens: usage.promptTokens,
-    // No engine reports what it wrote to its cache. Typed clients require the member.
+    // Typed clients require `cache_write_tokens`, which no engine reports.
     input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
     output_tokens: usage.completionTokens,
     output_tokens_details: {
@@ -200,7 +200,7 @@ export function toResponseUsage(usage: TurnUsage) {
   };
 }
 
-/** Undefined for a tool that was left out. */
+/** The tool in the reply. Empty for a tool that was left out. */
 function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
   switch (tool.type) {
     case "function": {
@@ -253,7 +253,7 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
       };
     case "hosted":
       if (choice.kind === "mcp") return toMcpChoiceEcho(choice.fields);
-      // Other values were refused before a response exists.
+      // Other values were refused earlier.
       return hostedKindOf(choice.kind) === undefined ? "auto" : { type: choice.kind };
     default:
       return choice satisfies never;

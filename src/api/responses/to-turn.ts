@@ -47,7 +47,7 @@ export interface PromptContext extends Omit<TurnContext, "turnId">, RequestText 
 
 export interface ResponsesTurnContext extends PromptContext {
   readonly turnId: string;
-  /** The complete history. Part of it may be left out of the prompt, but the tools it adds are offered. */
+  /** The complete history. The prompt may omit part of it, but the tools that it adds are offered. */
   readonly history: readonly HistoryItem[];
   /** MCP servers of the request. Absent: none. */
   readonly servers?: OpenedServers;
@@ -59,8 +59,8 @@ export interface TurnMaker extends Pick<RequestTools, "targets" | "skipped"> {
 }
 
 /**
- * Reads everything but the history, so that it is computed once for all histories that are tried. Each step takes a few
- * dozen milliseconds for a request of megabytes, and almost none for others.
+ * Reads all of the request but the history, once for all histories that are tried. Each step takes a few dozen
+ * milliseconds for a request of megabytes, and almost none for others.
  */
 export function* turnMaker(
   request: ResponsesRequest,
@@ -82,7 +82,7 @@ export function* turnMaker(
   };
 }
 
-/** The conversation alone. */
+/** Converts the request's conversation alone. */
 export function toConversation(
   request: PromptRequest,
   context: ResponsesTurnContext,
@@ -115,7 +115,7 @@ interface ReadPrompt
   readonly later: LaterTools;
 }
 
-/** With the effort and the format that items of the history have changed last. */
+/** Applies the last effort and format that items of the history have set. */
 export function withUpdates<R extends PromptRequest>(
   request: R,
   history: readonly HistoryItem[],
@@ -141,7 +141,7 @@ function* readPrompt(
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
   const tools = yield* toTools(request, lists, context);
   const hosted = allowedHosted(withServers(tools.hosted, servers.tools), request);
-  // A search has found tools of servers, too: the gateway runs them.
+  // The search may also have found tools of servers, which the gateway runs.
   const run = new Set(
     hosted.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
   );
@@ -225,7 +225,7 @@ export function asksForLogprobs({ include }: Pick<ResponsesRequest, "include">):
   return include?.includes("message.output_text.logprobs") ?? false;
 }
 
-/** The effort to use, and whether the model reasons at all. */
+/** The effective effort, and whether the model reasons at all. */
 export function requestedReasoning(
   { reasoning }: PromptRequest,
   named: NamedEffort | undefined,

@@ -1,4 +1,4 @@
-/** Reads `tool_choice`: of the client's tools, and of those that the gateway runs. */
+/** Reads `tool_choice` for the client's tools and the tools that the gateway runs. */
 import { qualifiedName } from "../../harmony/tool-names.ts";
 import { type HostedTools, hostedKindOf, unsupportedTool } from "../tools/hosted-tools.ts";
 import type { NamedTool, RequestedChoice } from "../request/offered-functions.ts";
@@ -33,7 +33,7 @@ export function requestedChoice(
           : [],
       );
       if (choice.mode === "none") return { type: "none" };
-      // Only tools that were left out are allowed, so no call is possible.
+      // All allowed tools were left out, so no call is possible.
       if (tools.length === 0 && (choice.mode === "auto" || hosted.tools.length > 0)) {
         return { type: "none" };
       }

@@ -1,4 +1,4 @@
-/** Tools as clients declare them, in the field `tools` and in input items. */
+/** Schemas of the tools that clients declare in the field `tools` and in input items. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
@@ -19,7 +19,9 @@ const functionTool = lazy(() =>
   }),
 );
 
-/** Engines compile these. A grammar of a programming language has about 20,000 characters. */
+/**
+ * Maximum length of a grammar, which engines compile. A grammar of a programming language has about 20,000 characters.
+ */
 const MAX_DEFINITION_LENGTH = 65_536;
 
 /** A tool that takes one text. */
@@ -42,7 +44,7 @@ const customTool = lazy(() =>
   }),
 );
 
-/** Tools under a common name: those of an MCP server, or Codex's sub-agents. */
+/** Tools under a common name, such as an MCP server's, or Codex's sub-agents. */
 const namespaceTool = lazy(() =>
   z.object({
     type: z.literal("namespace"),
@@ -57,7 +59,7 @@ const namespaceTool = lazy(() =>
   }),
 );
 
-/** A search for further tools that the client runs. One that the gateway runs is read with the other hosted tools. */
+/** A search for further tools, run by the client. A search run by the gateway is read with the other hosted tools. */
 const toolSearch = lazy(() =>
   z.object({
     type: z.literal("tool_search"),

@@ -1,4 +1,4 @@
-/** The tools of a request: as offered in the turn, and as their calls appear on the wire. */
+/** Reads the tools of a request: the functions offered in the turn, and the wire formats of their calls. */
 import type { TrainedTool } from "../../harmony/trained-tools.ts";
 import type { Preset } from "../../turn/preset.ts";
 import { toApplyPatchGrammar } from "../../engines/apply-patch-grammar.ts";
@@ -32,24 +32,24 @@ export interface RequestTools {
   readonly offered: readonly OfferedFunction[];
   /** The tools that are shown once a search has found them. */
   readonly deferred: ReadonlySet<OfferedFunction>;
-  /** Set if the gateway runs the search. */
+  /** The tool search. Undefined: the gateway runs none. */
   readonly search: ToolSearchRequest | undefined;
-  /** The tools that each of the later lists adds. */
+  /** The tools that each later list adds. */
   readonly later: readonly (readonly OfferedFunction[])[];
   /** The wire format of each tool's calls, by the tool's name in the turn. */
   readonly targets: CallTargets;
   /** Tools that the gateway runs. */
   readonly hosted: HostedTools;
-  /** Kinds of tools that were left out, with their namespace if they have one. */
+  /** Kinds of tools that were left out, with their namespace if any. */
   readonly skipped: readonly string[];
 }
 
-/** The tool of a call as its client knows it. */
+/** The tool of a call under the client's name. */
 export interface CallTarget {
   readonly kind: "function" | "custom" | "tool-search";
   readonly namespace?: string;
   readonly name: string;
-  /** The body is code, which is the input unchanged. */
+  /** Whether the body is code, which becomes the input unchanged. */
   readonly isCode?: boolean;
 }
 
@@ -60,13 +60,13 @@ export interface ToolsOptions {
   readonly ordered: Json | undefined;
   /** Lists in the input, which add tools to those of the request. */
   readonly later: readonly ToolList[];
-  /** Answer 400 for tools that cannot be served, instead of leaving them out. */
+  /** Whether unsupported tools are answered with 400, instead of being left out. */
   readonly refuses: boolean;
   /** Maximum tools, including those of namespaces. */
   readonly maxTools: number;
   readonly hosted: HostedDeps;
   readonly preset: Preset | undefined;
-  /** Tools of training that the client runs itself. */
+  /** The model's trained tools that the client runs itself. */
   readonly byClient: readonly TrainedTool[];
 }
 
@@ -75,7 +75,7 @@ export interface ToolList {
   readonly param: string;
 }
 
-/** Throws a {@link RequestError} for two tools of one name, and for too many. */
+/** Reads all tools. Throws a {@link RequestError} for two tools of one name, and for too many. */
 export function readTools(
   tools: readonly Tool[],
   { ordered, later, refuses, maxTools, hosted, preset, byClient }: ToolsOptions,
@@ -86,7 +86,7 @@ export function readTools(
   const declarations: Declaration[] = [];
   const deferred = new Set<OfferedFunction>();
   const search = findToolSearch(tools);
-  // Without a search, nothing could find them.
+  // Without a search, deferred tools could not be found.
   const defers = search !== undefined || tools.some(({ type }) => type === "tool_search");
 
   function add(
@@ -111,7 +111,7 @@ export function readTools(
           ? jsonAt(ordered, [...at.ordered, "parameters"])
           : tool.parameters && fromPlainJson(tool.parameters);
         const each = toOfferedFunction(tool, schema ?? undefined, param, namespace);
-        // Tools of a later list are shown where it stands.
+        // Tools of a later list are shown at the list's place, so they are not deferred.
         return add("function", each, at.ordered ? tool : {});
       }
       case "custom":
@@ -161,7 +161,7 @@ export function readTools(
   return { offered, deferred, search, later: added, targets, hosted: run, skipped };
 }
 
-/** A search may find a tool that is already offered: the first definition applies. */
+/** Drops tools that are already offered, because the first definition applies. */
 function withoutKnown(
   found: readonly OfferedFunction[],
   known: readonly OfferedFunction[],
@@ -182,7 +182,7 @@ export function toTarget(targets: CallTargets, name: string): CallTarget {
   return targets.get(name) ?? { kind: "function", name };
 }
 
-/** `browser.search` is a function in a namespace, and `python` a custom tool. */
+/** The wire formats of trained tools: `browser.search` is a function in a namespace, `python` a custom tool. */
 export function toClientTargets({ tools }: ClientTrainedTools): [string, CallTarget][] {
   return tools.map(({ name }) => {
     if (name === CODE_TOOL) return [name, { kind: "custom", name, isCode: true }];
@@ -197,7 +197,10 @@ interface ToolPlace {
   readonly ordered: readonly (string | number)[] | undefined;
 }
 
-/** Servers are listed before the history is read, so that items of it cannot add one. */
+/**
+ * Whether an item of the history adds an MCP server. This is not supported, because servers are listed before the
+ * history is read.
+ */
 function isLaterServer({ kind }: { readonly kind: string }, { ordered }: ToolPlace): boolean {
   return kind === "mcp" && ordered === undefined;
 }
@@ -212,7 +215,7 @@ function inside({ param, ordered }: ToolPlace, index: number): ToolPlace {
 const PLAIN_TEXT = { type: "string" } as const;
 const TEXT = fromPlainJson(PLAIN_TEXT);
 
-/** OpenAI's reference for gpt-oss offers tools of one text as functions whose only argument is a string. */
+/** Like OpenAI's reference for gpt-oss, offers a tool of one text as a function whose only argument is a string. */
 function toTextFunction(
   { name, description, format }: CustomTool,
   param: string,
@@ -245,7 +248,7 @@ function toFormats(format: CustomTool["format"]): {
   };
 }
 
-/** The model was trained with this format, so its grammar is not shown. */
+/** Description of patches: the model was trained with this format, so its grammar is not shown. */
 const PATCH =
   "The input is the patch itself: lines from *** Begin Patch to *** End Patch, with sections that begin with " +
   "*** Add File: PATH, *** Update File: PATH or *** Delete File: PATH. Added lines begin with +, removed lines with - " +

@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 
 /**
- * Workers cancel pending work, even releasing connections, when a request ends or its WebSocket closes, unless it is passed
- * to `waitUntil`. Other runtimes need nothing.
+ * Workers cancel pending work, even the release of connections, when a request ends or its WebSocket closes, unless the
+ * work is passed to `waitUntil`. Other runtimes do not need this.
  */
 export function getWaitUntil(c: Context): (work: Promise<void>) => void {
   try {
