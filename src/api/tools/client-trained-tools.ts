@@ -1,6 +1,6 @@
 /**
- * Reads the tools of gpt-oss's training that the client runs itself (`builtin_tools`): they are declared in the system
- * message, calls are returned to the client, and its results are rendered in the form of training.
+ * Reads the trained tools that the client runs itself (`builtin_tools`): they are declared in the system message, calls
+ * are returned to the client, and its results are rendered in the form of training.
  */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import {
@@ -21,13 +21,13 @@ export interface ClientTrainedTools {
 
 export const NO_CLIENT_TRAINED_TOOLS: ClientTrainedTools = { namespaces: [], tools: [] };
 
-/** Call bodies are code, which the client gets as the input of a custom tool. */
+/** The tool whose call bodies are code, sent to the client as the input of a custom tool. */
 export const CODE_TOOL = "python";
 
-/** What a request says about them. */
+/** The fields of a request that concern trained tools. */
 export interface ClientTrainedToolsRequest {
   readonly names: readonly TrainedTool[] | null | undefined;
-  /** `tool_choice` is `none`. */
+  /** Whether `tool_choice` is `none`. */
   readonly isNone: boolean;
   /** Names of the client's other tools. */
   readonly functions: readonly string[];

@@ -1,4 +1,4 @@
-/** Reads what `tool_choice` says about the tools of the gateway. */
+/** Reads the parts of `tool_choice` that concern tools of the gateway. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { GatewayTool } from "../../tools/gateway-tool.ts";
@@ -8,17 +8,17 @@ import { parseWith } from "../request/parse-request.ts";
 import { firstRecipients, hostedKindOf, requiredRecipients } from "./hosted-tools.ts";
 import type { Listing } from "./mcp-servers.ts";
 
-/** A demand for a call of such a tool. */
+/** The demand of `tool_choice` for a call of a gateway tool. */
 export interface HostedDemand {
   /** The tool that `tool_choice` names. */
   readonly named: { readonly kind: string; readonly fields: unknown } | undefined;
-  /** A call is required, and none of the client's functions can be called. */
+  /** Whether a call is required and the client has no function to call. */
   readonly isRequired: boolean;
 }
 
 /**
- * The recipients of which the first call must have one. Undefined: none is demanded, or the request has no such tool. Throws a
- * {@link RequestError} for an MCP server that is missing.
+ * The allowed recipients of the first call. Undefined: no call is demanded, or the request has no such tool. Throws a
+ * {@link RequestError} for a missing MCP server.
  */
 export function forcedHosted(
   { named, isRequired }: HostedDemand,
@@ -77,7 +77,7 @@ function chosen(tool: GatewayTool, name: string | null | undefined): GatewayTool
   return name == null ? tool : withFunctions(tool, (each) => each === name);
 }
 
-/** `offers`: by the server's own names. */
+/** Keeps the functions for which `offers` is true, by the server's own names. */
 function withFunctions(tool: GatewayTool, offers: (name: string) => boolean): GatewayTool {
   const functions = (tool.functions ?? []).filter(({ recipient }) =>
     offers(tool.origin?.(recipient).tool ?? ""),

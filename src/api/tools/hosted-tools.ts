@@ -1,6 +1,6 @@
 /**
- * Reads the tools that the gateway shall run, under their names in the APIs: OpenAI's and OpenRouter's `web_search…`,
- * Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
+ * Reads declarations of tools that the gateway runs, under their names in the APIs: OpenAI's and OpenRouter's
+ * `web_search…`, Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
  */
 import * as z from "zod";
 import { TRAINED_TOOLS, type TrainedTool } from "../../harmony/trained-tools.ts";
@@ -22,12 +22,12 @@ export interface HostedDeps {
   readonly citations: TurnGatewayTools["citations"];
 }
 
-/** A declaration as the client sent it. */
+/** A declaration in a request. */
 export interface Declaration {
   readonly kind: string;
   /** All fields of the declaration. */
   readonly fields: unknown;
-  /** Its path in the request. */
+  /** The declaration's path in the request. */
   readonly param: string;
   /** Maximum calls of one kind; `max_uses` limits all of them. */
   readonly uses?: { readonly searches?: number; readonly opens?: number };
@@ -66,7 +66,7 @@ export interface HostedTools {
   readonly functions: readonly NamespacedFunction[];
   /** Maximum calls, if declarations limit them. */
   readonly maxUses: number | undefined;
-  /** The zone of the time in the prompt. Absent: the prompt has no time. */
+  /** The time zone of the time in the prompt. Absent: the prompt has no time. */
   readonly timeZone?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export const NO_HOSTED_TOOLS: HostedTools = {
   maxUses: undefined,
 };
 
-/** The same limits with other tools. */
+/** Replaces the tools and keeps the limits. */
 export function withTools(others: HostedTools, tools: readonly GatewayTool[]): HostedTools {
   return {
     ...others,
@@ -94,7 +94,7 @@ export function withServers(hosted: HostedTools, servers: readonly GatewayTool[]
   return servers.length === 0 ? hosted : withTools(hosted, [...hosted.tools, ...servers]);
 }
 
-/** Undefined: the gateway has no tool of this name. */
+/** The trained tool for a declared type. Undefined: the gateway has none for it. */
 export function hostedKindOf(type: string): TrainedTool | undefined {
   return TRAINED_TOOLS.find((kind) => HOSTED_NAMES[kind].test(type));
 }
@@ -105,12 +105,12 @@ const HOSTED_NAMES: Readonly<Record<TrainedTool, RegExp>> = {
   python: /^code_(?:interpreter|execution)(?:_\d+)?$/,
 };
 
-/** Whether a request with such a tool is refused where it cannot be run, on Chat Completions. */
+/** Whether Chat Completions refuses a request with a tool of this type if the tool cannot be run. */
 export function isRequiredType(type: string): boolean {
   return type === "mcp" || (type !== WEB_FETCH && hostedKindOf(type) !== undefined);
 }
 
-/** OpenRouter's names. The first is the browser without its search. */
+/** OpenRouter's names of tools. The first is the browser without its search. */
 const WEB_FETCH = "openrouter:web_fetch";
 const DATETIME = "openrouter:datetime";
 
@@ -132,8 +132,8 @@ export function hostedDeps(settings: Settings, toolbox: Toolbox): HostedDeps {
 }
 
 /**
- * If a kind is declared several times, the first declaration applies, but each one limits calls. Throws a {@link
- * RequestError}.
+ * Opens the declared tools. If a kind is declared several times, the first declaration applies, but each one limits
+ * calls. Throws a {@link RequestError}.
  */
 export function readHostedTools(
   declarations: readonly Declaration[],
@@ -176,7 +176,7 @@ function readTimeZone({ fields, param }: Declaration): string {
   }
 }
 
-/** For the model: `2026-11-28 18:05:00 (Europe/Paris)`. */
+/** The time for the model: `2026-11-28 18:05:00 (Europe/Paris)`. */
 export function toTimeNote(timeZone: string, now: number): string {
   const time = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short", timeStyle: "medium" });
   return `The current date and time is ${time.format(now)} (${timeZone}).`;
@@ -211,11 +211,11 @@ export function toTurnGatewayTools(
   };
 }
 
-/** The recipients of which a first call must have one, if it must be to any of these tools. Undefined: there are none. */
+/** The allowed recipients of the first call if a call of any of these tools is required. Undefined: there are none. */
 export function requiredRecipients(tools: readonly GatewayTool[]): readonly string[] | undefined {
   const [first] = tools;
   if (first === undefined) return undefined;
-  // The model does not choose among the tools of training: a request with both needs a search first.
+  // The model does not choose between the trained tools: with both, the first call must be a search.
   const recipients =
     first.functions === undefined
       ? firstRecipients(first)
@@ -223,7 +223,7 @@ export function requiredRecipients(tools: readonly GatewayTool[]): readonly stri
   return recipients.length === 0 ? undefined : recipients;
 }
 
-/** The recipients of which a first call must have one, if it must be to this tool. */
+/** The allowed recipients of the first call if a call of this tool is required. */
 export function firstRecipients({ name, namespace, functions }: GatewayTool): readonly string[] {
   if (functions !== undefined) return functions.map(({ recipient }) => recipient);
   const [first] = namespace?.functions ?? [];
@@ -232,12 +232,12 @@ export function firstRecipients({ name, namespace, functions }: GatewayTool): re
 
 interface Wanted {
   readonly given: Given;
-  /** Of all declarations. */
+  /** The limits of all declarations of the tool. */
   readonly limits: NonNullable<Declaration["uses"]>;
   readonly param: string;
 }
 
-/** Undefined: the tool cannot be run here. */
+/** Opens each tool. Undefined: the tool cannot be run here. */
 const OPENERS: Readonly<
   Record<TrainedTool, (wanted: Wanted, deps: HostedDeps) => GatewayTool | undefined>
 > = { browser: openBrowser, python: openPython };
@@ -270,7 +270,7 @@ function openBrowser(
   });
 }
 
-/** Maximum search results. Pages are read in windows in any case. */
+/** Maximum search results. Pages are always read in windows. */
 const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
 
 function openPython({ given, param }: Wanted, { toolbox }: HostedDeps): GatewayTool | undefined {

@@ -8,7 +8,7 @@ const MAX_HEADERS = 32;
 const MAX_HEADER_LENGTH = 8192;
 const MAX_NAMES = 256;
 
-/** Headers of the protocol and of the connection. */
+/** Headers of the protocol and the connection, which a declaration must not set. */
 const OWN_HEADERS =
   /^(?:accept|connection|content-length|content-type|cookie2?|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -35,7 +35,7 @@ const headers = lazy(() =>
     ),
 );
 
-/** Features that the gateway does not support: OpenAI's own connectors and tunnels. */
+/** A field of an unsupported feature: OpenAI's own connectors and tunnels. */
 const absent = (problem: string) => z.null(problem).optional();
 
 export const mcpDeclaration = lazy(() =>
@@ -60,7 +60,7 @@ export const mcpDeclaration = lazy(() =>
         )
         .nullish(),
       defer_loading: z.boolean().nullish(),
-      /** Anthropic's: tools that are switched off one by one. */
+      /** Anthropic's field: tools that are disabled individually. */
       denied_tools: names().nullish(),
       allowed_tools: z.union([names(), toolFilter()]).nullish(),
       require_approval: z
@@ -95,7 +95,7 @@ export function toPolicy({
   };
 }
 
-/** The declaration without credentials, which an address can contain too: for responses and for the store. */
+/** The declaration for responses and the store, without credentials, which an address can also contain. */
 export function withoutCredentials(
   fields: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /**
- * Opens the MCP servers of a request: the operator's, by label, and those that the request names, if the operator
- * allows it. Their tools are listed before the turn begins, because the model is shown them.
+ * Opens the MCP servers of a request: the operator's, by label, and the servers that the request declares, if the
+ * operator allows it. Their tools are listed before the turn begins, because the model is shown them.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
@@ -21,7 +21,7 @@ export interface McpRequest {
   readonly toolbox: McpToolbox;
   readonly tenant: string;
   readonly style: NamespaceStyle;
-  /** By label: the tools that were listed earlier in the conversation. */
+  /** The tools that were listed earlier in the conversation, by the server's label. */
   readonly known: ReadonlyMap<string, readonly McpTool[]>;
   /** False: the API does not support approvals, so tools that need one are not offered. */
   readonly hasApprovals: boolean;
@@ -39,7 +39,7 @@ export interface OpenedServers {
 export interface Listing {
   readonly label: string;
   readonly tools: readonly McpTool[];
-  /** Why the listing failed. */
+  /** The reason why the listing failed. Absent: it succeeded. */
   readonly error?: string;
   /** The field that declares the server. */
   readonly param: string;
@@ -83,7 +83,7 @@ export async function openServersOrRefuse(
   return tools;
 }
 
-/** A call of the history and its result, where no copy of what the model saw is kept. Names are those of the server. */
+/** The messages of a call in the history whose original messages are not stored. Names are the server's. */
 export function mcpCallMessages(
   call: { readonly server: string; readonly tool: string; readonly body: string },
   result: string,
@@ -98,7 +98,7 @@ interface Wanted {
   readonly server: McpServer;
   readonly policies: readonly McpPolicy[];
   readonly description: string | undefined;
-  /** Named by the request: its earlier listing is used. */
+  /** Whether the request declares the server itself. An earlier listing of it is then used. */
   readonly isDeclared: boolean;
   readonly isDeferred: boolean | null | undefined;
   readonly param: string;
@@ -138,7 +138,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
   };
 }
 
-/** As at OpenAI, tools need approval by default. In an API without approvals, declaring a server is enough. */
+/** Adds the default: as at OpenAI, tools need approval. In an API without approvals, declaring a server is enough. */
 function withApproval(policy: McpPolicy, { hasApprovals }: McpRequest): McpPolicy {
   return { ...policy, approval: policy.approval ?? (hasApprovals ? "always" : "never") };
 }
@@ -174,7 +174,7 @@ function connect(declared: McpDeclaration, param: string, request: McpRequest): 
   }
 }
 
-/** The operator's server has its own address and credentials. */
+/** Refuses an address or credentials for the operator's server, which has its own. */
 function refuseOverride(
   { server_label: label, server_url: url, headers }: McpDeclaration,
   known: string | undefined,

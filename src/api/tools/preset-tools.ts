@@ -1,4 +1,4 @@
-/** The tools of the gateway that a preset brings along, as if each request declared them. */
+/** Adds the gateway tools of a preset to the tools that a request declares. */
 import { TRAINED_TOOLS, type TrainedTool } from "../../harmony/trained-tools.ts";
 import type { Preset } from "../../turn/preset.ts";
 import type { Declaration } from "./hosted-tools.ts";
@@ -9,9 +9,9 @@ const KINDS: Readonly<Record<TrainedTool, string>> = {
 };
 
 /**
- * Those that the request declares itself come first and keep its options.
+ * Adds declarations. The request's own declarations come first and keep their options.
  *
- * @param byClient tools of training that the client runs itself.
+ * @param byClient trained tools that the client runs itself.
  */
 export function withPresetTools(
   declared: readonly Declaration[],

@@ -1,11 +1,11 @@
-/** Tools that a request asks for and does not get: their names in response headers, the log and the metrics. */
+/** Reports requested tools that were not provided: their names in response headers, the log and the metrics. */
 import type { Log } from "../../telemetry/log.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import type { Turn } from "../../turn/turn.ts";
 
 /**
- * What is not served of OpenRouter's `plugins`, and of `:online`, which means the plugin `web`. `web` is a search; `file-parser` is what
- * the gateway does with each file; other plugins are named as they are, and none of them is served.
+ * The unserved plugins of OpenRouter's `plugins`, and of `:online`, which stands for the plugin `web`. `web` is a
+ * search; `file-parser` is always served, because the gateway reads files itself; no other plugin is served.
  */
 export function skippedPlugins(
   plugins: unknown,
@@ -23,7 +23,7 @@ export function skippedPlugins(
 
 const WEB = "web";
 const FILE_PARSER = "file-parser";
-/** The browser opens pages too. */
+/** Served with the browser, which also opens pages. */
 const WEB_FETCH = "openrouter:web_fetch";
 
 function enabledId(plugin: unknown): string | undefined {
@@ -32,7 +32,7 @@ function enabledId(plugin: unknown): string | undefined {
   return typeof plugin.id === "string" ? plugin.id : undefined;
 }
 
-/** Logs and counts them. */
+/** Logs and counts skipped tools. */
 export function noteSkippedTools(
   kinds: readonly string[],
   id: string,
@@ -43,7 +43,7 @@ export function noteSkippedTools(
   for (const kind of kinds) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
 }
 
-/** For the log: kinds and names are text from the client, so only plausible ones are logged. */
+/** Kinds and names for the log: they are text from the client, so only plausible ones are logged. */
 export function toPlausibleNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => toPlausibleName(name)))].toSorted().slice(0, MAX_LOGGED);
 }
@@ -54,7 +54,7 @@ export function toPlausibleName(name: string): string {
 
 const MAX_LOGGED = 20;
 
-/** The label of a kind in metrics: kinds that clients make up share one. */
+/** The label of a kind in metrics. All unknown kinds share one label. */
 function toKindLabel(kind: string): string {
   return KINDS.has(kind) ? kind : "other";
 }
@@ -76,7 +76,7 @@ const KINDS: ReadonlySet<string> = new Set([
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 
-/** Kinds come from the client: only what cannot stand in such a list is replaced. */
+/** A list of names for a header. Names come from the client: characters that the list cannot contain are replaced. */
 export function toNameList(names: readonly string[]): string {
   const shown = names
     .slice(0, MAX_NAMES)

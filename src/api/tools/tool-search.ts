@@ -1,6 +1,6 @@
 /**
- * The search for tools under its names in the APIs: OpenAI's `tool_search`, OpenRouter's `openrouter:tool_search`, Anthropic's
- * `tool_search_tool_regex` and `tool_search_tool_bm25` with their dates.
+ * Reads the search for tools under its names in the APIs: OpenAI's `tool_search`, OpenRouter's
+ * `openrouter:tool_search`, Anthropic's `tool_search_tool_regex` and `tool_search_tool_bm25` with their dates.
  */
 import { toolRecipient, type NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { NameShield } from "../../harmony/name-shield.ts";
@@ -15,14 +15,14 @@ import type { ToolChoice } from "../../turn/turn.ts";
 import { type OfferedFunction, refuseDuplicates, turnName } from "../request/offered-functions.ts";
 import { type HostedTools, toDeclarations, withTools } from "./hosted-tools.ts";
 
-/** A declaration of the search. */
+/** A declaration of the tool search. */
 export interface ToolSearchRequest {
-  /** The model writes regular expressions. */
+  /** Whether the model writes regular expressions. */
   readonly isPattern: boolean;
   readonly maxResults?: number;
 }
 
-/** Undefined: a tool of this type is no search. */
+/** Undefined: a tool of this type is not a search. */
 export function toToolSearch(type: string, fields: unknown = {}): ToolSearchRequest | undefined {
   const match = SEARCHES.exec(type);
   if (match === null) return undefined;
@@ -47,7 +47,7 @@ interface Searching {
   /** The tools that the prompt shows. */
   readonly functions: readonly OfferedFunction[];
   readonly deferred: readonly OfferedFunction[];
-  /** Undefined: the client searches, or nobody does. */
+  /** Undefined: the client runs the search, or there is none. */
   readonly search: ToolSearchRequest | undefined;
   readonly hosted: HostedTools;
   readonly toolChoice: ToolChoice;
@@ -57,7 +57,10 @@ interface WithToolSearch {
   readonly hosted: HostedTools;
   readonly deferred: DeferredFunctions | undefined;
   readonly toolChoice: ToolChoice;
-  /** The first call must be a search: a call is required, and the prompt defines no function. */
+  /**
+   * The recipients of a first call that must be a search: a call is required, and the prompt defines none of the
+   * functions.
+   */
   readonly forced: readonly string[] | undefined;
 }
 
@@ -95,7 +98,7 @@ export function withToolSearch(
     : { hosted: searched, deferred: known, toolChoice, forced: undefined };
 }
 
-/** Nothing searches for the tools of deferred servers. */
+/** Shows the tools of deferred servers, because there is no search for them. */
 function withAllShown(hosted: HostedTools): HostedTools {
   if (!hosted.tools.some(({ isDeferred }) => isDeferred)) return hosted;
   const tools = hosted.tools.map((tool): GatewayTool => ({ ...tool, isDeferred: false }));

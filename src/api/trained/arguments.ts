@@ -1,15 +1,15 @@
-/** The arguments of calls, and how single values of them are read and converted. */
+/** The arguments of calls: reads and converts single values. */
 import { isObject, parseBoundedJson } from "../../engines/untyped-json.ts";
 
-/** By name. A `Map`, because names come from models and clients. */
+/** Values by name, in a `Map` because names come from models and clients. */
 export type Arguments = ReadonlyMap<string, unknown>;
 
-/** The model's arguments cannot be converted. The message is for the model. */
+/** Thrown when the model's arguments cannot be converted. The message is for the model. */
 export class Unconvertible extends Error {
   override readonly name = "Unconvertible";
 }
 
-/** Undefined: the text is no JSON object. */
+/** Undefined: the text is not a JSON object. */
 export function readArguments(text: string): Arguments | undefined {
   const value = parseBoundedJson(text);
   return isObject(value) ? new Map(Object.entries(value)) : undefined;
@@ -39,7 +39,7 @@ export function isWords(value: unknown): value is string[] {
   );
 }
 
-/** The text for a shell: that of `["bash", "-lc", text]`; any other words are quoted. */
+/** The text for a shell: `text` of `["bash", "-lc", text]`; any other words are quoted. */
 export function toShellText(command: unknown): string {
   if (typeof command === "string" && command !== "") return command;
   if (command === undefined) throw new Unconvertible("missing command");
@@ -58,10 +58,15 @@ function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** V8 reads names of groups and references to them in quadratic time: 280 KB of both took 14 seconds. */
+/**
+ * Maximum length of a checked pattern. V8 parses group names and references in quadratic time: 280 KB of both took 14
+ * seconds.
+ */
 const MAX_READ_PATTERN = 1024;
 
-/** Whether it is a regular expression of JavaScript or of ripgrep, with which the clients search. A long one counts as such. */
+/**
+ * Whether the text is a regular expression of JavaScript or of ripgrep, which clients use. A long text counts as one.
+ */
 export function isPattern(text: string): boolean {
   if (text.length > MAX_READ_PATTERN) return true;
   try {
@@ -72,7 +77,7 @@ export function isPattern(text: string): boolean {
   }
 }
 
-/** Without `(?i)` and the `P` of `(?P<name>`, which only ripgrep knows. */
+/** Removes `(?i)` and the `P` of `(?P<name>`, which only ripgrep accepts. */
 function withoutFlags(text: string): string {
   return text.replaceAll(/\(\?[a-z-]+\)/gi, "").replaceAll(/\(\?(?:[a-z-]+(?=:)|P(?=<))/gi, "(?");
 }

@@ -1,6 +1,6 @@
 /**
- * How parameters of a trained tool and of a client's tool correspond. A profile is a table of these fields, and calls are
- * converted by them alone: what no field names is never written.
+ * Fields map parameters between a trained tool and a client's tool. A profile is a table of fields, and calls are
+ * converted by them alone: a parameter without a field is never written.
  */
 import {
   type Arguments,
@@ -20,25 +20,25 @@ export interface WrittenParameter {
   readonly name: string;
   readonly type: "string" | "number" | "boolean" | "array";
   readonly isAlways: boolean;
-  /** Absent: any value of the type. */
+  /** The only value written. Absent: any value of the type. */
   readonly value?: string | boolean;
-  /** Other tools count the seconds, and their descriptions say so. */
+  /** Whether the parameter must be in milliseconds. Tools whose description mentions seconds do not match. */
   readonly isMilliseconds?: boolean;
 }
 
 export interface Field {
   readonly writes: readonly WrittenParameter[];
-  /** The parameters of the trained tool that it reads. */
+  /** The parameters of the trained tool that the field reads. */
   readonly reads: readonly string[];
-  /** The model is not shown them. */
+  /** Whether the parameters are hidden from the model. */
   readonly isHidden?: boolean;
-  /** Throws {@link Unconvertible}. `note`: takes what was changed. */
+  /** Writes the client's arguments. Throws {@link Unconvertible}. `note` receives each change. */
   toClient(args: Arguments, written: Map<string, unknown>, note: (text: string) => void): void;
-  /** Takes what it converts out of `rest`. Returns false if the model could not have written it. */
+  /** Moves converted arguments from `rest` to `written`. Returns false if the model could not have written them. */
   toTrained(rest: Map<string, unknown>, written: Map<string, unknown>): boolean;
 }
 
-/** One parameter on either side. */
+/** A field with one parameter on either side. */
 interface OneToOne {
   readonly trained: string;
   readonly client: string;
@@ -46,7 +46,7 @@ interface OneToOne {
   readonly isOptional?: boolean;
   readonly isHidden?: boolean;
   readonly there: (value: unknown, note: (text: string) => void) => unknown;
-  /** Whether the value could come from {@link there}; then `back` converts it. */
+  /** Whether {@link there} could have returned the value, so that `back` may convert it. */
   readonly fits: (value: unknown) => boolean;
   readonly back?: (value: unknown) => unknown;
 }
@@ -75,19 +75,19 @@ function oneToOne(field: OneToOne): Field {
 
 const isText = (value: unknown): boolean => typeof value === "string";
 
-/** The same text. */
+/** A text that is equal on both sides. */
 export function text(trained: string, client: string): Field {
   const there = (value: unknown) => textOf(value, trained);
   return oneToOne({ trained, client, type: "string", there, fits: isText });
 }
 
-/** The same text, which either side may leave out. */
+/** A text that is equal on both sides, and optional. */
 export function optionalText(trained: string, client: string): Field {
   const there = (value: unknown) => textOf(value, trained);
   return oneToOne({ trained, client, type: "string", isOptional: true, there, fits: isText });
 }
 
-/** A whole number within the client's bounds, which either side may leave out. */
+/** An optional whole number within the client's bounds. */
 export function whole(
   trained: string,
   client: string,
@@ -119,7 +119,7 @@ export function timeout(client: string, bounds: Parameters<typeof whole>[2] = {}
   return { ...field, writes: field.writes.map((each) => ({ ...each, isMilliseconds: true })) };
 }
 
-/** The words of a command, of which the client takes a text for a shell. */
+/** The words of a command, which the client receives as one text for a shell. */
 export function shell(client: string): Field {
   return oneToOne({
     trained: "command",
@@ -142,7 +142,7 @@ export function words(client: string): Field {
   });
 }
 
-/** The words to search for. What is no regular expression is searched as text. */
+/** The words to search for. Text that is not a regular expression is escaped. */
 export function pattern(client: string): Field {
   return oneToOne({
     trained: "query",
@@ -158,7 +158,7 @@ export function pattern(client: string): Field {
   });
 }
 
-/** A patch in the model's own format, which the client reads as well. */
+/** A patch in the model's own format, which the client also reads. */
 export function patch(client: string): Field {
   return oneToOne({
     trained: "patch",
@@ -172,7 +172,7 @@ export function patch(client: string): Field {
   });
 }
 
-/** A folder, of which "" is the root. The client may leave it out for the root, or spells it `root`. */
+/** A folder; "" is the root. For the root, the client omits the parameter, or writes `root`. */
 export function folder(client: string, root?: string): Field {
   return {
     writes: [{ name: client, type: "string", isAlways: root !== undefined }],
@@ -191,7 +191,7 @@ export function folder(client: string, root?: string): Field {
   };
 }
 
-/** The first and the last line, of which the client takes the first and how many. */
+/** The first and the last line, which the client receives as the first line and a number of lines. */
 export function lines(offset: string, limit: string): Field {
   return {
     writes: [offset, limit].map((name) => ({ name, type: "number", isAlways: false })),
@@ -199,7 +199,7 @@ export function lines(offset: string, limit: string): Field {
     toClient(args, written) {
       const [start, end] = [args.get("line_start"), args.get("line_end")];
       if (start !== undefined) written.set(offset, wholeOf(start, "line_start", 1));
-      // The end of the file, as models write it.
+      // Models write -1 for the end of the file.
       if (end === undefined || end === -1) return;
       const count = wholeOf(end, "line_end", 1) - Number(start ?? 1) + 1;
       if (count < 1) throw new Unconvertible("line_end is before line_start");

@@ -1,17 +1,19 @@
-/** Converts calls between a trained tool and the client's tool that does the same. */
+/** Converts calls between a trained tool and the client's equivalent tool. */
 import type { CodingToolName } from "../../harmony/coding-tools.ts";
 import type { MappedCall } from "../../turn/mapped-tool.ts";
 import { type Arguments, printArguments, readArguments, Unconvertible } from "./arguments.ts";
 import type { ProfileTool } from "./profile.ts";
 
-/** Other names of parameters that the model uses, whatever it is shown. */
+/** Other names that the model uses for parameters, regardless of the definition. */
 const ALIASES: Partial<Record<CodingToolName, Readonly<Record<string, string>>>> = {
   "container.exec": { cmd: "command", commands: "command" },
   "repo_browser.open_file": { file_path: "path", start_line: "line_start", end_line: "line_end" },
   "repo_browser.search": { pattern: "query" },
 };
 
-/** Parameters that only shape a result. Where the client has none, they are left out, and the record says so. */
+/**
+ * Parameters that only shape a result. If the client has no such parameter, they are dropped and noted in the record.
+ */
 const SHAPES: Partial<Record<CodingToolName, readonly string[]>> = {
   "repo_browser.open_file": ["line_numbers"],
   "repo_browser.search": ["max_results"],
@@ -42,7 +44,7 @@ export function toClientCall({ trained, fields, isText }: ProfileTool, body: str
   }
 }
 
-/** A whole one: of a call that was cut off, a part of the patch would remain. */
+/** Whether the body is a complete patch. A truncated call must not apply a part of one. */
 function isRawPatch(body: string): boolean {
   const text = body.trim();
   return text.startsWith("*** Begin Patch\n") && text.endsWith("\n*** End Patch");
@@ -54,7 +56,7 @@ function withoutAliases(trained: CodingToolName, given: Arguments): Arguments {
   for (const [name, value] of given) {
     const own = aliases.get(name) ?? name;
     if (args.has(own)) throw new Unconvertible(`${name} and ${own} are the same`);
-    // Models write null for what they leave out.
+    // Models write null for parameters that they omit.
     if (value !== null) args.set(own, value);
   }
   return args;
@@ -81,7 +83,7 @@ function shorten(name: string): string {
   return JSON.stringify(name.slice(0, 64));
 }
 
-/** The body that the model would have written for the client's call. Undefined: there is none. */
+/** The body that the model would have written for the client's call. Undefined: the call has no trained form. */
 export function toTrainedBody({ fields, isText }: ProfileTool, body: string): string | undefined {
   const [only] = fields.flatMap(({ writes }) => writes);
   const given = isText ? new Map([[only?.name ?? "", body]]) : readArguments(body);

@@ -1,11 +1,11 @@
-/** Finds which of a request's tools do the same as trained ones: by their schemas, and never by a guess. */
+/** Finds the tools of a request that are equivalent to trained tools, by their schemas and never by a guess. */
 import { CODING_TOOLS, type CodingToolName } from "../../harmony/coding-tools.ts";
 import { isObject } from "../../json-schema/index.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import type { WrittenParameter } from "./fields.ts";
 import { type Profile, type ProfileTool, TOOL_CLASSES, type ToolClass } from "./profile.ts";
 
-/** What each trained tool can do. */
+/** The class of each trained tool. */
 export const CLASS_OF: Record<CodingToolName, ToolClass> = {
   "container.exec": "exec",
   "repo_browser.print_tree": "read",
@@ -15,18 +15,18 @@ export const CLASS_OF: Record<CodingToolName, ToolClass> = {
   "repo_browser.apply_patch": "edit",
 };
 
-/** A schema of one text fits many tools: their name or description has to say that they do the same. */
+/** Patterns of names or descriptions of equivalent tools, because a schema with one text fits many tools. */
 const SAYS: Record<CodingToolName, RegExp> = {
   "container.exec": /\b(?:ba)?sh\b|shell|command|terminal/i,
   "repo_browser.print_tree": /tree/i,
   "repo_browser.search": /grep|search/i,
   "repo_browser.open_file": /\bread/i,
   "repo_browser.list_dir": /\bread|list|director/i,
-  // Other patches have other formats.
+  // Other patch tools have other formats.
   "repo_browser.apply_patch": /apply_patch/,
 };
 
-/** `["bash", "-lc", …]` means nothing to these. */
+/** Shells that do not understand `["bash", "-lc", …]`. */
 const OTHER_SHELL = /power\s?shell|\bpwsh\b|\bcmd\.exe\b/i;
 
 export interface Match {
@@ -36,7 +36,8 @@ export interface Match {
 }
 
 /**
- * The tools of the profile that fits best: most tools, then most of their usual names. Empty: none fits, or two fit alike.
+ * The tools of the profile that fits best: most tools, then most of their usual names. Empty: no profile fits, or two
+ * fit equally.
  */
 export function findMatches(
   profiles: readonly Profile[],
@@ -52,7 +53,7 @@ export function findMatches(
   return isTie ? [] : best;
 }
 
-/** The client has a tool of such a name itself: what the model means by it is then the client's. */
+/** Whether the client's own tool has a trained name. Calls of that name then belong to the client's tool. */
 function isTrainedName({ name, namespace }: OfferedFunction): boolean {
   const trained = /^(?:container|repo_browser)(?![A-Za-z0-9])/i;
   return trained.test(namespace?.name ?? name) || trained.test(name);
@@ -95,10 +96,10 @@ function fitsTool(tool: ProfileTool, offered: OfferedFunction): boolean {
   );
 }
 
-/** Longer ones are manuals, which name other tools. */
+/** Characters of a description that are searched: longer descriptions are manuals, which name other tools. */
 const MAX_DESCRIPTION = 500;
 
-/** The tool takes all that the mapping may write, and requires nothing that it may leave out. */
+/** Whether the tool accepts all arguments that the mapping may write, and requires none that it may omit. */
 function fitsSchema(writes: readonly WrittenParameter[], schema: unknown): boolean {
   if (!isObject(schema) || schema["type"] !== "object" || !isObject(schema["properties"])) {
     return false;
@@ -134,7 +135,7 @@ function countsSeconds(description: unknown): boolean {
   return /second/i.test(says) && !/milli|\bms\b/i.test(says);
 }
 
-/** The trained tool as the model is shown it: without what the client's tool cannot do. */
+/** The trained tool's definition for the model, without parameters that the client's tool lacks. */
 export function shownTool({ tool }: Match) {
   const { description, parameters, required, ...names } = CODING_TOOLS[tool.trained];
   const reads = new Set(tool.fields.flatMap((field) => (field.isHidden ? [] : field.reads)));
@@ -147,7 +148,10 @@ export function shownTool({ tool }: Match) {
   };
 }
 
-/** What the reconstructed definitions leave out although their descriptions name it, or the model writes it unasked. */
+/**
+ * Parameters missing in the reconstructed definitions, although their descriptions name them, or the model writes them
+ * anyway.
+ */
 const OWN_PARAMETERS: Partial<Record<CodingToolName, Record<string, object>>> = {
   "container.exec": {
     workdir: { type: "string", description: "The working directory of the command" },

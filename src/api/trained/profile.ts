@@ -1,11 +1,14 @@
 /**
- * A coding agent's tools that do the same as tools of the model's training. A profile is data: it is recognized by the
- * schemas of a request's tools, whatever the client says it is.
+ * A coding agent's tools that are equivalent to trained tools. A profile is data, recognized by the schemas of a
+ * request's tools and not by the client's name.
  */
 import type { CodingToolName } from "../../harmony/coding-tools.ts";
 import type { Field } from "./fields.ts";
 
-/** What a tool can do, the least first: read files, change them, or anything. A call never goes to a tool that can do more. */
+/**
+ * Classes of tools by power, the weakest first: read files, change files, or anything. A call is never mapped to a more
+ * powerful tool.
+ */
 export const TOOL_CLASSES = ["read", "edit", "exec"] as const;
 
 export type ToolClass = (typeof TOOL_CLASSES)[number];
@@ -13,24 +16,24 @@ export type ToolClass = (typeof TOOL_CLASSES)[number];
 export interface ProfileTool {
   /** The trained tool. */
   readonly trained: CodingToolName;
-  /** The client's usual name of it, which decides between two tools that both fit. */
+  /** The client's usual name of its tool, which decides between two fitting tools. */
   readonly name: string;
-  /** What the client's tool can do. */
+  /** The class of the client's tool. */
   readonly target: ToolClass;
-  /** The client's tool takes a text instead of JSON arguments. */
+  /** Whether the client's tool takes a text instead of JSON arguments. */
   readonly isText?: boolean;
   readonly fields: readonly Field[];
-  /** What the model has to know about the client's results, for the tool's description. */
+  /** A note about the client's results, added to the tool's description. */
   readonly note?: string;
 }
 
 export interface Profile {
   readonly name: string;
-  /** In records. Changes with the tables. */
+  /** The profile's version in records, raised when the tables change. */
   readonly version: number;
   /**
-   * Of two tools for one of the client's, the first is that which the client's calls are taken for. Of two of the client's
-   * for one trained tool, the first that is offered counts.
+   * If two trained tools map to one client tool, the client's calls are converted to the first. If two client tools map
+   * to one trained tool, the first offered one is used.
    */
   readonly tools: readonly ProfileTool[];
 }

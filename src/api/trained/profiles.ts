@@ -1,4 +1,4 @@
-/** The agents whose tools are shown as tools of the training. */
+/** Profiles of the agents whose tools are shown as trained tools. */
 import type { Profile } from "./profile.ts";
 import {
   constant,
@@ -14,7 +14,9 @@ import {
   words,
 } from "./fields.ts";
 
-/** Claude Code (2.1.330): a shell, files to read, and a search where it offers one. Its edits stay functions. */
+/**
+ * Claude Code (2.1.330): a shell, reading of files, and a search if it offers one. Its editing tools stay functions.
+ */
 const claudeCode: Profile = {
   name: "claude-code",
   version: 1,
@@ -49,7 +51,10 @@ const claudeCode: Profile = {
 
 const workdir = optionalText("workdir", "workdir");
 
-/** OpenAI Codex (0.169.0): a shell, in the three forms that it has had, and patches. It has no tool to read or to search. */
+/**
+ * OpenAI Codex (0.169.0): a shell, in its three historical forms, and patches. Codex has no tool for reading or
+ * searching.
+ */
 const codex: Profile = {
   name: "codex",
   version: 1,
@@ -58,7 +63,8 @@ const codex: Profile = {
       trained: "container.exec",
       name: "exec_command",
       target: "exec",
-      // It ends no command: after this time the model gets a session, and goes on with `write_stdin`.
+      // This time does not end the command: when it is over, the model gets a session, and continues with
+      // `write_stdin`.
       fields: [
         shell("cmd"),
         workdir,
@@ -88,7 +94,7 @@ const codex: Profile = {
   ],
 };
 
-/** opencode (1.18.33): a shell, files and folders to read, and a search. Its edits stay functions. */
+/** opencode (1.18.33): a shell, reading of files and folders, and a search. Its editing tools stay functions. */
 const opencode: Profile = {
   name: "opencode",
   version: 1,
@@ -126,5 +132,5 @@ const opencode: Profile = {
   ],
 };
 
-/** A new agent is a profile here, and its examples in `test/api/trained/examples.ts`. */
+/** All profiles. A new agent needs a profile here, and examples in `test/api/trained/examples.ts`. */
 export const PROFILES: readonly Profile[] = [codex, claudeCode, opencode];

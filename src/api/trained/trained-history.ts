@@ -1,4 +1,4 @@
-/** Earlier calls of the client's tools, as the model knows them. */
+/** Converts earlier calls of the client's tools to the model's trained form. */
 import type { Message } from "../../harmony/conversation.ts";
 import { functionRecipient } from "../../harmony/messages.ts";
 import { isSameMessage } from "../../harmony/same-message.ts";
@@ -8,11 +8,11 @@ import { toClientCall, toTrainedBody } from "./mapping.ts";
 import type { Match } from "./match.ts";
 
 export interface TrainedHistory {
-  /** The call of a trained tool for the client's. Undefined: it stays as it is. */
+  /** Converts the client's call to a call of a trained tool. Undefined: the call stays unchanged. */
   toTrained(sent: Message): Message | undefined;
-  /** The call that the model wrote, if the client has sent it back, or what became of it. */
+  /** Finds the call that the model wrote, if the client has sent it back, unchanged or converted. */
   findWritten(sent: Message, stored: ReadStep | "damaged" | undefined): Message | undefined;
-  /** Trained tools of which some calls of the client have no form: they stay calls of functions. */
+  /** Trained tools with client calls that have no trained form: these stay calls of functions. */
   readonly missing: ReadonlySet<string>;
 }
 

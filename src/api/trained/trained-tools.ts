@@ -1,6 +1,6 @@
 /**
- * The setting `trainedTools`: shows the model tools of its training in place of the client's that do the same. Everything on
- * the client's side keeps the client's names.
+ * The setting `trainedTools`: shows the model trained tools in place of the client's equivalent tools. The client sees
+ * only its own names.
  */
 import { toCodingFunction, toCodingNamespaces } from "../../harmony/coding-tools.ts";
 import type { ToolNamespace } from "../../harmony/conversation.ts";
@@ -21,20 +21,20 @@ export interface TrainedTools {
   /** Namespaces for the system message. */
   readonly namespaces: readonly ToolNamespace[];
   readonly tools: readonly OfferedTool[];
-  /** The client's tools that are no trained ones. */
+  /** The client's tools that are not mapped. */
   readonly unmapped: readonly OfferedFunction[];
-  /** The same for the developer message: none if `tool_choice` is `none`. */
+  /** The unmapped functions for the developer message: none if `tool_choice` is `none`. */
   readonly functions: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
   /** Absent: no tool is mapped. */
   readonly history?: TrainedHistory;
-  /** Absent: the setting does not apply. */
+  /** Trained tools with calls that could not be converted. Absent: the setting does not apply. */
   readonly unwritten?: ReadonlySet<string>;
 }
 
 /**
- * @param offered the client's tools, before `tool_choice` has excluded any: earlier calls are rendered the same whatever a
- * request allows
+ * @param offered the client's tools, before `tool_choice` has excluded any: earlier calls are rendered equally,
+ * whatever a request allows
  */
 export function toTrainedTools(
   mode: Preset["trainedTools"],
@@ -68,7 +68,7 @@ export function toTrainedTools(
   };
 }
 
-/** A tool whose schema cannot be checked stays a function, and so does everything of its profile. */
+/** If the schema of a tool cannot be checked, all tools of its profile stay functions. */
 function toMapped(matches: readonly Match[]): { match: Match; tool: OfferedTool }[] {
   const budget = new CompileBudget();
   try {
@@ -102,7 +102,7 @@ function toTool(match: Match, budget: CompileBudget): OfferedTool {
   };
 }
 
-/** A trained tool may be called if its target may. */
+/** Renames targets in the choice to their trained tools, which may be called if their targets may. */
 function withTrainedNames(choice: ToolChoice, matches: readonly Match[]): ToolChoice {
   if (choice.type !== "required" && choice.type !== "allowed") return choice;
   const trained = Map.groupBy(matches, ({ target }) => target.name);
@@ -112,14 +112,14 @@ function withTrainedNames(choice: ToolChoice, matches: readonly Match[]): ToolCh
   return { ...choice, names };
 }
 
-/** Of a turn: what could not be written in trained form. */
+/** The calls of a turn that could not be written in trained form. */
 export function unwrittenCalls({ unwritten }: TrainedTools): Pick<Turn, "unwrittenCalls"> {
   return unwritten === undefined ? {} : { unwrittenCalls: unwritten };
 }
 
 /**
- * Of a reply: `Bash=container.exec, Read=repo_browser.open_file`, the client's tools by what the model was shown; `none` if the
- * setting is on and no tool was recognized.
+ * The header of a reply: `Bash=container.exec, Read=repo_browser.open_file`, the client's tools and their trained
+ * tools; `none` if the setting is on and no tool was recognized.
  */
 export function trainedHeader({
   tools,

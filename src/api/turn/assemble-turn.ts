@@ -1,6 +1,6 @@
 /**
- * Makes the turn of a request. The codec of its API has read the request's fields, in the order in which the API refuses them; all
- * that follows is the same for all APIs.
+ * Makes the turn of a request. The codec of its API has read the request's fields, in the order in which the API
+ * refuses them; all further steps are common to all APIs.
  */
 import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
@@ -42,15 +42,15 @@ export interface TurnContext {
   readonly system: Omit<SystemOptions, "effort">;
   /** Milliseconds since 1970. */
   readonly now?: number;
-  /** Its values are in the request already. */
+  /** The preset, whose values are in the request already. */
   readonly preset?: Preset | undefined;
-  /** Absent: tools are shown as they are. */
+  /** Absent: tools are shown unchanged. */
   readonly rules?: PromptRules;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
-  /** How the model is shown tools with a namespace. Absent: as one of its own. */
+  /** The rendering of tools with a namespace. Absent: as the model's own namespaces. */
   readonly style?: NamespaceStyle;
-  /** By the id of its call: the steps of the running loop, as they were sampled. Absent: unknown. */
+  /** The sampled steps of the running loop, by the id of their call. Absent: unknown. */
   readonly sampled?: SampledSteps | undefined;
 }
 
@@ -59,17 +59,17 @@ export interface RequestedPrompt {
   readonly reasoning: ReasoningOptions;
   /** The client's functions, before `tool_choice` has excluded any. */
   readonly functions: readonly OfferedFunction[];
-  /** Further ones, which items of the history add. */
+  /** Functions that items of the history add. */
   readonly later?: readonly OfferedFunction[];
-  /** Further ones, which the prompt defines once a search has found them, or the model has called them. */
+  /** Functions that the prompt defines once a search has found them, or the model has called them. */
   readonly deferred?: readonly OfferedFunction[];
-  /** The gateway runs the search. */
+  /** The search that the gateway runs. Absent: it runs none. */
   readonly search?: ToolSearchRequest | undefined;
   readonly toolChoice: ToolChoice;
   readonly hosted: HostedTools;
   readonly clientTrainedTools: ClientTrainedTools;
   readonly format: RequestedFormat;
-  /** They stand between those of the preset and of the history. */
+  /** Instructions between the preset's and the history's. */
   readonly instructions?: readonly (string | null | undefined)[];
 }
 
@@ -87,9 +87,9 @@ export interface RequestedTurn
 /** The rules by which the items of a history are written as messages. */
 export interface HistoryRules extends Pick<TurnContext, "sampled"> {
   readonly style: NamespaceStyle;
-  /** Tools of training that the client runs: calls and results are written in the form of training. */
+  /** Trained tools that the client runs: calls and results are written in the form of training. */
   readonly trained: readonly ToolNamespace[];
-  /** Calls of the client's tools that the model knows as those of trained ones. */
+  /** Conversion of calls whose tools the model knows as trained tools. */
   readonly mapped: TrainedHistory | undefined;
   readonly shield: NameShield;
   readonly deferred?: DeferredFunctions | undefined;
@@ -101,9 +101,9 @@ export interface TurnHistory {
   readonly leading?: readonly string[];
   /** Functions that are added before anything else. */
   readonly tools?: readonly OfferedFunction[];
-  /** The assistant's text at the end: the beginning of the answer. */
+  /** The assistant's text at the end, which is the beginning of the answer. */
   readonly prefill?: string | undefined;
-  /** By tool name: the state that the gateway's tools have saved. */
+  /** The saved state of the gateway's tools, by tool name. */
   readonly toolStates?: ReadonlyMap<string, string> | undefined;
   /** Calls that the client has approved. */
   readonly approved?: readonly ApprovedCall[];
@@ -148,7 +148,7 @@ export function* assembleTurn(
       tools: [...functions, ...ofTraining],
       ...(gatewayTools && { gatewayTools }),
       toolChoice,
-      // The model makes one call of a tool of training, and then waits for its result.
+      // The model calls one trained tool, and then waits for its result.
       parallelToolCalls: ofTraining.length === 0 && requested.parallelToolCalls,
       answer,
       reasoning: {
@@ -168,7 +168,7 @@ export function* assembleTurn(
   };
 }
 
-/** The conversation alone: an answer at its end is a message like any other, and nothing is continued. */
+/** Assembles the conversation alone: an answer at its end is an ordinary message and is not continued. */
 export function assembleConversation(
   prompt: RequestedPrompt,
   context: Omit<TurnContext, "turnId">,
@@ -182,7 +182,7 @@ export function assembleConversation(
   };
 }
 
-/** The tools of a request as the model is shown them. */
+/** The tools of a request in the form shown to the model. */
 interface ShownTools extends ReturnType<typeof withToolSearch> {
   readonly trained: TrainedTools;
   readonly shield: NameShield;
@@ -192,7 +192,7 @@ function toShown(
   { functions, later = [], deferred = [], search, hosted, toolChoice }: RequestedPrompt,
   { rules, style = "own" }: Omit<TurnContext, "turnId">,
 ): ShownTools {
-  // Tools that are added later change nothing about those that are shown at the beginning.
+  // Tools that are added later do not change the tools that are shown at the beginning.
   const trained = toTrainedTools(rules?.trainedTools, functions, toolChoice);
   const shield =
     rules?.nameShield === "on"
@@ -241,7 +241,7 @@ function toMessages(
   const messages = withNamed(withHead(head, history), toolChoice, deferred);
   const { timeZone } = hosted;
   if (timeZone === undefined || now === undefined) return { ...others, messages };
-  // At the end, because it is another one in the next request.
+  // The time is at the end, because it differs in the next request.
   const note = developerMessage({ instructions: toTimeNote(timeZone, now) });
   return { ...others, messages: note ? withEnd(messages, note) : messages };
 }

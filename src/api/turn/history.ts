@@ -1,4 +1,4 @@
-/** The items of a history, alike for all APIs, and the messages that the model reads in their place. */
+/** The items of a history, common to all APIs, and their conversion to messages. */
 import {
   analysisMessage,
   callMessage,
@@ -24,7 +24,7 @@ export type Item =
   /** A system or developer text. */
   | { readonly type: "instructions"; readonly text: string }
   | { readonly type: "user"; readonly text: string; readonly name?: string | undefined }
-  /** It stands for everything before it. */
+  /** A summary of everything before it. */
   | { readonly type: "summary"; readonly text: string }
   | AssistantItem
   | ReasoningItem
@@ -39,9 +39,9 @@ export type Item =
 export interface AssistantItem {
   readonly type: "assistant";
   readonly text: string;
-  /** An answer ended its turn; commentary preceded a call. */
+  /** True: the text is an answer, which ended its turn. False: it is commentary, which preceded a call. */
   readonly isAnswer: boolean;
-  /** The client had put reasoning before the text. */
+  /** Whether the client had put reasoning before the text. */
   readonly isTagged?: boolean;
 }
 
@@ -50,14 +50,14 @@ export interface ReasoningItem {
   readonly text: string;
 }
 
-/** A call that the gateway ran, and its result. Its state is that of the running loop. */
+/** A call that the gateway ran, with its result and the saved state of its tool. */
 export interface KeptCallItem extends KeptCall {
   readonly type: "kept-call";
 }
 
 export interface CallItem {
   readonly type: "call";
-  /** Empty: the client gave none. */
+  /** The call's id. Empty: the client sent none. */
   readonly callId: string;
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -66,19 +66,19 @@ export interface CallItem {
   readonly form: "json" | "raw";
 }
 
-/** The result of a call of the client. */
+/** The result of a call that the client ran. */
 export interface ResultItem {
   readonly type: "result";
-  /** Absent: the client named the tool alone. */
+  /** Absent: the client named only the tool. */
   readonly callId?: string | undefined;
   /** The tool, for a result whose call is not in the history. */
   readonly name?: string | undefined;
   readonly text: string;
-  /** Its field in the request, for errors. */
+  /** The result's field in the request, for errors. */
   readonly param: string;
 }
 
-/** A call to an MCP server, of which no copy of what the model saw is kept. Names are those of the server. */
+/** A call to an MCP server whose original messages are not stored. Names are the server's. */
 export interface McpCallItem {
   readonly type: "mcp-call";
   readonly server: string;
@@ -87,25 +87,25 @@ export interface McpCallItem {
   readonly result: string;
 }
 
-/** Tools that are known from here on: those that are deferred are defined. */
+/** Tools that are known from here on. The deferred tools among them are defined here. */
 export interface FoundItem {
   readonly type: "found";
-  /** The arguments of the gateway's search, of which it is the result. Absent: the client has named the tools. */
+  /** The arguments of the gateway's search that found the tools. Absent: the client has named the tools. */
   readonly search?: string | undefined;
   readonly names: readonly string[];
 }
 
 /** The differences between the APIs. */
 interface Rendering extends HistoryRules {
-  /** Instructions and tools before anything else belong to the beginning of the prompt. */
+  /** Whether leading instructions and tools belong to the beginning of the prompt. */
   readonly hasLead?: boolean;
-  /** An answer at the end is the beginning of the turn's. */
+  /** Whether an answer at the end is the beginning of the turn's answer. */
   readonly hasPrefill?: boolean;
   /** The error of a result whose call is not in the history. */
   readonly unknownCall: (callId: string, param: string) => RequestError;
 }
 
-/** Items are read one by one: an error in one of them comes before those of later items. */
+/** Renders items as messages. Items are read one by one, so that the first invalid item determines the error. */
 export function render(
   items: Iterable<Item>,
   { sampled, style, trained, mapped, shield, deferred, ...api }: Rendering,
@@ -189,13 +189,14 @@ export function render(
   return { leading, tools, history: history.collect(), prefill, toolStates };
 }
 
-/** By tool name: the state that the gateway's tools have saved in these calls, the latest last. */
+/** The state that the gateway's tools have saved in these calls, by tool name. The latest state applies. */
 export function toToolStates(calls: readonly KeptCall[]): ReadonlyMap<string, string> {
   return new Map(calls.flatMap(({ state }) => (state ? [[state.tool, state.saved] as const] : [])));
 }
 
 /**
- * Puts stored reasoning, and the calls that the gateway ran, between a call of the client and the texts since the one before it.
+ * Puts stored reasoning, and the calls that the gateway ran, between a client's call and the texts since the previous
+ * call.
  *
  * The lists of reasoning are matched backwards from the call. If the client has left out texts, their lists come first; if it has
  * more texts than the model wrote, all lists do.

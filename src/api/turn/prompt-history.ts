@@ -18,7 +18,7 @@ import { putBackStep } from "../../turn/sampled/put-back.ts";
 import { inForm, inOwnForm } from "../request/written-form.ts";
 import type { TrainedHistory } from "../trained/trained-history.ts";
 
-/** A difference between what the client sent and the messages. */
+/** A difference between the client's history and the messages. */
 export type HistoryChange =
   | "reasoning-tag"
   | "replies-joined"
@@ -52,25 +52,25 @@ const UNANSWERED = "No result was returned for this call.";
 interface Call {
   readonly id: string | undefined;
   readonly recipient: string;
-  /** The client's own call, if the model knows it as one of a trained tool. */
+  /** The client's own call, if the model knows it as a call of a trained tool. */
   readonly sent?: Message;
-  /** The author of its results, if it is not the recipient. */
+  /** The author of the call's results, if it is not the recipient. */
   author?: string | undefined;
-  /** Its message is on `analysis`, and so are its results. */
+  /** Whether the call's message and its results are on `analysis`. */
   isTrained: boolean;
-  /** Its position among all calls. */
+  /** The call's position among all calls. */
   readonly order: number;
-  /** Usually one; several if the client sent several results of this call. */
+  /** The results of the call: usually one, several if the client sent several. */
   readonly outputs: string[];
-  /** The position of its first result among all results. */
+  /** The position of the call's first result among all results. */
   answeredAt: number;
   step: Step;
 }
 
-/** Calls, and the places of their results among the messages. It ends when the model continues after a result. */
+/** Calls, and the places of their results among the messages. A step ends when the model continues after a result. */
 interface Step {
   readonly calls: Call[];
-  /** In order, the recipient of each. */
+  /** The recipients of the results' places, in order. */
   readonly places: string[];
 }
 
@@ -82,13 +82,13 @@ interface Slot {
   readonly place?: { readonly step: Step; readonly index: number };
 }
 
-/** The calls of one step that have the same id or the same recipient. Those before `next` are answered. */
+/** The calls of one step with a common id or recipient. Calls before `next` are answered. */
 interface CallQueue {
   readonly calls: Call[];
   next: number;
 }
 
-/** How the model is shown the client's calls. Absent members: as they are. */
+/** Options of rendering the client's calls. Absent members: calls stay unchanged. */
 export interface ShownCalls {
   readonly shield?: NameShield | undefined;
   readonly trained?: TrainedHistory | undefined;
@@ -110,10 +110,10 @@ export class PromptHistory {
   readonly #shield: NameShield;
   readonly #deferred: DeferredFunctions | undefined;
   readonly #defined = new Set<string>();
-  /** The recipients of deferred functions to be defined behind the results that come next. */
+  /** The recipients of deferred functions to be defined after the next results. */
   readonly #wanted = new Set<string>();
 
-  /** @param sampled of the running loop: the steps that ended with its calls. */
+  /** @param sampled the steps that ended with calls of the running loop. */
   constructor(
     sampled: SampledSteps = new Map(),
     { shield = NO_SHIELD, trained, deferred }: ShownCalls = {},
@@ -140,7 +140,10 @@ export class PromptHistory {
     }
   }
 
-  /** Defines deferred functions here, by their names in the turn. Those that the history has defined stay where they are. */
+  /**
+   * Defines deferred functions here, by their names in the turn. Functions that the history has already defined keep
+   * their place.
+   */
   define(names: readonly string[]): void {
     for (const name of names) {
       const recipient = this.#deferred?.recipientOf(name);
@@ -148,7 +151,10 @@ export class PromptHistory {
     }
   }
 
-  /** `id`: empty if the client gave none. It names the form in which the message is written. */
+  /**
+   * Adds a client's call. `id`: empty if the client sent none. The id determines the form in which the message is
+   * written.
+   */
   addCall(id: string, sent: Message): void {
     this.#define();
     const trained = this.#trained?.toTrained(sent);
@@ -177,7 +183,10 @@ export class PromptHistory {
     this.#note(shielded, "");
   }
 
-  /** Returns false if no call has this id. Of several calls in a step, the oldest unanswered one counts. */
+  /**
+   * Adds the result of a call. Returns false if no call has this id. If several calls of a step have it, the oldest
+   * unanswered one is used.
+   */
   addResult(id: string, output: string): boolean {
     const queue = this.#byId.get(id);
     const call = queue && (firstUnanswered(queue) ?? queue.calls.at(-1));
@@ -235,13 +244,15 @@ export class PromptHistory {
     return { messages, callIds, changes: this.#changes, defined: this.#defined };
   }
 
-  /** A call, or its result, makes deferred functions known. */
+  /** Notes the deferred functions that a call or its result makes known. */
   #note(recipient: string, result: Message["content"]): void {
     const text = typeof result === "string" ? result : "";
     for (const each of this.#deferred?.recipientsOf(recipient, text) ?? []) this.#wanted.add(each);
   }
 
-  /** Not between a call and its result, nor between the calls of a step. */
+  /**
+   * Adds the definitions of wanted functions, but not between a call and its result, nor between the calls of a step.
+   */
   #define(): void {
     if (this.#wanted.size === 0 || (this.#step !== undefined && !isAnswered(this.#step))) return;
     const message = this.#deferred?.define(this.#wanted, this.#defined);
@@ -249,7 +260,7 @@ export class PromptHistory {
     if (message !== undefined) this.#slots.push({ messages: [message] });
   }
 
-  /** Calls are written in the form in which they were sampled, and messages of the running loop with their ids. */
+  /** Rewrites calls in the form in which they were sampled, and messages of the running loop with their ids. */
   #putBackSteps(): void {
     const running = runningLoopStart(this.#slots, ({ messages }) => messages.some(isAnswer));
     let step: Slot[] = [];
@@ -293,13 +304,13 @@ export class PromptHistory {
     this.#note(call.recipient, output);
     call.answeredAt = this.#results++;
     const step = isAnswered(call.step) ? call.step : this.#reopen(call.step);
-    // A result that comes after the model has continued joins the others of its step.
+    // A result that arrives after the model has continued joins the other results of its step.
     if (step !== this.#step) return;
     this.#slots.push({ messages: [], place: { step, index: step.places.length } });
     step.places.push(call.recipient);
   }
 
-  /** The results of a step that had none when it ended stand among those of the current step. */
+  /** Moves the calls of a step that ended without results to the current step, where their results are placed. */
   #reopen(step: Step): Step {
     if (this.#step === undefined || this.#step === step) return (this.#step = step);
     for (const call of step.calls.splice(0)) {
@@ -318,7 +329,10 @@ function isAssistant({ role }: Message): boolean {
   return role === "assistant";
 }
 
-/** For each place of a step, the calls whose results stand there. Results of different tools keep the client's order. */
+/**
+ * For each place of a step, the calls whose results are placed there. Results of different tools keep the client's
+ * order.
+ */
 function toPlaces({ calls, places }: Step, changes: Set<HistoryChange>): Call[][] {
   const filled = places.map((): Call[] => []);
   const byRecipient = Map.groupBy(places.keys(), (index) => places[index] ?? "");

@@ -1,4 +1,4 @@
-/** The format that a request demands of the answer: for the developer message, and as a constraint. */
+/** The answer's format in a request: for the developer message, and as a constraint. */
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import type { SchemaChecker } from "../../json-schema/index.ts";
@@ -17,12 +17,12 @@ export type RequestedFormat =
       readonly compile: () => SchemaChecker;
     };
 
-/** Where a request has its format. */
+/** The place of the format in a request. */
 interface FormatPlace {
-  /** A field of the request, and its value. Without a value, the schema is taken as `JSON.parse` has read it. */
+  /** A field of the request, and its value. Without a value, the schema from `JSON.parse` is used. */
   readonly member: string;
   readonly value: object | null | undefined;
-  /** The path of the schema in it. */
+  /** The path of the schema in the field. */
   readonly path: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Serves the requests for a turn of all APIs: reads one, prepares its turn, runs it and replies. The codec of an API has its fields,
- * refusals and replies.
+ * Serves requests for a turn, for all APIs: reads a request, prepares its turn, runs it and replies. Fields, refusals
+ * and replies are in the codec of each API.
  */
 import type { Context } from "hono";
 import type { NamedEffort } from "../../models/model-name.ts";
@@ -33,31 +33,34 @@ import {
 import { createStages, type Stages } from "../request/stages.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 
-/** How an API reads a request before its history. */
+/** An API's reader of requests, without the history. */
 export interface RequestCodec<R> {
   readonly limits: RequestLimits & CountedLists;
   readonly schema: Parser<R>;
   /** Called before the model is looked up. Throws a {@link RequestError}. */
   readonly refuse?: (request: R) => void;
-  /** Absent: that of the models. */
+  /** Finds a model by its name. Absent: the search of `models`. */
   readonly findModel?: (models: Models, name: string) => FoundModel | undefined;
   readonly unknownModel: (name: string, models: Models) => Error;
-  /** Fills in the values of the preset that the model's name stands for. */
+  /** Fills in the values of the requested preset. */
   readonly withPreset: (request: R, preset: Preset) => R;
-  /** The request for a summary of the conversation. Undefined: the request is for something else. Absent: the API has none. */
+  /**
+   * The request for a summary of the conversation. Undefined: the request does not ask for one. Absent: the API has no
+   * summaries.
+   */
   readonly toSummary?: (request: R) => R | undefined;
   readonly reasoning: (request: R, named: NamedEffort | undefined) => ReasoningOptions;
 }
 
-/** A request that was read, before its preparation waits for anything. */
+/** A request that was read, before its asynchronous preparation. */
 export interface ReadTurn<R> {
   readonly body: ReadBody;
   readonly stages: Stages;
   /** The request that the client sent. */
   readonly sent: R;
-  /** With the values of its preset. */
+  /** The request with the values of its preset. */
   readonly request: R;
-  /** `request`, or the request for a summary that stands for it. */
+  /** `request`, or the request for a summary that replaces it. */
   readonly asked: R;
   readonly isSummary: boolean;
   readonly client: Client;
@@ -90,7 +93,7 @@ export type WholeReply =
 
 /** A request that was read, and the first headers of its reply. */
 export interface BegunTurn<R> extends ReadTurn<R> {
-  /** The headers of the reply that are known before the turn is prepared. */
+  /** Headers of the reply that are known before the turn is prepared. */
   readonly headers: ResponseHeaders;
 }
 
@@ -101,11 +104,11 @@ export interface TurnCodec<
   P extends PreparedTurn,
 > extends RequestCodec<R> {
   readonly begin: (read: ReadTurn<R>, c: Context<ApiEnv>) => B;
-  /** Everything between reading and the engine call. Rejects with a {@link RequestError}. */
+  /** Prepares the turn, between reading and the engine call. Rejects with a {@link RequestError}. */
   readonly prepare: (read: B, signal: AbortSignal) => Promise<P>;
   /** All headers of a reply. */
   readonly headers: (prepared: P) => ResponseHeaders;
-  /** How many answers a reply has. Absent: one. */
+  /** The number of answers in a reply. Absent: one. */
   readonly choices?: (prepared: P) => number;
   /** The body of a plain reply that does not wait for the turn. Undefined: the reply waits. */
   readonly replyAtOnce?: (prepared: P) => Promise<object> | undefined;
@@ -119,11 +122,11 @@ export interface TurnCodec<
   ) => Promise<Omit<OpenedStream, "headers"> & Partial<OpenedStream>>;
   /** The last frames of a stream whose turn cannot be prepared. */
   readonly toFailure: (error: ErrorDescription, read: B) => string;
-  /** Until it is prepared. Absent: a comment. */
+  /** The keep-alive frame until the turn is prepared. Absent: a comment. */
   readonly keepAlive?: string;
 }
 
-/** Rejects with a {@link RequestError}. */
+/** Serves one request. Rejects with a {@link RequestError}. */
 export async function serveTurn<
   R extends StreamableRequest,
   B extends BegunTurn<R>,
@@ -151,7 +154,7 @@ export async function serveTurn<
   return streamReply(c, plan, services);
 }
 
-/** A request to the route of turns. */
+/** A request for a turn, which may be streamed. */
 type StreamableRequest = ModelRequest & { readonly stream?: boolean | null | undefined };
 
 /** Reads a request that came by HTTP. Rejects with a {@link RequestError}. */
@@ -181,7 +184,7 @@ export async function readBodyOfTurn<R extends ModelRequest>(
   const request = preset === undefined ? sent : codec.withPreset(sent, preset);
   const summary = codec.toSummary?.(request);
   const asked = summary ?? request;
-  // A summary takes little thought.
+  // A summary needs little reasoning.
   const namedEffort = summary === undefined ? requested.effort : undefined;
   return {
     body,
@@ -232,7 +235,7 @@ export function toTurnContext(
   };
 }
 
-/** The headers of a reply that all APIs have. */
+/** The reply headers common to all APIs. */
 export function turnHeaders(
   { reasoning, media }: Pick<ReadTurn<unknown>, "reasoning" | "media">,
   turn: Turn,
