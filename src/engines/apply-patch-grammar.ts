@@ -1,9 +1,8 @@
 /**
- * The patch format of Codex's `apply_patch`. Codex declares it in the notation of Lark, which few engines read: here it
- * is in GBNF.
+ * The patch format of Codex's `apply_patch` in GBNF. Codex declares it in the notation of Lark, which few engines support.
  */
 
-/** The grammar in GBNF if the definition is that of `apply_patch`. */
+/** Returns the grammar in GBNF if the definition is that of `apply_patch`. */
 export function toApplyPatchGrammar(definition: string): string | undefined {
   const lines = definition.split("\n").map((line) => line.replaceAll(/\s+/g, ""));
   const rules = new Set(lines.filter((line) => line !== "" && !isVariable(line)));
@@ -12,7 +11,7 @@ export function toApplyPatchGrammar(definition: string): string | undefined {
   return lines.some((line) => isEnvironment(line)) ? toGrammar("environment? ") : toGrammar("");
 }
 
-/** With several environments, Codex adds a line that names one of them, and a word for it in the first rule. */
+/** First rule of the grammar. With several environments, Codex adds a line that names one of them. */
 const START = /^start:begin_patch(?:environment\w*\??)?hunk\+end_patch$/;
 
 function isVariable(line: string): boolean {

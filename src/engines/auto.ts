@@ -1,6 +1,6 @@
 /**
- * An inference server of unknown kind: the first probe detects the kind, and from then on its engine does everything. A server
- * that is not up yet is probed again, as with every engine.
+ * An inference server of unknown kind: the first probe detects the kind, and its engine then handles all calls. An unreachable
+ * server is probed again, as with every engine.
  */
 import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
 import { EngineError } from "./engine-error.ts";
@@ -12,15 +12,15 @@ import type { ServerOptions } from "./server.ts";
 import { toPublicUrl } from "./server-url.ts";
 import { unlessAborted } from "../streams/unless-aborted.ts";
 
-/** A few queries that sample nothing. */
+/** Timeout of detection: a few queries without sampling. */
 const FIND_TIMEOUT_MS = 15_000;
 
 export interface AutoOptions extends ServerOptions {
-  /** `model` is only the default: the engine takes the first of {@link servableModels}. */
+  /** `model` is only the default: the engine uses the first of {@link servableModels}. */
   readonly findsModel?: boolean;
 }
 
-/** @param create makes the engine of a kind, for the model of this name. */
+/** @param create creates the engine of a kind, for the model of this name. */
 export function createAutoEngine<O extends AutoOptions>(
   options: O,
   create: (kind: ServerKind, options: O) => Engine,
@@ -29,7 +29,7 @@ export function createAutoEngine<O extends AutoOptions>(
   let finding: Promise<Engine> | undefined;
   let endsBy = 0;
 
-  /** Callers that come together share one search, which none of them ends by leaving. A failure is forgotten. */
+  /** Concurrent callers share one search, which continues if one of them aborts. A failure is not cached. */
   function find(signal: AbortSignal): Promise<Engine> {
     const now = performance.now();
     // On Workers, the search of a cancelled request never ends.
@@ -55,7 +55,7 @@ export function createAutoEngine<O extends AutoOptions>(
     get name() {
       return found?.name ?? "auto";
     },
-    /** The least of all kinds, until the kind is known. */
+    /** The minimum of all kinds, until the kind is known. */
     get capabilities() {
       return found?.capabilities ?? COMPLETIONS_CAPABILITIES;
     },
@@ -71,7 +71,7 @@ export function createAutoEngine<O extends AutoOptions>(
   };
 }
 
-/** What a request may ask for depends on the kind, so one that was written before cannot be sent. */
+/** Refuses a completion: the supported fields depend on the kind, so a request that was written before is invalid. */
 function refuse(finding: Promise<Engine>): AsyncIterable<EngineEvent> {
   const refusal = finding.then(() => {
     const message = "The kind of inference server has only just been found out.";
@@ -83,14 +83,14 @@ function refuse(finding: Promise<Engine>): AsyncIterable<EngineEvent> {
 const MAX_NAME_CHARS = 200;
 
 /**
- * The name the server has for the model: the configured one, or, for OpenAI's own name, that of the only gpt-oss it
- * offers. Ollama, for one, calls it `gpt-oss:20b`.
+ * The server's name of the model: the configured one, or, for OpenAI's own name, the only gpt-oss in its list. In Ollama, for
+ * example, it is `gpt-oss:20b`.
  */
 export function chooseModel(wanted: string, { models }: FoundServer): string {
   if (models.includes(wanted) || !wanted.startsWith("openai/gpt-oss")) return wanted;
   const size = /\d+b$/.exec(wanted)?.[0] ?? "";
   const similar = new RegExp(`gpt-?oss\\D*${size}`, "i");
-  // In a long name, the pattern would begin again at each `gptoss`.
+  // The pattern would start again at each `gptoss` of a long name.
   const [only = wanted, ...others] = models.filter(
     (name) => name.length <= MAX_NAME_CHARS && similar.test(name),
   );
@@ -98,8 +98,8 @@ export function chooseModel(wanted: string, { models }: FoundServer): string {
 }
 
 /**
- * Which of its models to serve when the operator has named none: the only one, or each gpt-oss of several. Ollama offers
- * whatever was downloaded, so that its only model has to be a gpt-oss as well.
+ * Models to serve when the operator has named none: the only one, or each gpt-oss of several. Ollama lists all downloaded models,
+ * so its only model must be a gpt-oss as well.
  */
 export function servableModels({ kind, models }: FoundServer): readonly string[] {
   const named = models.filter((name) => name.length <= MAX_NAME_CHARS);
@@ -107,7 +107,7 @@ export function servableModels({ kind, models }: FoundServer): readonly string[]
   return named.filter(isNamedGptOss);
 }
 
-/** The default name stays for a provider whose list is not the operator's choice. */
+/** The model to serve. The default name stays for a provider whose list is not the operator's choice. */
 function findModel(server: FoundServer, { url, model }: AutoOptions): string {
   if (isHostedKind(server.kind) || server.models.includes(model)) return model;
   const [first] = servableModels(server);

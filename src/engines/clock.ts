@@ -3,7 +3,7 @@ import { EngineError } from "./engine-error.ts";
 
 /** The clock and timers that engines and the pool use, injected so that tests control them. */
 export interface Clock {
-  /** Monotonic, in milliseconds since an arbitrary moment. */
+  /** Monotonic time, in milliseconds since an arbitrary moment. */
   now(): number;
   /** Calls `run` once after `ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
@@ -21,11 +21,11 @@ export const systemClock: Clock = {
 export interface Timeout {
   readonly ms: number;
   readonly clock: Clock;
-  /** The subject of the error's message. Default: it. */
+  /** The subject of the error's message. Default: the word "it". */
   readonly subject?: string;
 }
 
-/** Rejects with a `timeout` error after so many milliseconds, even if `ask` ignores its signal. */
+/** Rejects with a `timeout` error after this number of milliseconds, even if `ask` ignores its signal. */
 export async function withTimeout<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   { ms, clock, subject = "It" }: Timeout,

@@ -16,7 +16,7 @@ export interface CompletionReader {
    * malformed.
    */
   push(event: string): void;
-  /** Returns the tokens read since the last call, merged, and clears them. Before the first token: how far the server is. */
+  /** Returns the tokens read since the last call, merged, and clears them. Before the first token: the progress of the server. */
   drain(): EngineTokens | EngineProgress | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
   finish(): EngineFinish | undefined;
@@ -34,7 +34,7 @@ export interface CompletionDecoderOptions {
 }
 
 export class CompletionDecoder {
-  // What each read needs comes first, on neighbouring lines of the cache.
+  // Fields that each read needs come first, on neighbouring lines of the cache.
   readonly #reader: CompletionReader;
   readonly #splitter: Splitter;
   readonly #readEvent = (event: string): void => {
@@ -54,7 +54,7 @@ export class CompletionDecoder {
   }
 
   /**
-   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only what the consumer
+   * Decodes one network read and delivers at most one `open`, then at most one event of tokens. Throws only errors of the consumer
    * throws: an error sets {@link failure}, and the tokens before it are still delivered. Must not be called once
    * {@link hasEnded} returns true.
    */
@@ -70,7 +70,7 @@ export class CompletionDecoder {
     return tokens === undefined ? demand : andThen(demand, () => consumer(tokens));
   }
 
-  /** No more bytes are needed: the stream said it is complete, or it failed. */
+  /** No more bytes are needed: the stream is complete, or it failed. */
   hasEnded(): boolean {
     return this.#ended;
   }
@@ -84,7 +84,9 @@ export class CompletionDecoder {
     return this.#reader.finish();
   }
 
-  /** Text is split into tokens and parsed at once: more than any answer has would block others. */
+  /**
+   * Checks the length of text, which is split into tokens and parsed at once: an implausible length would block other requests.
+   */
   #expectPlausible(
     tokens: EngineTokens | EngineProgress | undefined,
   ): EngineTokens | EngineProgress | undefined {
@@ -113,7 +115,7 @@ export class CompletionDecoder {
   }
 }
 
-/** Of one read. An answer of 131,072 tokens of English has about as many. */
+/** Maximum characters of one read. An answer of 131,072 tokens of English has about as many. */
 const MAX_TEXT_CHARS = 512 * 1024;
 
 function countCharacters(tokens: Exclude<EngineTokens, { type: "ids" }>): number {

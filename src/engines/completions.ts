@@ -42,7 +42,7 @@ export function createCompletionsEngine(options: ServerOptions): Engine {
   );
 }
 
-/** As in the OpenAI SDK, a URL with a path is the API's base: `https://api.deepinfra.com/v1/openai`. */
+/** A URL with a path is the base of the API, as in the OpenAI SDK: `https://api.deepinfra.com/v1/openai`. */
 function toApiPath(url: string): string {
   const path = new URL(url).pathname.replace(/\/+$/, "");
   return path === "" || path.endsWith("/v1") ? "/v1" : "";
@@ -58,7 +58,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       stream_options: { include_usage: true },
       max_tokens: request.maxTokens,
       ...toSamplingFields(request.sampling, COMPLETIONS_CAPABILITIES.sampling),
-      // Servers based on vLLM omit control tokens without it; others ignore it.
+      // Servers based on vLLM omit control tokens without this field; others ignore it.
       skip_special_tokens: false,
     },
     options.extraBody,

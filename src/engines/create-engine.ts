@@ -25,15 +25,15 @@ export const ENGINE_KINDS = ["demo", "llama", ...SERVER_KINDS] as const;
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
-/** What a configuration may say: `auto` finds out the kind of a server by asking it. */
+/** Engine kinds that a configuration accepts. `auto`: the kind is detected by queries to the server. */
 export const CONFIGURED_KINDS = [...ENGINE_KINDS, "auto"] as const;
 
 export type ConfiguredKind = (typeof CONFIGURED_KINDS)[number];
 
-/** The options of all kinds; each kind ignores those of the others. */
+/** The options of all kinds; each kind ignores options of others. */
 type AllOptions = AutoOptions & VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
 
-/** As {@link AllOptions}, with the URL optional: some kinds have none, or a default. */
+/** Like {@link AllOptions}, with the URL optional: some kinds have none, or a default. */
 export interface EngineOptions extends Omit<AllOptions, "url"> {
   readonly url?: string;
 }
@@ -41,9 +41,9 @@ export interface EngineOptions extends Omit<AllOptions, "url"> {
 export interface EngineEntry {
   /** A description of one line, without a full stop. */
   readonly title: string;
-  /** `none`: it is not reached over HTTP. `default`: used when no URL is configured. */
+  /** `none`: the engine is not reached over HTTP. `default`: used when no URL is configured. */
   readonly url: "required" | "none" | { readonly default: string };
-  /** The most the kind supports. A probe may find less. */
+  /** The maximum that the kind supports. A probe may find less. */
   readonly capabilities: Capabilities;
   create(options: AllOptions): Engine;
 }

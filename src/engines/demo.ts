@@ -3,13 +3,12 @@
  * reads the prompt's ids, as a model does, and continues them in valid Harmony. The same prompt always gets
  * the same answer.
  *
- * It **reasons**, at greater length the higher the reasoning effort, and announces its plan. Then it **calls
- * every offered tool that the last user message mentions**, in that order, one call after the other, with new
- * reasoning before each (`plan.ts` has the rules: tools match by name, as often as it is spelled, or else by
- * a word of the name), and first the tools that the instructions always require. Arguments satisfy the
- * signature and come from the user's words or from earlier results if they fit. When no call is left, or no
- * tool was mentioned, it **answers**: with the tools' results, with JSON if there is a response format or a
- * JSON Schema in the prompt, else with what it read.
+ * It **reasons**, at greater length the higher the reasoning effort, and announces its plan. Then it **calls every offered tool
+ * that the last user message mentions**, in that order, one call after the other, with new reasoning before each (`plan.ts` has
+ * the rules: tools match by name, once per occurrence, or else by a word of the name), preceded by the tools that the
+ * instructions always require. Arguments satisfy the signature and come from the user's words or from earlier results if they
+ * fit. When no call is left, or no tool was mentioned, it **answers**: with the tools' results, with JSON if there is a response
+ * format or a JSON Schema in the prompt, else with a summary of the prompt.
  *
  * The only engine that knows Harmony and the tokenizer: it replaces the model as well as the server.
  */
@@ -91,7 +90,7 @@ function sample(request: CompletionRequest): { ids: TokenId[]; reason: "stop" | 
     : { ids: turn.slice(0, request.maxTokens), reason: "length" };
 }
 
-/** Invented but plausible: the sampled token is likely, each alternative less likely than the one before. */
+/** Synthetic log probabilities: the sampled token is likely, each alternative less likely than the one before. */
 function logprobsOf(
   ids: readonly TokenId[],
   topLogprobs: number | undefined,

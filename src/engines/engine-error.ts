@@ -5,7 +5,7 @@ export type EngineErrorKind =
   | "unreachable"
   /** All backends are down or paused after failures. */
   | "unavailable"
-  /** No answer, first token or next token in time. */
+  /** No answer, first token or next token within the timeout. */
   | "timeout"
   /** The server cannot accept the request now: busy, queue full (503). */
   | "overloaded"
@@ -45,13 +45,13 @@ export class EngineError extends Error {
   readonly kind: EngineErrorKind;
   /** The HTTP status the server answered with, if it answered. */
   readonly status: number | undefined;
-  /** Seconds after which to try again, if the server said so. */
+  /** Seconds after which to retry, if the server sent them. */
   readonly retryAfter: number | undefined;
   /** The server's own message, without the backend's URL: may be shown to a client. */
   readonly serverMessage: string | undefined;
   /** The id of the backend that failed, set by the pool for the log. */
   backend: string | undefined;
-  /** The cause with everything that helps to mend it, hosts included: for the operator only. */
+  /** The cause with all details for diagnosis, including hosts: for the operator only. */
   readonly operatorMessage: string;
 
   constructor(
@@ -61,7 +61,7 @@ export class EngineError extends Error {
       status?: number;
       retryAfter?: number;
       serverMessage?: string;
-      /** Absent: the message. */
+      /** Absent: equal to the message. */
       operatorMessage?: string;
       cause?: unknown;
     } = {},

@@ -1,9 +1,8 @@
 /**
  * The interface of every inference engine.
  *
- * An engine continues a prompt of token ids and streams what was sampled, in the most exact form its protocol
- * allows. It handles ids and text and knows nothing of Harmony: `harmony/` interprets the tokens, `turn/` decides
- * what to request next.
+ * An engine continues a prompt of token ids and streams the sampled tokens, in the most exact form that its protocol allows. It
+ * handles ids and text without any knowledge of Harmony: `harmony/` interprets the tokens, `turn/` decides on the next request.
  */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { Sampling, SamplingParameter } from "./sampling.ts";
@@ -11,33 +10,32 @@ import type { Sampling, SamplingParameter } from "./sampling.ts";
 export interface Engine {
   /** The kind of server: `vllm`, `llama-cpp`, `demo`. */
   readonly name: string;
-  /** What this server supports, as far as is known. `probe` may make it more exact. */
+  /** Supported features, as far as known. `probe` may refine them. */
   readonly capabilities: Capabilities;
   /**
-   * Asks the server for its version, models and capabilities. Throws an {@link EngineError} if it cannot be
+   * Queries the server's version, models and capabilities. Throws an {@link EngineError} if it cannot be
    * reached or does not serve the model.
    */
   probe(signal: AbortSignal): Promise<EngineProbe>;
   /**
-   * Health check: cheap, nothing is sampled. Throws an {@link EngineError} if the server is unhealthy; `not-found` if it has no
-   * health endpoint after all. Absent if its kind has none. Without one, its health is judged by its requests alone.
+   * Health check: cheap, without sampling. Throws an {@link EngineError} if the server is unhealthy; `not-found` if it has no
+   * health endpoint after all. Absent: the kind has no health endpoint, so requests alone determine its health.
    */
   check?(signal: AbortSignal): Promise<void>;
   /**
-   * Continue a prompt. The stream is `open` once the server has accepted the request (again when another server takes over
-   * before the first token), then progress where it is reported, then tokens, then exactly one `finish`. Failures throw an
+   * Continues a prompt. The stream is `open` once the server has accepted the request (again when another server takes over
+   * before the first token), then progress if the server reports it, then tokens, then exactly one `finish`. Failures throw an
    * {@link EngineError}, before or after the first token. Aborting the signal, or leaving the iteration early, closes the
    * connection, which makes the server stop generating.
    */
   complete(request: CompletionRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
 }
 
-/** The prompt of a completion. Each form is computed on first use: an engine uses the one it sends. */
+/** The prompt of a completion. Each form is computed on first use. */
 export interface Prompt {
   readonly ids: readonly TokenId[];
   /**
-   * The ids as JSON in UTF-8, each after a comma: `,200006,17360`. In parts, which may be cached elsewhere: do not change
-   * them.
+   * The ids as JSON in UTF-8, each after a comma: `,200006,17360`. The parts may be cached elsewhere: do not change them.
    */
   idsJson(): readonly Uint8Array[];
   /**
@@ -49,26 +47,26 @@ export interface Prompt {
 
 export interface CompletionRequest {
   readonly prompt: Prompt;
-  /** The most tokens to sample, at least 1. */
+  /** Maximum number of tokens to sample, at least 1. */
   readonly maxTokens: number;
   readonly sampling: Sampling;
-  /** End the completion after any of these ids, in addition to the model's own end-of-generation ids. */
+  /** Ids that end the completion, in addition to the model's own end-of-generation ids. */
   readonly stopIds: readonly TokenId[];
-  /** Holds from the first sampled token on. Only for engines whose capabilities list its type. */
+  /** A constraint from the first sampled token on. Only for engines whose capabilities list its type. */
   readonly constraint?: Constraint;
-  /** Ask for the log probability of each token and of this many alternatives, 0 to 20. */
+  /** Request the log probability of each token and of this number of alternatives, 0 to 20. */
   readonly topLogprobs?: number;
   /** Separates the prefix caches of tenants, where the engine supports it. */
   readonly cacheSalt?: string;
-  /** Appears in the engine's logs, where it takes a request id. */
+  /** Request id for the engine's logs, if it accepts one. */
   readonly requestId: string;
-  /** The tenant the request counts for in admission; never sent to a server. */
+  /** The tenant whose admission limits apply; never sent to a server. */
   readonly tenant?: string;
   /** Requests with the same affinity go to the same server if possible, to hit its prefix cache. */
   readonly affinity?: string;
   /** Further headers of the request to the server, if it is reached over HTTP. Read when the request is sent. */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** Called by a pool with each backend that it tries, and with its failure. */
+  /** Called by a pool with each backend that it tries, and with the backend's failure. */
   readonly onAttempt?: (attempt: AttemptFact) => void;
 }
 
@@ -98,22 +96,22 @@ export type Constraint =
 
 export type EngineEvent = EngineOpen | EngineProgress | EngineTokens | EngineFinish;
 
-/** How far the server has come with the prompt: more than in the event before it. Few servers report it. */
+/** Progress of the server with the prompt, only ever increasing. Few servers report it. */
 export interface EngineProgress {
   readonly type: "progress";
   /** Tokens of the prompt. */
   readonly total: number;
-  /** Those of them that were in the cache. */
+  /** Prompt tokens that were in the cache. */
   readonly cached: number;
-  /** Those that are done, cached ones included. */
+  /** Prompt tokens that were processed, including cached ones. */
   readonly processed: number;
-  /** Since the server began with the prompt. */
+  /** Time since the server began with the prompt. */
   readonly elapsedMs: number;
 }
 
 export interface EngineOpen {
   readonly type: "open";
-  /** The engine that answers, if this one is a pool. */
+  /** The engine that answers, if the emitting engine is a pool. */
   readonly engine?: Engine;
 }
 
@@ -124,10 +122,10 @@ export type EngineTokens =
       readonly type: "ids";
       readonly ids: readonly TokenId[];
       readonly logprobs?: readonly TokenLogprob[];
-      /** Prompt tokens read from the cache, with the first tokens of a server that reports them before its finish. */
+      /** Prompt tokens read from the cache, sent with the first tokens by a server that reports them before its finish. */
       readonly cachedTokens?: number;
     }
-  /** Control tokens by id, the rest as text without any: `llama-server` omits ids of split characters. */
+  /** Control tokens by id, the rest as text without control tokens: `llama-server` omits ids of split characters. */
   | {
       readonly type: "pieces";
       readonly pieces: readonly EnginePiece[];
@@ -142,7 +140,7 @@ export type EnginePiece = { readonly special: TokenId } | { readonly text: strin
 
 export interface EngineFinish {
   readonly type: "finish";
-  /** `stop`: the model ended or a stop id was met. `length`: the token limit or the context was reached. */
+  /** `stop`: the model ended or a stop id was sampled. `length`: the token limit or the context was reached. */
   readonly reason: "stop" | "length";
   /** The server's own name for the reason, null if it gave none. */
   readonly nativeReason: string | null;
@@ -165,35 +163,35 @@ export interface TokenLogprob {
   readonly top: readonly { readonly id: TokenId; readonly logprob: number }[];
 }
 
-/** What an engine supports, as data: `turn/` chooses its strategy by it, and the docs' table is generated from it. */
+/** The features of an engine, as data: `turn/` chooses its strategy by them, and the docs' table is generated from them. */
 export interface Capabilities {
   /** Prompts may be sent as ids. Without this, user text is altered where it spells a control token. */
   readonly idsIn: boolean;
   /**
-   * `exact`: every sampled id arrives. `lossy`: control ids do. `none`: only text, in which control tokens are
-   * spelled out. `unmarked`: only text, without them, so reasoning cannot be told from the answer with certainty.
+   * `exact`: every sampled id arrives. `lossy`: only control ids do. `none`: only text, in which control tokens are spelled out.
+   * `unmarked`: only text, without control tokens, so reasoning cannot be told from the answer with certainty.
    */
   readonly idsOut: "exact" | "lossy" | "none" | "unmarked";
   /** For text engines: the probe saw control tokens in the text. Absent: unknown, so each answer is checked. */
   readonly showsMarkers?: boolean;
   /** The end-of-generation token is part of the output. */
   readonly stopIdVisible: boolean;
-  /** `stopIds` are honoured. Otherwise the turn stops reading at them by itself. */
+  /** `stopIds` are honoured. Otherwise the turn itself stops at them. */
   readonly stopIds: boolean;
   readonly constraints: readonly Constraint["type"][];
   readonly logprobs: boolean;
-  /** Sampling parameters the server honours; the others are dropped. */
+  /** Sampling parameters that the server honours; others are dropped. */
   readonly sampling: readonly SamplingParameter[];
 }
 
 export interface EngineProbe {
   /** The server's own description, for the log: `vllm 0.14.1`. */
   readonly description: string;
-  /** Tokens of prompt and completion together, when the server says so. */
+  /** Tokens of prompt and completion together, if the server reports them. */
   readonly contextLength?: number;
-  /** Models the server offers, when it says so. */
+  /** Models of the server, if it lists them. */
   readonly models?: readonly string[];
-  /** What the operator should know, for the log: sentences about something that was ignored or is missing. */
+  /** Sentences for the operator in the log, about ignored or missing features. */
   readonly warnings?: readonly string[];
   readonly capabilities: Capabilities;
 }

@@ -3,9 +3,9 @@ import type { BytesConsumer, Transport, TransportRequest, TransportResponse } fr
 import { toTransportError } from "./transport.ts";
 
 /**
- * Has no limit of its own for connecting, which `fetch` does not report.
+ * The transport has no timeout for connecting, which `fetch` does not report.
  *
- * @param fetchFn for tests and for runtimes with a `fetch` of their own.
+ * @param fetchFn replaces `fetch` in tests and on runtimes with another one.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ class Connection {
   readonly #request: TransportRequest;
   readonly #abort = new AbortController();
   readonly #leave = (): void => this.#stop(this.#request.signal.reason);
-  /** Why it was stopped. The signal knows too, but reading it is a native call, too slow for each read. */
+  /** The reason of the stop. The signal has it too, but reading it is a native call, too slow for each read. */
   #stopped: { readonly reason: unknown } | undefined;
 
   constructor(request: TransportRequest) {
@@ -110,7 +110,7 @@ class Connection {
     return { status: response.status, headers: response.headers, pump, close };
   }
 
-  /** The error to report: the reason it was stopped, or the network failure. */
+  /** The error to report: the reason of the stop, or the network failure. */
   #fail(error: unknown, stage: "head" | "body"): unknown {
     this.#release();
     if (this.#stopped !== undefined) return this.#stopped.reason;

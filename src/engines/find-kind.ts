@@ -1,4 +1,4 @@
-/** Finds out which kind of inference server answers at a URL, by what only that kind answers. Nothing is sampled. */
+/** Detects the kind of an inference server at a URL, by answers that only this kind gives. Nothing is sampled. */
 import * as z from "zod";
 import { askOptional, connectServer, type Server, type ServerOptions } from "./server.ts";
 import { EngineError } from "./engine-error.ts";
@@ -20,14 +20,14 @@ export function isServerKind(kind: string): kind is ServerKind {
   return SERVER_KINDS.some((each) => each === kind);
 }
 
-/** Whether it is a hosted service: what it lists, if anything, is not the operator's choice of models. */
+/** Whether the kind is a hosted service, whose list of models is not the operator's choice. */
 export function isHostedKind(kind: ServerKind): boolean {
   return SIGNS[kind].host !== undefined;
 }
 
 export interface FoundServer {
   readonly kind: ServerKind;
-  /** The models it offers; empty if it has no list. */
+  /** The models of the server; empty if it has no list. */
   readonly models: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const llamaProps = z.lazy(() => z.object({ default_generation_settings: z.unknow
 const sglangInfo = z.lazy(() => z.object({ model_path: z.string() }));
 const version = z.lazy(() => z.object({ version: z.string() }));
 
-/** Throws an {@link EngineError}: `unreachable` if nothing answers, `not-found` if the answers fit no kind. */
+/** Detects the kind. Throws an {@link EngineError}: `unreachable` if nothing answers, `not-found` if the answers fit no kind. */
 export async function findServer(
   options: ServerOptions,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function findServer(
   const hosted = findBySign(({ host }) => host === hostname);
   if (hosted !== undefined) return { kind: hosted, models: [] };
   const server = connectServer("the server", options);
-  // Fails if nothing answers at all, or if it refuses the key.
+  // The query fails if nothing answers, or if the server refuses the key.
   const list = modelList.safeParse(await server.get("/v1/models", signal));
   const [first] = list.data?.data ?? [];
   const kind =
@@ -59,7 +59,7 @@ export async function findServer(
   if (kind === "ollama") return { kind, models: await listOllama(server, signal) };
   if (kind !== undefined) return { kind, models: list.data?.data.map(({ id }) => id) ?? [] };
   if (list.success) return { kind: "completions", models: list.data.data.map(({ id }) => id) };
-  // A URL with a path is an API's base, as in the OpenAI SDK.
+  // A URL with a path is the base of an API, as in the OpenAI SDK.
   const others = modelList.safeParse(await askOptional(server, "/models", signal));
   if (others.success) return { kind: "completions", models: others.data.data.map(({ id }) => id) };
   throw new EngineError(
@@ -69,13 +69,13 @@ export async function findServer(
   );
 }
 
-/** How a server of a kind is recognized. */
+/** Signs by which a server of a kind is recognized. */
 interface Signs {
   /** The host of a hosted service: it is not queried. */
   readonly host?: string;
   /** The owner of the models in `/v1/models`: most servers put their own name there. */
   readonly owner?: string;
-  /** A path, and the answer that only this kind gives there. */
+  /** A path, and the answer that only this kind returns there. */
   readonly path?: string;
   readonly answer?: z.ZodType;
 }
@@ -91,7 +91,7 @@ const SIGNS: Readonly<Record<ServerKind, Signs>> = {
   completions: {},
 };
 
-/** The last kind of the list, because vLLM's path is the one that other servers are most likely to have. */
+/** Finds the last matching kind of the list, because vLLM's path is the most common one among other servers. */
 function findBySign(test: (signs: Signs) => boolean): ServerKind | undefined {
   return SERVER_KINDS.findLast((kind) => test(SIGNS[kind]));
 }
@@ -105,7 +105,7 @@ async function findByPaths(server: Server, signal: AbortSignal): Promise<ServerK
   });
 }
 
-/** Its own list: the names have a tag. */
+/** Models in Ollama's own list: the names have a tag. */
 async function listOllama(server: Server, signal: AbortSignal): Promise<readonly string[]> {
   const tags = ollamaTags.safeParse(await askOptional(server, "/api/tags", signal));
   return tags.data?.models.map(({ name }) => name) ?? [];

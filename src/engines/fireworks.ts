@@ -1,6 +1,6 @@
 /**
- * Fireworks, hosted: ids in, ids out, on a `/v1/completions` of its own. Based on its documentation and
- * its SDK's types; the probe finds out whether control tokens are in the output.
+ * Fireworks, hosted: ids in, ids out, on its own variant of `/v1/completions`. Based on its documentation and its SDK's types;
+ * the probe detects whether control tokens are in the output.
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import {

@@ -295,7 +295,7 @@ function typesOf(schema: UntypedObject): string[] {
   return ["any"];
 }
 
-/** A pointer to nothing, and any other reference, returns `undefined`, which allows any value. */
+/** The value at a pointer. A dangling pointer, and any other reference, returns `undefined`, which allows any value. */
 function atPointer(root: unknown, pointer: string): unknown {
   if (pointer === "#") return root;
   if (!pointer.startsWith("#/")) return undefined;

@@ -136,15 +136,16 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
     { member: "prompt", prompt: request.prompt },
     toNativeConstraint(CONSTRAINTS, request.constraint) ?? {},
     {
-      // Read by servers that hold several models, ignored by the others.
+      // Servers with several models read this field, others ignore it.
       model: options.model,
       stream: true,
       cache_prompt: true,
-      // Otherwise it is silent until the first token, for minutes with a long prompt.
+      // Without this field the server is silent until the first token, for minutes with a long prompt.
       return_progress: true,
       return_tokens: true,
       n_predict: request.maxTokens,
-      // Turns off samplers that no API exposes but that the server may have been started with. A new parameter replaces its entry.
+      // These values turn off samplers that no API exposes but that the server's start options may have enabled. A new parameter
+      // replaces its entry.
       typical_p: 1,
       top_n_sigma: -1,
       dry_multiplier: 0,
@@ -171,7 +172,7 @@ function toLogitBias(
   return Array.from(bias, ([id, value]) => [id, value <= -100 ? false : value] as const);
 }
 
-/** Anything else is no progress: it is left out, as all of it was before servers reported any. */
+/** Any other value counts as no progress. */
 const promptProgress = () =>
   z
     .object({
@@ -229,7 +230,7 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
       echo.expectCount(frame.tokens_evaluated);
       const content = frame.content ?? "";
       if (frame.stop === true) finish = toFinish(frame);
-      // The count increases by more than 1 after tokens that had no event of their own.
+      // The count increases by more than 1 after tokens without an event of their own.
       else counted = toCounted(frame, counted);
       const special = frame.tokens?.find(isSpecial);
       if (special === undefined) {
@@ -260,7 +261,7 @@ function createLlamaCppReader(server: Server, echo: PromptEcho): CompletionReade
   };
 }
 
-/** A server can only be believed that it comes closer to the end of the prompt that it was sent. */
+/** Accepts progress only if it approaches the end of the prompt that was sent. */
 function toProgress(
   reported: NonNullable<LlamaFrame["prompt_progress"]>,
   before: number,
@@ -272,7 +273,7 @@ function toProgress(
   return isPlausible ? { type: "progress", total, cached, processed, elapsedMs } : undefined;
 }
 
-/** A count that does not grow by whole tokens is wrong. */
+/** Reads the count of tokens, or counts the event's own tokens if that count is implausible. */
 function toCounted({ tokens_predicted: told, tokens }: LlamaFrame, before: number): number {
   const isCount = Number.isSafeInteger(told) && told != null && told >= before;
   return isCount ? told : before + (tokens?.length ?? 0);
@@ -280,7 +281,7 @@ function toCounted({ tokens_predicted: told, tokens }: LlamaFrame, before: numbe
 
 const CONTROL_AT_END = /<\|[a-z0-9_]+\|>$/;
 
-/** `limit` includes an exhausted context. `none` is an aborted completion. */
+/** Maps the reason. `limit` includes an exhausted context. `none` is an aborted completion. */
 function toFinish(frame: LlamaFrame): EngineFinish {
   const native = frame.stop_type ?? null;
   const { tokens_evaluated: prompt, tokens_predicted: completion, timings } = frame;

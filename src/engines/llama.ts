@@ -1,6 +1,6 @@
 /**
- * llama.cpp in the gateway's process. The native code is supplied by the runtime: Node has `node/llama/`, Workers
- * have none. This is the portable part.
+ * llama.cpp in the gateway's process: the portable part. The runtime supplies the native code: Node has `node/llama/`, Workers
+ * have none.
  */
 import { type ConstraintMap, constraintTypes, toChoiceGrammar } from "./request-body.ts";
 import { EngineError } from "./engine-error.ts";
@@ -19,7 +19,7 @@ export interface LlamaOptions {
 
 export type CreateNativeLlama = (options: Omit<LlamaOptions, "createNativeLlama">) => Engine;
 
-/** Every constraint as a grammar in GBNF, which is what llama.cpp samples by. */
+/** Every constraint as a grammar in GBNF, which llama.cpp uses for sampling. */
 export const LLAMA_CONSTRAINTS: ConstraintMap<string> = {
   "json-schema": ({ schema }) => toJsonGrammar(schema),
   "json-object": () => toJsonObjectGrammar(),

@@ -10,23 +10,25 @@ const modelList = z.lazy(() =>
     data: z.array(
       z.object({
         id: z.string(),
-        /** vLLM, SGLang. */
+        /** Field of vLLM, SGLang. */
         max_model_len: z.unknown().optional(),
-        /** llama-server. */
+        /** Field of llama-server. */
         meta: z.unknown().optional(),
-        /** Fireworks, Together. */
+        /** Field of Fireworks, Together. */
         context_length: z.unknown().optional(),
       }),
     ),
   }),
 );
 
-/** The context length is that of the requested model, or of the only one if the server has a single model. */
+/**
+ * Result of the probe. The context length is that of the requested model, or of the only one if the server has a single model.
+ */
 export interface ModelsProbe extends Pick<EngineProbe, "contextLength" | "warnings"> {
   readonly models: readonly string[];
 }
 
-/** Undefined if the server has no such list. Throws an {@link EngineError} if it cannot be reached or refuses the key. */
+/** Undefined: the server has no list of models. Throws an {@link EngineError} if it cannot be reached or refuses the key. */
 export async function probeModels(
   server: Server,
   path: string,
@@ -57,7 +59,7 @@ export function expectModel(server: Server, model: string, models: readonly stri
   );
 }
 
-/** Most names in a message, and most characters of one. */
+/** Maximum names in a message, and maximum characters of each. */
 const MAX_NAMES = 10;
 const MAX_NAME_CHARS = 100;
 
@@ -67,13 +69,16 @@ export function listModels(models: readonly string[]): string {
   return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** That of gpt-oss, as far as its weights go: used where none is known. */
+/** Context length of gpt-oss, by its weights: used if none is known. */
 export const GPT_OSS_CONTEXT = 131_072;
 
-/** No context is longer: a number beyond it is a mistake, or a way to say "without limit". */
+/** Maximum plausible context length: a larger number is a mistake, or stands for "without limit". */
 const MAX_CONTEXT_LENGTH = 100_000_000;
 
-/** Of several places where a server may report its context length, the first that does. What cannot be one is ignored, and named. */
+/**
+ * Returns the first context length among several fields of a server. An implausible value is ignored, with a warning that names
+ * it.
+ */
 export function readContextLength(
   places: readonly (readonly [place: string, value: unknown])[],
 ): Pick<EngineProbe, "contextLength" | "warnings"> {
@@ -96,7 +101,7 @@ function toWarnings(warnings: readonly string[]): Pick<EngineProbe, "warnings"> 
   return warnings.length === 0 ? {} : { warnings };
 }
 
-/** Other values may be of any size. */
+/** Describes a value, which may be of any size. */
 function describe(value: unknown): string {
   return typeof value === "number" ? String(value) : `of type ${typeof value}`;
 }

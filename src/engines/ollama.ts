@@ -1,6 +1,6 @@
 /**
- * Ollama, on `/api/generate` with `raw`: text in, text out. Raw mode skips its template and its own Harmony
- * parser; its OpenAI-style endpoint does not.
+ * Ollama, on `/api/generate` with `raw`: text in, text out. Raw mode bypasses its template and its own Harmony parser; its
+ * OpenAI-style endpoint does not.
  *
  * The token that ends a completion is neither in the output nor reported.
  */
@@ -39,7 +39,7 @@ export interface OllamaOptions extends ServerOptions {
 
 const DEFAULT_CONTEXT_LENGTH = 32_768;
 
-/** The field `format`, as JSON: a schema or `"json"`, nothing else. */
+/** The field `format`, as JSON: a schema or `"json"`. Other values are not supported. */
 const CONSTRAINTS: ConstraintMap<string> = {
   "json-schema": ({ schema }) => schema,
   "json-object": () => '"json"',
@@ -151,11 +151,11 @@ function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptio
     {
       model: options.model,
       raw: true,
-      // The default is on, and its parser may move part of the text to another field.
+      // The default is on, and Ollama's parser may move part of the text to another field.
       think: false,
       stream: true,
       prompt: request.prompt.text(),
-      // By default the beginning of a prompt that is too long is dropped, also during a long answer.
+      // By default the beginning of an oversized prompt is dropped, also during a long answer.
       truncate: false,
       shift: false,
       options: {

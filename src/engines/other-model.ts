@@ -1,25 +1,27 @@
-/** Another model than gpt-oss behind the URL, the likeliest first mistake: how the probe's answers show it, and what to start. */
+/**
+ * Detects another model than gpt-oss behind the URL, a likely first mistake, from the probe's answers, and suggests a command.
+ */
 import { EngineError } from "./engine-error.ts";
 import { listModels } from "./models-probe.ts";
 
-/** What the server says that it serves. */
+/** The server's description of its models. */
 export interface Offer {
   /** `vllm at http://127.0.0.1:8000`. */
   readonly server: string;
   /** The configured model's name at the server. */
   readonly model: string;
-  /** Absent: it has no list. */
+  /** Absent: the server has no list. */
   readonly models: readonly string[] | undefined;
   /** The command that starts gpt-oss there. Absent: the provider chooses. */
   readonly start: string | undefined;
 }
 
 export class OtherModelError extends EngineError {
-  /** What the server serves, and what shows that it is not gpt-oss. */
+  /** The server's model, with the evidence that it is not gpt-oss. */
   readonly finding: string;
   readonly change: string;
 
-  /** @param evidence follows a colon: `it refused a prompt of token ids`. */
+  /** @param evidence clause after a colon: `it refused a prompt of token ids`. */
   constructor(offer: Offer, evidence: string, cause?: unknown) {
     const { server, start } = offer;
     const finding = `${server} serves ${listModels(toServed(offer))}, without gpt-oss's vocabulary: ${evidence}.`;
@@ -36,20 +38,20 @@ export class OtherModelError extends EngineError {
   }
 }
 
-/** The configured model; if the server lists others only, those. */
+/** The configured model, or the listed models if it is not among them. */
 export function toServed({ model, models = [] }: Offer): readonly string[] {
   return models.length === 0 || models.includes(model) ? [model] : models;
 }
 
 /**
- * A refused probe, with the server's reason. The prompt is the gateway's own, so that the words quote no client. Any other failure
- * stays as it is.
+ * Explains a refused probe by the server's reason. The prompt is the gateway's own, so the reason quotes no client. Any other
+ * failure is returned unchanged.
  */
 export function explainRefusal(error: unknown, offer: Offer): unknown {
   const reason = error instanceof EngineError ? error.serverMessage : undefined;
   if (!(error instanceof EngineError) || reason === undefined) return error;
   const { kind, status } = error;
-  // SGLang refuses in an event of its stream, which says no more than that something failed.
+  // SGLang refuses in an event of its stream, whose kind only means a failure.
   if (kind !== "bad-request" && kind !== "server-error") return error;
   const quoted = quote(reason);
   if (VOCABULARY.test(reason)) {
@@ -68,7 +70,7 @@ export function explainRefusal(error: unknown, offer: Offer): unknown {
  */
 const VOCABULARY = /\bvocab|invalid tokens?\b|\btoken[_ ]ids?\b.*\bout of range/i;
 
-/** Whether a model's name says that it is gpt-oss. A fine-tuned model may have any name. */
+/** Whether a model's name identifies it as gpt-oss. A fine-tuned model may have any name. */
 export function isNamedGptOss(name: string): boolean {
   return /gpt-?oss/i.test(name);
 }

@@ -1,9 +1,9 @@
 /**
  * Several backends that serve one model, behind the interface of one engine.
  *
- * A completion waits for a slot (`pool/admission.ts`), goes to the backend of its conversation or to the least loaded
- * one (`pool/choose-backend.ts`), and is retried on another if it fails (`pool/failover.ts`). The health of a backend
- * is judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
+ * A completion waits for a slot (`pool/admission.ts`), is sent to the backend of its conversation or to the least loaded one
+ * (`pool/choose-backend.ts`), and is retried on another if it fails (`pool/failover.ts`). The health of a backend is derived from
+ * its requests (`pool/breaker.ts`) and from health checks (`pool/monitor.ts`).
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
@@ -25,18 +25,18 @@ import { PoolLoad } from "./pool/load.ts";
 import { monitorBackends, type OnBackendChange } from "./pool/monitor.ts";
 
 export interface PoolOptions {
-  /** The most completions that may be queued, over all backends. */
+  /** Maximum queued completions, over all backends. */
   readonly maxQueued?: number;
-  /** The longest time a completion may be queued. */
+  /** Maximum time of a completion in the queue. */
   readonly queueTimeoutMs?: number;
   /** Limits of tenants. Tenants not listed only share the backends fairly. */
   readonly tenants?: readonly TenantLimits[];
-  /** The most attempts of one completion at backends that can be reached. */
+  /** Maximum attempts of one completion at reachable backends. */
   readonly maxAttempts?: number;
-  /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
+  /** Maximum of in-flight completions by which a conversation's own backend may exceed the least loaded backend. */
   readonly affinitySlack?: number;
   readonly breaker?: BreakerOptions;
-  /** That of the model's former pool, which this one continues: its limits hold until `enforce`. Default: none. */
+  /** Load of the model's former pool, which this pool continues: its limits hold until `enforce`. Default: no load. */
   readonly load?: PoolLoad;
   readonly clock?: Clock;
 }
@@ -45,12 +45,12 @@ export interface Pool extends Engine {
   readonly backends: readonly Backend[];
   /** A snapshot for `/ready`, logs and metrics. */
   readonly state: PoolState;
-  /** That of the state. It is needed with each request, and the rest of the state is not. */
+  /** The context length of `state`, for each request, without the cost of the whole state. */
   readonly contextLength: number | undefined;
-  /** The limits of this pool replace those of the former one, for requests of both. */
+  /** Applies the limits of this pool, in place of the former one's, to requests of both. */
   enforce(): void;
   /**
-   * Probes all backends. The first time, it takes what a former pool has found of those that are not down: a reload adds no vote.
+   * Probes all backends. The first call reuses a former pool's findings for backends that are not down: a reload adds no vote.
    *
    * @param onContextLength called as soon as the context length of a backend is known.
    */
@@ -73,7 +73,7 @@ export interface PoolState {
   /** Retries so far. */
   readonly retries: number;
   readonly tenants: readonly TenantState[];
-  /** In tokens, the shortest known one of the backends: a conversation may go to any of them. */
+  /** The shortest known context length of the backends, in tokens: a conversation may use any of them. */
   readonly contextLength?: number;
   readonly backends: readonly BackendState[];
 }
@@ -86,7 +86,7 @@ const DEFAULTS = {
   affinitySlack: 8,
 } as const;
 
-/** @param options at least one. */
+/** @param options options of at least one backend. */
 export function createPool(
   options: readonly BackendOptions[],
   poolOptions: PoolOptions = {},
@@ -232,14 +232,14 @@ function commonName(backends: readonly Backend[]): string {
   return [...names].join("+");
 }
 
-/** The capabilities that all have in common: a request is written before its backend is chosen. */
+/** The common capabilities: a request is written before its backend is chosen. */
 function commonCapabilities(backends: readonly Backend[]): Capabilities {
   const [first] = backends;
   if (first !== undefined && backends.length === 1) return first.engine.capabilities;
   return backends.map(({ engine }) => engine.capabilities).reduce(inCommon);
 }
 
-/** In tokens: a conversation may go to any of the backends. */
+/** The shortest context length, in tokens: a conversation may use any of the backends. */
 function shortestContext(backends: readonly Backend[]): number | undefined {
   let shortest: number | undefined;
   for (const { contextLength } of backends) {
@@ -285,11 +285,11 @@ function inCommon(a: Capabilities, b: Capabilities): Capabilities {
 
 type IdsOut = Capabilities["idsOut"];
 
-/** `unmarked` only if all are: `choose-backend.ts` prefers the others. */
+/** The weaker form of output. `unmarked` only if all are: `choose-backend.ts` prefers the others. */
 function worseIdsOut(a: IdsOut, b: IdsOut): IdsOut {
   if (a === "unmarked" && b === "unmarked") return "unmarked";
   return IDS_OUT.find((each) => each === a || each === b) ?? "none";
 }
 
-/** From least to most. */
+/** Forms of output from weakest to strongest. */
 const IDS_OUT: readonly IdsOut[] = ["none", "lossy", "exact"];

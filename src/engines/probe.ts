@@ -1,4 +1,4 @@
-/** Finds out what a server supports by sampling one token. */
+/** Detects the features of a server by sampling one token. */
 import { GREEDY_SAMPLING } from "./sampling.ts";
 import { SPECIAL_TOKENS, specialTokenName } from "../tokenizer/special-tokens.ts";
 import { toIdsJson } from "../tokenizer/ids-json.ts";
@@ -33,17 +33,17 @@ const TURN: Prompt = {
   text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",
 };
 
-/** More than so many tokens have. */
+/** Maximum characters of a header: more than this number of tokens can have. */
 const MAX_HEADER_CHARS = 1024;
-/** Reads of one token: an engine that sends more does not keep its limit. */
+/** Maximum reads of one token: an engine that sends more ignores its limit. */
 const MAX_READS = 64;
 
 /** Enough for a header's marker and channel, or for the channel alone. */
 const HEADER_TOKENS = 4;
 
 /**
- * Finds the form in which tokens arrive, and whether the one that ends a completion is included. The sampled token is
- * biased towards `<|return|>`, so that one token answers both.
+ * Detects the form in which tokens arrive, and whether the token that ends a completion is included. The sampled token is biased
+ * towards `<|return|>`, so that one token answers both.
  */
 export async function probeTokens(
   engine: Engine,
@@ -55,7 +55,7 @@ export async function probeTokens(
     return found.idsOut === "none" ? { ...found, showsMarkers: true } : found;
   }
   const header = await probeHeader(engine, signal);
-  // Another model's text may imitate any marker of the prompt, its ids mean another vocabulary.
+  // The text of another model may imitate any marker of the prompt, its ids belong to another vocabulary.
   const proof = found.idsOut === "none" ? HEADER : MARKER;
   const isOther = provesHeader && header !== "" && !proof.test(header);
   const continuation = isOther ? { continuation: NO_HEADER } : {};
@@ -65,7 +65,7 @@ export async function probeTokens(
 }
 
 export interface ProbeOptions {
-  /** The model's name does not say that it is gpt-oss, so its output must. */
+  /** The model's name does not identify it as gpt-oss, so its output must. */
   readonly provesHeader: boolean;
 }
 
@@ -73,13 +73,13 @@ export interface ProbedTokens extends Pick<
   Capabilities,
   "idsOut" | "stopIdVisible" | "showsMarkers"
 > {
-  /** The evidence that the model is another one, if its output is that. */
+  /** Evidence of another model, from the probe's output. */
   readonly continuation?: string;
 }
 
 const NO_HEADER = "it continues <|start|>assistant without <|channel|>";
 
-/** With markers, with plain words, or before the channel a recipient. */
+/** The start of a header: with markers, with plain words, or with a recipient before the channel. */
 const HEADER = /<\|channel\|>|^\s*(?:analysis|commentary|final|to=)/;
 
 /** The beginning of a message as text; control tokens are spelled, other ids are `?`. */
@@ -94,7 +94,7 @@ async function probeHeader(engine: Engine, signal: AbortSignal): Promise<string>
         text += "special" in piece ? spell(piece.special) : piece.text.slice(0, MAX_HEADER_CHARS);
       }
     }
-    // It does not keep its limit.
+    // The engine ignores its limit.
     if (text.length >= MAX_HEADER_CHARS) break;
   }
   return text;
@@ -123,7 +123,7 @@ async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
 const MARKER = /<\|\w+\|>/;
 
 interface Sampled extends Pick<Capabilities, "idsOut" | "stopIdVisible"> {
-  /** A control token was spelled out. */
+  /** The text contains a control token. */
   readonly sawMarker: boolean;
 }
 
@@ -160,7 +160,7 @@ async function sampleOne(
         sawMarker ||= MARKER.test(event.text);
         break;
       case "finish":
-        // At `length` the bias had no effect: the result says nothing about stop tokens.
+        // At `length` the bias had no effect: the result contains no evidence about stop tokens.
         if (event.reason === "stop") stopIdVisible = sawStopId;
         break;
     }

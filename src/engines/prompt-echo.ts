@@ -1,24 +1,27 @@
 /**
- * Checks what a server repeats of the request that it answers. One response too many, of a faulty server or proxy, shifts all later ones
- * on its connection by one: an answer would go to another request, and so to another tenant.
+ * Checks the parts of the request that a server repeats in its answer. One surplus response, of a faulty server or proxy, shifts
+ * all later ones on its connection by one: a request would get the answer of another request, and so of another tenant.
  */
 import { EngineError } from "./engine-error.ts";
 import type { Prompt } from "./engine.ts";
 import { isCallName } from "./request-body.ts";
 import { asList, parseJson } from "./untyped-json.ts";
 
-/** The id of a completion, which servers derive from the name of the call, in their first member. */
+/** The id of a completion, in the first member. Servers derive it from the name of the call. */
 const NAME = /"(?:id|request_id)":\s?"([^"\\]*)"/;
 const MAX_NAME_AT = 1000;
 const IDS_KEY = '"prompt_token_ids":[';
 
-/** Each check throws an {@link EngineError} if the answer is not that of this request. What is not repeated is not checked. */
+/**
+ * Each check throws an {@link EngineError} if the answer belongs to another request. Fields that a server does not repeat are not
+ * checked.
+ */
 export class PromptEcho {
   readonly #serverName: string;
   /** The number of tokens in the prompt. */
   readonly tokens: number;
   readonly #callName: string;
-  /** Undefined once its ids have been compared: a stream does not keep its prompt. */
+  /** Undefined after its ids have been compared: a stream does not keep its prompt. */
   #prompt: Prompt | undefined;
 
   constructor(serverName: string, prompt: Prompt, callName: string) {
@@ -29,8 +32,8 @@ export class PromptEcho {
   }
 
   /**
-   * Compares the name of the call and the ids of the prompt in the first event of a stream, as text: to parse the ids of a long prompt
-   * would take longer than the rest of the request. Does nothing for later events.
+   * Compares the name of the call and the ids of the prompt in the first event of a stream, as text: parsing the ids of a long
+   * prompt would take longer than the rest of the request. Has no effect on later events.
    */
   expectFirst(event: string): void {
     const prompt = this.#prompt;
@@ -44,14 +47,17 @@ export class PromptEcho {
     if (!hasIdsAt(event, from, prompt) && !repeats(event, from, prompt)) throw this.#mismatch();
   }
 
-  /** A number that no prompt can have, such as −5 or 0, is a server's fault in counting, and names no other prompt. */
+  /**
+   * Checks the number of prompt tokens. An impossible number, such as −5 or 0, is a server's fault in counting, and identifies no
+   * other prompt.
+   */
   expectCount(tokens: number | null | undefined): void {
     if (tokens != null && tokens >= 1 && tokens !== this.tokens) {
       throw this.#mismatch(`${tokens} tokens instead of ${this.tokens}`);
     }
   }
 
-  /** @param name the name of the call, possibly with a prefix. Servers that choose their own names do not choose one like ours. */
+  /** @param name the name of the call, possibly with a prefix. A server's own names differ in form from ours. */
   expectName(name: unknown): void {
     if (typeof name !== "string" || !isCallName(name)) return;
     if (!name.endsWith(this.#callName)) throw this.#mismatch();
@@ -66,13 +72,13 @@ export class PromptEcho {
   }
 }
 
-/** Whether exactly these ids stand in the text, in the form in which they were sent. */
+/** Whether the text contains exactly these ids, in the form in which they were sent. */
 function hasIdsAt(event: string, from: number, prompt: Prompt): boolean {
   const decoder = new TextDecoder("latin1");
   let at = from;
   for (const bytes of prompt.idsJson()) {
     const text = decoder.decode(bytes);
-    // There is a comma before each id, and none before the first one here.
+    // Each id is preceded by a comma, except the first one here.
     const part = at === from ? text.slice(1) : text;
     if (!event.startsWith(part, at)) return false;
     at += part.length;
@@ -80,7 +86,7 @@ function hasIdsAt(event: string, from: number, prompt: Prompt): boolean {
   return event[at] === "]";
 }
 
-/** The same for any other form: with blanks, for instance. */
+/** Compares the ids in any other form: with blanks, for instance. */
 function repeats(event: string, from: number, { ids }: Prompt): boolean {
   const end = event.indexOf("]", from);
   const found = asList(parseJson(`[${event.slice(from, end)}]`));

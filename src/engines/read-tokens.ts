@@ -1,23 +1,23 @@
-/** The tokens that a reader has read and not given out: ids with log probabilities, or text. */
+/** Tokens that a reader has read and not delivered yet: ids with log probabilities, or text. */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import { type EngineTokens, type EngineUsage, NO_LOGPROB, type TokenLogprob } from "./engine.ts";
 
 export class ReadTokens {
   ids: TokenId[] = [];
   text = "";
-  /** One for each id, or else they are left out. */
+  /** One entry for each id, otherwise they are left out. */
   logprobs: TokenLogprob[] = [];
   #lastId: TokenId | undefined;
 
-  /** Also of tokens that have been given out. */
+  /** The last id, even if it was delivered. */
   get lastId(): TokenId | undefined {
     return this.ids.at(-1) ?? this.#lastId;
   }
 
-  /** Adds a stop token that the server names apart from the ids. */
+  /** Adds a stop token that the server reports separately from the ids. */
   addStopId(id: TokenId, hasLogprobs: boolean): void {
     this.ids.push(id);
-    // A placeholder that no client sees: it keeps the list parallel to the ids.
+    // A placeholder, which clients never see, keeps the list parallel to the ids.
     if (hasLogprobs) this.logprobs.push({ id, logprob: NO_LOGPROB, top: [] });
   }
 
@@ -28,7 +28,7 @@ export class ReadTokens {
       this.ids = [];
       if (logprobs.length === 0) return { type: "ids", ids };
       this.logprobs = [];
-      // Omitted if the server gave not one for each token.
+      // The list is omitted unless the server sent one entry for each token.
       return logprobs.length === ids.length ? { type: "ids", ids, logprobs } : { type: "ids", ids };
     }
     if (text === "") return undefined;

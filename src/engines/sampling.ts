@@ -1,9 +1,9 @@
-/** The sampling parameters: what all engines and APIs derive from. */
+/** The sampling parameters, from which all engines and APIs derive theirs. */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 
 /**
- * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server
- * samples at temperature 0.8 with top_k 40 unless the request sets them).
+ * Sampling parameters of a request. Every value is sent, including neutral ones: servers' defaults differ from the API's
+ * (llama-server samples at temperature 0.8 with top_k 40 unless the request sets them).
  */
 export interface Sampling {
   readonly temperature: number;
@@ -22,10 +22,10 @@ export interface Sampling {
 
 export type SamplingParameter = keyof Sampling;
 
-/** Those that have a value in every request. A preset can have them, too. */
+/** Parameters with a value in every request. A preset can set them, too. */
 export type NeutralParameter = Exclude<SamplingParameter, "seed" | "logitBias">;
 
-/** Their names in the APIs and in the requests of most servers. */
+/** Names of the parameters in the APIs and in the requests of most servers. */
 export const SAMPLING_FIELDS = {
   temperature: "temperature",
   topP: "top_p",
@@ -76,10 +76,10 @@ export const NEUTRAL_PARAMETERS: readonly NeutralParameter[] = ALL_SAMPLING.filt
 export const GREEDY_SAMPLING: Sampling = { ...NEUTRAL_SAMPLING, temperature: 0 };
 
 /**
- * The members of a server's request.
+ * The sampling fields of a server's request.
  *
- * @param honoured as in the engine's capabilities, so that these are true.
- * @param names where the server's differ from {@link SAMPLING_FIELDS}.
+ * @param honoured list in the engine's capabilities, so that both agree.
+ * @param names names of the server that differ from {@link SAMPLING_FIELDS}.
  */
 export function toSamplingFields(
   sampling: Sampling,
@@ -95,7 +95,7 @@ export function toSamplingFields(
   return fields;
 }
 
-/** In the form of vLLM and compatible servers: `{"200007": -100}`. */
+/** Biases in the form of vLLM and compatible servers: `{"200007": -100}`. */
 function toBiases(biases: ReadonlyMap<TokenId, number>): Record<string, number> | undefined {
   return biases.size === 0 ? undefined : Object.fromEntries(biases);
 }

@@ -11,13 +11,13 @@ import { createCallNames } from "./request-body.ts";
 import { type CompletionCall, connectServer, type Server, type ServerOptions } from "./server.ts";
 
 export interface ServerEngine {
-  /** The kind of server, as in the settings: `vllm`. */
+  /** The kind of server, by its name in the settings: `vllm`. */
   readonly name: string;
-  /** The most the server supports. A probe may find less. */
+  /** The maximum that the server supports. A probe may find less. */
   readonly capabilities: Capabilities;
-  /** The path of its health endpoint. Absent: it has none. */
+  /** The path of the health endpoint. Absent: the server has none. */
   readonly healthPath?: string;
-  /** The command that serves gpt-oss with it, for an operator whose server has another model. */
+  /** The command that serves gpt-oss with this kind of server, for an operator whose server has another model. */
   readonly start?: string;
   /**
    * Reads version, models and context length. Throws an {@link EngineError} if the server is of another kind or does
@@ -28,12 +28,12 @@ export interface ServerEngine {
     signal: AbortSignal,
   ) => Promise<Omit<EngineProbe, "capabilities">>;
   /**
-   * The request of one completion, and how its answer is read.
+   * The request of one completion, and the reader of its answer.
    *
-   * @param callName unique among the calls of this engine.
+   * @param callName unique name among the calls of this engine.
    */
   readonly toCall: (request: CompletionRequest, server: Server, callName: string) => CompletionCall;
-  /** Sends the call. Default: sends it once. */
+  /** Sends the call. Default: once, without a retry. */
   readonly send?: (
     server: Server,
     call: () => CompletionCall,
@@ -92,9 +92,9 @@ function sendOnce(server: Server, call: () => CompletionCall, signal: AbortSigna
 }
 
 /**
- * As {@link probeModels}, but throws an {@link EngineError} (`not-found`) if there is no list of models.
+ * Like {@link probeModels}, but throws an {@link EngineError} (`not-found`) if there is no list of models.
  *
- * @param kind for the error message: `a vLLM server`.
+ * @param kind subject of the error message: `a vLLM server`.
  */
 export async function expectModels(
   server: Server,

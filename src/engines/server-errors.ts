@@ -19,7 +19,7 @@ export interface ServerErrorBody {
   readonly status?: number;
 }
 
-/** The error of a parsed stream event, if it is one. Check this before reading anything else from the event. */
+/** The error of a parsed stream event. Undefined: the event is not an error. Check this before any other member of the event. */
 export function findServerError(frame: unknown): ServerErrorBody | undefined {
   if (!isObject(frame)) return undefined;
   if (frame["error"] !== undefined && frame["error"] !== null) {
@@ -28,7 +28,7 @@ export function findServerError(frame: unknown): ServerErrorBody | undefined {
   return frame["object"] === "error" ? toServerErrorBody(frame, frame) : undefined;
 }
 
-/** The error in the body of a failed response; made from the status if the body says nothing. */
+/** The error in the body of a failed response; derived from the status if the body has none. */
 export function readServerError(body: string, status: number): ServerErrorBody {
   const parsed = parseJson(body);
   if (isObject(parsed)) {
@@ -68,7 +68,7 @@ export function toEngineError(
   });
 }
 
-/** A client would retry earlier than a longer wait allows. */
+/** Maximum wait of `Retry-After`: clients would not wait longer. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /** Seconds of a `Retry-After` header: a number, or a date relative to the response's `Date` header. Anything else is ignored. */
@@ -82,7 +82,7 @@ export function readRetryAfter(headers: { get(name: string): string | null }): n
   return Math.min(Math.max(0, seconds), MAX_RETRY_AFTER_SECONDS);
 }
 
-/** `Date.parse` alone would make a date of nearly any text: of `-5`, for one. */
+/** Parses an HTTP date. `Date.parse` alone accepts nearly any text, such as `-5`. */
 function parseHttpDate(text: string): number {
   return /^[A-Z][a-z]{2}, \d\d /.test(text) ? Date.parse(text) : NaN;
 }
@@ -108,15 +108,15 @@ const ADVICE: Partial<Readonly<Record<EngineErrorKind, string>>> = {
   "not-found": " Check the engine's URL and its model name.",
 };
 
-/** The answers of nginx and of servers in Go (Ollama's proxies among them) to plain HTTP on a port of TLS: the whole text. */
+/** The answers of nginx and of servers in Go (including Ollama's proxies) to plain HTTP on a port of TLS, as the whole text. */
 const PLAIN_HTTP_REFUSALS: ReadonlySet<string> = new Set([
   "400 The plain HTTP request was sent to HTTPS port",
   "Client sent an HTTP request to an HTTPS server.",
 ]);
 
 /**
- * vLLM says `param: "input_tokens"`, llama-server `type: "exceed_context_size_error"`; the others only say
- * it in words: "maximum context length", "longer than the model's context length", "max_seq_len".
+ * vLLM sends `param: "input_tokens"`, llama-server `type: "exceed_context_size_error"`; others use words only: "maximum context
+ * length", "longer than the model's context length", "max_seq_len".
  */
 const CONTEXT_LENGTH =
   /context[ _-]?(length|size|window)|max_model_len|max_seq_len|max_num_tokens|(prompt|input) is too long/i;
@@ -185,7 +185,7 @@ function toWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Maximum characters of a server's text that are read. The title of a page is among them. */
+/** Maximum characters of a server's text that are read, which include the title of a page. */
 const MAX_TEXT_CHARS = 4096;
 const MAX_MESSAGE_CHARS = 500;
 
@@ -203,7 +203,7 @@ function toPlainText(text: string): string {
   return isWhole ? plain : `${plain.slice(0, MAX_MESSAGE_CHARS)}…`;
 }
 
-/** White space, control characters, and bidirectional marks: they could rewrite what a terminal or a page shows. */
+/** White space, control characters, and bidirectional marks, which could change the display on a terminal or a page. */
 const UNPRINTABLE = /[\s\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
 function withStop(sentence: string): string {

@@ -11,15 +11,15 @@ import { toPublicUrl } from "./server-url.ts";
 import type { TransportResponse } from "./transport.ts";
 import { parseJson, parsePythonJson } from "./untyped-json.ts";
 
-/** The server as errors describe it, and what they must not contain. */
+/** The server as named in errors, and the secrets to remove from them. */
 export interface ServerIdentity {
   /** `vllm at http://127.0.0.1:8000`. */
   readonly name: string;
-  /** Keys and other header values, removed from everything the server says. */
+  /** Keys and other header values, removed from all texts of the server. */
   readonly secrets: readonly string[];
 }
 
-/** Most bytes read of an error body or of the answer to a query. */
+/** Maximum bytes of an error body or of the answer to a query. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
@@ -112,16 +112,16 @@ function toHttpError(
   return toServerError(identity, serverError, status, readRetryAfter(headers));
 }
 
-/** Of a server's header in a message. */
+/** Maximum characters of a server's header in a message. */
 const MAX_HEADER_CHARS = 200;
 
-/** A `Location` header may be relative. */
+/** The public form of a `Location` header, which may be relative. */
 function toPublicLocation(location: string): string {
   const shown = URL.canParse(location) ? toPublicUrl(location) : location;
   return shown.slice(0, MAX_HEADER_CHARS);
 }
 
-/** Reads a body as text and closes the response. What exceeds `maxBytes` is left unread. */
+/** Reads a body as text and closes the response. Bytes beyond `maxBytes` are left unread. */
 export async function readText(
   response: TransportResponse,
   maxBytes = MAX_BODY_BYTES,

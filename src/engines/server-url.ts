@@ -2,9 +2,9 @@
 import { EngineError } from "./engine-error.ts";
 
 export interface ServerUrl {
-  /** Without credentials, query, trailing slash and API version: a path such as `/v1/models` is appended to it. */
+  /** The URL without credentials, query, trailing slash and API version: a path such as `/v1/models` is appended to it. */
   readonly base: string;
-  /** The `Authorization` header: of the key, otherwise of the URL's credentials, which `fetch` refuses in a URL. */
+  /** The `Authorization` header: from the key, otherwise from the URL's credentials, which `fetch` refuses in a URL. */
   readonly authorization?: string;
 }
 

@@ -31,20 +31,20 @@ export interface ServerOptions {
   readonly url: string;
   /** The model's name at the server. */
   readonly model: string;
-  /** Sent as a bearer token. */
+  /** The key, sent as a bearer token. */
   readonly apiKey?: string;
   /** Additional headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Additional fields for every completion, as the server spells them; they override ours. */
+  /** Additional fields for every completion, by the server's names; they override ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   readonly transport?: Transport;
-  /** Limit for establishing a connection, in milliseconds. */
+  /** Timeout of establishing a connection, in milliseconds. */
   readonly connectTimeoutMs?: number;
   readonly clock?: Clock;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** For a query, which samples nothing, from the request to the end of the answer. */
+/** Timeout of a query, which samples nothing, from the request to the end of the answer. */
 const QUERY_TIMEOUT_MS = 15_000;
 
 export interface Server {
@@ -52,16 +52,16 @@ export interface Server {
   readonly name: string;
   /** The JSON answer to a query. Undefined if the server does not know the path. */
   get(path: string, signal: AbortSignal): Promise<unknown>;
-  /** As {@link get}, with a JSON body. */
+  /** Like {@link get}, with a JSON body. */
   post(path: string, body: string, signal: AbortSignal): Promise<unknown>;
   /**
    * Health check. Throws an {@link EngineError} if the server cannot be reached or answers with an error; `not-found` if it does not
    * know the path.
    */
   check(path: string, signal: AbortSignal): Promise<void>;
-  /** Runs one completion; see {@link Engine.complete} for its events and for when the connection closes. */
+  /** Runs one completion; see {@link Engine.complete} for its events and for the closing of the connection. */
   complete(call: CompletionCall, signal: AbortSignal): PushStream<EngineEvent>;
-  /** The error for one that the server reported inside a stream. */
+  /** Converts an error that the server reported inside a stream. */
   toError(serverError: ServerErrorBody): EngineError;
 }
 
@@ -69,24 +69,24 @@ export interface CompletionCall {
   readonly path: string;
   readonly body: RequestBody;
   readonly reader: CompletionReader;
-  /** In addition to those of every request to this server, which they do not replace. */
+  /** Additional headers, which do not replace the server's common ones. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Cuts the bytes into events. Default: server-sent events. */
   readonly splitter?: Splitter;
   /**
-   * The first event, not the status, says whether the request was accepted: SGLang answers every stream with 200
-   * and reports a refusal in it.
+   * The first event, not the status, shows whether the request was accepted: SGLang answers every stream with 200 and reports a
+   * refusal in an event.
    */
   readonly openAtFirstEvent?: boolean;
 }
 
-/** How long a server may take to end the response after its last event, so that the connection can be reused. */
+/** Maximum wait for the end of the response after its last event, so that the connection can be reused. */
 const END_GRACE_MS = 250;
-/** How long to wait for the usage after the finish: some servers never send `[DONE]` and keep the connection open. */
+/** Maximum wait for the usage after the finish: some servers never send `[DONE]` and keep the connection open. */
 const USAGE_WAIT_MS = 1_000;
 
 /**
- * Sends nothing yet.
+ * Creates the server without a request.
  *
  * @param kind the kind of server, for error messages: `vllm`.
  * @throws {EngineError} `unreachable` if the URL is not an http URL.
@@ -104,7 +104,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     ...(authorization !== undefined && { authorization }),
     ...options.headers,
   };
-  /** One object, by which a transport knows that it has seen them. */
+  /** One object for all requests, which a transport recognizes. */
   const jsonHeaders = { ...headers, "content-type": "application/json" };
   const name = `${kind} at ${toPublicUrl(base)}`;
   const identity: ServerIdentity = { name, secrets: toSecrets(headers) };
@@ -140,7 +140,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     check: (path, signal) =>
       query(async (limited) => expectHealthy(identity, path, await get(path, limited)), signal),
     complete({ path, body, headers: more, ...reading }, signal) {
-      // Forgotten once it is sent: the body of a long prompt would be held as long as the answer lasts.
+      // The body is released once it is sent: a long prompt would be held as long as the answer lasts.
       let unsent: RequestBody = body;
       return createPushStream((consumer) => {
         const answered = post(path, unsent, signal, more);
@@ -204,7 +204,7 @@ async function readCompletion(
       await over.promise;
       await hasRoom;
     } catch (error) {
-      // A connection that breaks after the finish has cost the usage at most.
+      // A connection that breaks after the finish loses at most the usage.
       if (signal.aborted || decoder.finish() === undefined) throw error;
     }
     if (!wanted) return;
@@ -228,7 +228,7 @@ const no = (): boolean => false;
 /** A server's own description, for the log. */
 const answer = z.lazy(() => z.object({ version: z.string() }));
 
-/** `vllm 0.14.1`, or the name alone if the server does not tell its version. */
+/** `vllm 0.14.1`, or the name alone if the server does not report its version. */
 export async function describe(
   server: Server,
   name: string,
@@ -239,7 +239,7 @@ export async function describe(
   return withVersion(name, found.data?.version);
 }
 
-/** The version is the server's word, for the log. */
+/** Maximum characters of a version in the log, as the server chooses the text. */
 const MAX_VERSION_CHARS = 100;
 
 export function withVersion(name: string, version: string | null | undefined): string {

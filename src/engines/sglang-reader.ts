@@ -49,13 +49,13 @@ export class SglangReader implements CompletionReader {
   readonly #topLogprobs: number | undefined;
   readonly #cursor = new NewIdsCursor();
   readonly #read = new ReadTokens();
-  /** Ids of the whole completion, including those that were drained. */
+  /** Number of ids of the whole completion, including drained ones. */
   #idCount = 0;
   #textSoFar = "";
-  /** Unknown until the second event: the first is the same in both modes. */
+  /** Unknown until the second event: the first is equal in both modes. */
   #cumulative: boolean | undefined;
   #firstIds: readonly TokenId[] = [];
-  /** Reported with every event, passed on with the first tokens. */
+  /** Count in every event, delivered with the first tokens. */
   #cachedTokens: number | undefined;
   #isFirst = true;
   #finish: EngineFinish | undefined;
@@ -91,7 +91,7 @@ export class SglangReader implements CompletionReader {
     return this.#finish;
   }
 
-  /** The fast path of cumulative events. Returns false, with nothing read, for any other. */
+  /** The fast path of cumulative events. Returns false, without reading, for any other event. */
   #pushNewIds(event: string): boolean {
     if (this.#cumulative !== true || this.#topLogprobs !== undefined) return false;
     const { ids } = this.#read;
@@ -151,7 +151,7 @@ export class SglangReader implements CompletionReader {
   }
 }
 
-/** Whether the second event repeats the ids of the first, rather than happening to begin with the same ones. */
+/** Whether the second event repeats the ids of the first, or only begins with equal ones. */
 function repeats(
   first: readonly TokenId[],
   second: readonly TokenId[],
@@ -163,21 +163,21 @@ function repeats(
 }
 
 /**
- * Reads only the new ids of a cumulative event, by skipping as many characters as the ids took in the last one.
- * Parsing every event of a 4,000-token answer costs 110 ms in all, this 4 ms.
+ * Reads only the new ids of a cumulative event, by skipping the characters of the ids in the last event. Parsing every event of a
+ * 4,000-token answer costs 110 ms in all, the cursor 4 ms.
  */
 class NewIdsCursor {
   #seenChars = 0;
   #keyAt = 0;
 
-  /** Sets the ids to skip: those of the event that was parsed last. */
+  /** Sets the ids to skip, from the last parsed event. */
   remember(ids: readonly TokenId[]): void {
     this.#seenChars = ids.join(",").length;
   }
 
-  /** Returns false, with nothing read, for an event that ends the completion or has another layout. */
+  /** Returns false, without reading, for an event that ends the completion or has another layout. */
   readNewIds(event: string, into: TokenId[]): boolean {
-    // The text before the ids only grows, so the key never stands further to the left.
+    // The text before the ids only grows, so the key never moves to the left.
     const at = event.indexOf(IDS_KEY, this.#keyAt);
     if (at === -1) return false;
     const begin = at + IDS_KEY.length;

@@ -74,7 +74,7 @@ function toBody(request: CompletionRequest, callName: string, options: ServerOpt
       rid: callName,
       stream: true,
       sampling_params: toSamplingParams(request),
-      // Becomes part of the prefix cache's key.
+      // The salt becomes part of the prefix cache's key.
       extra_key: request.cacheSalt || undefined,
       ...(topLogprobs !== undefined && {
         return_logprob: true,
@@ -86,7 +86,7 @@ function toBody(request: CompletionRequest, callName: string, options: ServerOpt
   );
 }
 
-/** The server refuses unknown fields in this object. */
+/** Sampling parameters. The server refuses unknown fields in this object. */
 function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
@@ -94,7 +94,7 @@ function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
     ...toSamplingFields(sampling, COMMON_SAMPLING, { seed: "sampling_seed" }),
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     stop_token_ids: toStopIds(request),
-    // For servers that send no ids: their text must include the control tokens.
+    // For servers without ids in their output: the text must include the control tokens.
     skip_special_tokens: false,
     spaces_between_special_tokens: false,
     no_stop_trim: true,

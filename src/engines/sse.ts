@@ -4,27 +4,27 @@ import { createParser } from "eventsource-parser";
 /** Splits a byte stream into the texts of its events. */
 export interface Splitter {
   /**
-   * Passes on the events that the bytes complete, in order: none, one, or many if they were buffered.
-   * Returns whether there was any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and whatever `consumer` throws.
+   * Delivers the events that the bytes complete, in order: none, one, or many if they were buffered. Returns whether there was
+   * any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and rethrows errors of `consumer`.
    */
   push(bytes: Uint8Array, consumer: (event: string) => void): boolean;
 }
 
 /**
- * The most characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token;
- * cumulative SGLang events repeat the whole answer.
+ * Maximum characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token; cumulative SGLang
+ * events repeat the whole answer.
  */
 export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
 
 /**
- * Passes on the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
- * are dropped.
+ * Delivers the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event are
+ * dropped.
  */
 export function createSseSplitter(): Splitter {
   return new SseSplitter();
 }
 
-/** Shared, because it keeps nothing between calls. A BOM in the middle of a stream is text. */
+/** A shared decoder, without state between calls. A BOM in the middle of a stream is text. */
 const WHOLE = new TextDecoder("utf-8", { ignoreBOM: true });
 const STREAM = { stream: true };
 
@@ -32,7 +32,7 @@ class SseSplitter implements Splitter {
   #consumer: (event: string) => void = () => {};
   #count = 0;
   #isWithinCharacter = false;
-  /** Only where a read has ended within a character. */
+  /** A decoder with state, only after a read that ended within a character. */
   #decoder: InstanceType<typeof TextDecoder> | undefined;
   readonly #parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
@@ -54,7 +54,7 @@ class SseSplitter implements Splitter {
     return this.#count > 0;
   }
 
-  /** Without `stream` a decoder is twice as fast, and right unless a character is split. */
+  /** Decodes bytes. Without `stream` a decoder is twice as fast, and correct unless a character is split. */
   #decode(bytes: Uint8Array): string {
     const endsWithin = (bytes[bytes.length - 1] ?? 0) > 0x7f;
     if (!endsWithin && !this.#isWithinCharacter) return WHOLE.decode(bytes);

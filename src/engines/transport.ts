@@ -9,8 +9,8 @@ import { EngineError } from "./engine-error.ts";
 import { toPublicUrl } from "./server-url.ts";
 
 /**
- * Sends a request and resolves with the head of the response, whatever its status. Rejects with an
- * {@link EngineError} (`unreachable`), or with the signal's reason when that aborts.
+ * Sends a request and resolves with the head of the response, for any status. Rejects with an {@link EngineError}
+ * (`unreachable`), or with the signal's reason when that aborts.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
@@ -18,13 +18,13 @@ export type RequestBody = string | Uint8Array<ArrayBuffer>;
 
 export interface TransportRequest {
   readonly method: "GET" | "POST";
-  /** Without credentials, which belong in a header. */
+  /** The URL without credentials, which belong in a header. */
   readonly url: string;
-  /** Never changed: an object that is given again has the same headers. */
+  /** Immutable headers: a transport may cache by the object. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Text, or its UTF-8 bytes. */
+  /** The body as text, or its UTF-8 bytes. */
   readonly body?: RequestBody;
-  /** Until the connection is established, where the client can tell. All other limits are those of the caller. */
+  /** Timeout until the connection is established, where the client can detect that. The caller applies all other limits. */
   readonly connectTimeoutMs: number;
   /** Aborting closes the connection and rejects pending operations with the signal's reason. */
   readonly signal: AbortSignal;
@@ -36,15 +36,15 @@ export interface TransportResponse {
   readonly headers: { get(name: string): string | null };
   /**
    * Delivers the bytes of the body, one network read at a time. May be called once. The bytes may be overwritten once the
-   * consumer has returned. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when
-   * the consumer wants no more bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`), with
-   * the signal's reason, or with what the consumer threw.
+   * consumer has returned. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the
+   * consumer stops; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`), with the signal's reason,
+   * or with the consumer's error.
    */
   pump(consumer: BytesConsumer): Promise<void>;
   /**
-   * Releases the response; does nothing after its end. Without `graceMs` the connection is closed at once, which makes
-   * the server stop generating. With it, the server has that long to end the response, and the connection is reused
-   * if it does.
+   * Releases the response; has no effect after its end. Without `graceMs` the connection is closed at once, which makes the
+   * server stop generating. With `graceMs`, the server has that time to end the response, after which the connection can be
+   * reused.
    */
   close(graceMs?: number): void;
 }
@@ -77,7 +77,7 @@ export function toConnectTimeoutError({
   );
 }
 
-/** Says what to do, too. A URL that is right but for its scheme is a common mistake. */
+/** Describes the failure with advice. A wrong scheme in a correct URL is a common mistake. */
 function describeHeadFailure(cause: unknown, url: string): { why: string; advice: string } {
   const { host, protocol } = new URL(url);
   const codes = toChain(cause).map(({ code }) => code);
@@ -100,7 +100,7 @@ function describeHeadFailure(cause: unknown, url: string): { why: string; advice
   return { why: describeConnectionFailure(cause), advice: `${check}${mayBeTls ? hint : ""}.` };
 }
 
-/** An answer to the first bytes of TLS that is none: a server of plain HTTP answers 400. */
+/** Error codes of an answer that is not TLS, such as status 400 of a plain HTTP server. */
 const NOT_TLS: ReadonlySet<unknown> = new Set([
   "ERR_SSL_WRONG_VERSION_NUMBER",
   "ERR_SSL_PACKET_LENGTH_TOO_LONG",
@@ -114,7 +114,7 @@ const UNKNOWN_ISSUER: ReadonlySet<unknown> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** Servers of TLS close a connection of plain HTTP, if they do not answer 400. */
+/** Error codes of a closed connection: servers of TLS close a connection of plain HTTP, if they do not answer 400. */
 const CLOSED: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET"]);
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -129,7 +129,10 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "connection timed out",
 };
 
-/** `fetch` only says "fetch failed": the reason is in its cause, or in the first of several (`AggregateError`). */
+/**
+ * The reason of a failure. The message of `fetch` is only "fetch failed": the reason is in its cause, or in the first of several
+ * (`AggregateError`).
+ */
 export function describeConnectionFailure(error: unknown): string {
   const chain = toChain(error);
   for (const { code } of chain) {

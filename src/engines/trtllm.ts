@@ -1,6 +1,5 @@
 /**
- * TensorRT-LLM's `trtllm-serve`: ids in, ids out, on a `/v1/completions` like vLLM's that refuses every
- * field it does not know.
+ * TensorRT-LLM's `trtllm-serve`: ids in, ids out, on a `/v1/completions` like vLLM's that refuses every unknown field.
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import {
@@ -37,7 +36,7 @@ export const TRTLLM_CAPABILITIES: Capabilities = {
   stopIdVisible: true,
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
-  // Reported under the names of tokens, from which ids cannot be recovered.
+  // The server reports log probabilities by the text of tokens, from which ids cannot be recovered.
   logprobs: false,
   sampling: COMMON_SAMPLING,
 };
@@ -73,7 +72,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): RequestBody
     {
       model: options.model,
       stream: true,
-      // Some versions default to true for both.
+      // Some versions default to true for both fields.
       stream_options: { include_usage: true, continuous_usage_stats: false },
       max_tokens: request.maxTokens,
       ...toSamplingFields(request.sampling, COMMON_SAMPLING),

@@ -1,8 +1,8 @@
 /**
  * vLLM: ids in, ids out.
  *
- * `/v1/completions` on every version; `/inference/v1/generate`, which exchanges ids only, where it is
- * enabled and the probe found it (it needs a server flag since autumn 2026).
+ * `/v1/completions` on every version; `/inference/v1/generate`, which exchanges ids only, if it is enabled and the probe found it
+ * (it needs a server flag since autumn 2026).
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import {
@@ -28,18 +28,17 @@ export interface VllmOptions extends ServerOptions {
 }
 
 /**
- * The field `structured_outputs`, as JSON. Servers before 0.11 ignore it, like every field they do not know: the
- * result must be validated.
+ * The field `structured_outputs`, as JSON. Servers before 0.11 ignore it, like every unknown field: the result must be validated.
  */
 const CONSTRAINTS: ConstraintMap<string> = {
   "json-schema": ({ schema }) => `{"json":${schema}}`,
   "json-object": () => '{"json_object":true}',
   choice: ({ options }) => JSON.stringify({ choice: options }),
-  // A string that contains JSON, not JSON.
+  // The value is a string that contains JSON.
   "structural-tag": ({ tag }) => JSON.stringify({ structural_tag: tag }),
   "token-grammar": null,
   grammar: ({ grammar }) => JSON.stringify({ grammar }),
-  // The server tells the notations apart by itself.
+  // The server itself detects the notation.
   lark: ({ grammar }) => JSON.stringify({ grammar }),
   regex: ({ pattern }) => JSON.stringify({ regex: pattern }),
 };
@@ -75,7 +74,7 @@ export function createVllmEngine(options: VllmOptions): Engine {
           topLogprobs: request.topLogprobs,
           echo: new PromptEcho(server.name, request.prompt, callName),
         });
-        // That endpoint reports log probabilities in another format.
+        // The other endpoint reports log probabilities in another format.
         return hasTokenEndpoint && request.topLogprobs === undefined
           ? { path: TOKEN_ENDPOINT, body: toGenerateBody(request, callName, options), reader }
           : { path: "/v1/completions", body: toCompletionBody(request, callName, options), reader };
@@ -102,8 +101,7 @@ function toCompletionBody(
       stream_options: { include_usage: true },
       ...toSampling(request),
       return_token_ids: true,
-      // For servers that do not know `return_token_ids`: their text must include the control tokens, the stop
-      // token too.
+      // For servers that do not know `return_token_ids`: their text must include the control tokens, also the stop token.
       skip_special_tokens: false,
       spaces_between_special_tokens: false,
       include_stop_str_in_output: true,
@@ -148,13 +146,13 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
   return {
     max_tokens: request.maxTokens,
     ...toSamplingFields(sampling, COMMON_SAMPLING),
-    // Some versions refuse 0; -1 means off in all.
+    // Some versions refuse 0; all of them accept -1 as off.
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     stop_token_ids: toStopIds(request),
   };
 }
 
-/** Sends an empty prompt: a server without the endpoint answers 404, one with it anything else, usually 400. */
+/** Sends an empty prompt: a server without the endpoint answers 404, others any other status, usually 400. */
 async function findTokenEndpoint(
   server: Server,
   { model }: VllmOptions,

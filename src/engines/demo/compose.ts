@@ -1,6 +1,5 @@
 /**
- * Writes the rest of a turn as Harmony, from wherever the prompt ends: before a header, inside one, or inside
- * a body.
+ * Writes the rest of a turn as Harmony, from the end of the prompt: before a header, inside a header, or inside a body.
  */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import type { Constraint } from "../engine.ts";
@@ -38,7 +37,7 @@ export function composeTurn(
   return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
 }
 
-/** A constraint applies from the first token on, so only its text is written. */
+/** The text of a constrained turn. A constraint applies from the first token on, so no header is written. */
 function constrained(script: Script, recipient: string | undefined, form: Constraint): Part[] {
   return [script.textFor(form, recipient), recipient === undefined ? RETURN : CALL];
 }
@@ -69,7 +68,7 @@ function act(script: Script): Part[] {
   return [CHANNEL, "final", ...contentType, MESSAGE, ...body(script, undefined, "final")];
 }
 
-/** The recipient follows the channel, as models write it, whatever layout the history has. */
+/** A call. The recipient follows the channel, as models write it, for any layout of the history. */
 function callTo(script: Script, tool: string): Part[] {
   const recipient = addressOf({ name: tool });
   return [` to=${recipient}`, ...JSON_CONTENT, MESSAGE, ...body(script, recipient, "commentary")];
@@ -99,7 +98,7 @@ function fromHeader(
   return [MESSAGE, ...body(script, undefined, channel)];
 }
 
-/** The rest of a body, its closing token, and what follows. */
+/** The rest of a body, its closing token, and the messages after it. */
 function body(
   script: Script,
   recipient: string | undefined,
@@ -122,8 +121,8 @@ function plan(script: Script): Part[] {
 }
 
 /**
- * The rest of a text. If the prompt ends with a prefix of it, even inside a character, it is continued there;
- * otherwise the whole text is written.
+ * The rest of a text. If the prompt ends with a prefix of the text, even inside a character, the rest continues it; otherwise the
+ * whole text is written.
  */
 function rest(text: string, written: readonly TokenId[]): Part[] {
   const ids = o200kHarmony().encode(text);
@@ -133,7 +132,7 @@ function rest(text: string, written: readonly TokenId[]): Part[] {
   return [/\s$/.test(begun) ? text : ` ${text}`];
 }
 
-/** The function whose arguments are being written. */
+/** The function of the call whose arguments are incomplete. */
 function callee(open: Open): string | undefined {
   return open.kind === "body" ? open.recipient : undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * Values for arguments that the user's words suggest. A few rules, tried in order, so that `in Oslo` becomes
- * a location and `2 and 3` two numbers. Each quotation, name and number is used once, in the order it was
- * written.
+ * Finds values for arguments in the user's words. A few rules are tried in order, so that `in Oslo` becomes a location and `2 and
+ * 3` two numbers. Each quotation, name and number is used once, in the order of the text.
  */
 
 export interface Hints {
@@ -16,13 +15,13 @@ export interface Hints {
 
 /** The texts to search. */
 export interface Wording {
-  /** What was said about the call or the answer, the most specific text first. */
+  /** Texts about the call or the answer, the most specific one first. */
   readonly about: readonly string[];
   /** The whole text: the fallback for a required string or number. */
   readonly whole: string;
 }
 
-/** `results`: what tools have returned so far. */
+/** `results`: results of tools so far. */
 export function createHints({ about, whole }: Wording, results: readonly string[]): Hints {
   const known = new Map(results.flatMap(readResult));
   const used = new Set<string>();
@@ -67,7 +66,7 @@ function first(
 
 const QUOTED =
   /"([^"\n]+)"|\u201c([^\u201d\n]+)\u201d|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(?!\p{L})/gu;
-/** Capitalised inside a sentence. A single capital letter would match `I` and variables. */
+/** Matches capitalised words inside a sentence. A single capital letter would match `I` and variables. */
 const PROPER_NAME =
   /(?<=[\p{L}\p{N}_,;:] )(\p{Lu}[\p{L}\p{M}'\u2019-]+(?: \p{Lu}[\p{L}\p{M}'\u2019-]+)*)/gu;
 const AFTER_PREPOSITION =
@@ -75,7 +74,7 @@ const AFTER_PREPOSITION =
 const IDENTIFIER = /(?:\b|_)id$|Id$/;
 /** Matches identifiers: `A-17`, `u_7`. */
 const WITH_DIGIT = /(?<![\p{L}\p{N}_-])((?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]+)/gu;
-/** The number of a step is not an argument. */
+/** Matches numbers, except the number of a step. */
 const NUMBER = /(?<!\b(?:step|steps) )(?<![\p{L}\p{N}_.])(-?\d+(?:\.\d+)?)(?![\p{L}\p{N}_])/giu;
 
 /** Names of arguments that receive the user's text unchanged. */
@@ -85,7 +84,7 @@ const WHOLE_TEXT: ReadonlySet<string> = new Set(
   ),
 );
 
-/** A whole word, in any script. */
+/** Matches a whole word, in any script. */
 export function wordPattern(word: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])${escapePattern(word)}(?![\\p{L}\\p{N}_])`, "giu");
 }
@@ -102,7 +101,7 @@ function readNamed(text: string, name: string): string | undefined {
   return match?.slice(1).find((value) => value !== undefined);
 }
 
-/** Strings and numbers in a JSON result, by their key: a later tool may ask for them. */
+/** Strings and numbers in a JSON result, by their key: a later tool may need them. */
 function readResult(result: string): [string, string][] {
   const found: [string, string][] = [];
   try {

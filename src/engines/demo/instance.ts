@@ -9,7 +9,7 @@ import type { Hints } from "./hints.ts";
  * From this depth on, lists stay empty and unions take a simple variant, so that recursive schemas terminate.
  */
 const SHALLOW_DEPTH = 4;
-/** Limit for recursion that the schema does not end. */
+/** Maximum depth of a schema with unbounded recursion. */
 const MAX_DEPTH = 64;
 /**
  * Maximum values in one instance. A schema may require more, by `minItems` or by recursion; the rest is
@@ -149,7 +149,7 @@ function arrayOf(schema: UntypedObject, name: string, depth: number, make: Make)
   return items;
 }
 
-/** `uniqueItems`: the same value must not be chosen twice. */
+/** Values that differ from each other, for `uniqueItems`. */
 function distinct(
   value: unknown,
   item: UntypedObject,
@@ -163,7 +163,7 @@ function distinct(
   return typeof value === "string" ? `${value} ${items.length + 1}` : value;
 }
 
-/** Tries numbers the user mentioned, then values near the bounds. */
+/** Tries numbers of the user's message, then values near the bounds. */
 function numberOf(schema: UntypedObject, said: number | undefined): number {
   const step = asNumber(schema["multipleOf"]) ?? (typeOf(schema) === "integer" ? 1 : undefined);
   const above = asNumber(schema["exclusiveMinimum"]) ?? -Infinity;

@@ -2,9 +2,9 @@
  * Plans which tools to call, and in which order: every offered tool that the user's message mentions, after
  * those that the instructions always require.
  *
- * If a message spells names of tools (`get_weather`), exactly these are called, as often and in the order
- * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in Oslo?”
- * mentions `get_weather`. Without a mention nothing is called.
+ * If a message spells names of tools (`get_weather`), exactly these are called, once per occurrence, in the order of the text.
+ * Otherwise a tool is mentioned by a word of its name: “What is the weather in Oslo?” mentions `get_weather`. Without a mention
+ * there is no call.
  */
 import { createHints, wordPattern, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
@@ -31,7 +31,7 @@ export function planCalls(
   return [...required.map((tool) => ({ tool, wording })), ...mentioned];
 }
 
-/** The planned calls that are left after these. Unplanned calls are ignored. */
+/** The planned calls that remain after the given ones. Unplanned calls are ignored. */
 export function remainingCalls(
   plan: readonly PlannedCall[],
   calls: readonly DemoCall[],
@@ -65,8 +65,8 @@ function planMentioned(question: string, tools: readonly DemoTool[]): PlannedCal
 }
 
 /**
- * `You must always use the get_weather tool.` Nothing less strict, and nothing with a condition: real instructions
- * often mention tools that need not be called each time.
+ * Matches a strict rule without a condition, such as `You must always use the get_weather tool.` Other instructions often mention
+ * tools that are optional.
  */
 const REQUIREMENT =
   /(?<!\b(?:not|never)\s|n't\s)\b(?:must(?:\s+always)?|always)\s+(?:use|call|invoke)\s+(?:the\s+)?[`"']?([\p{L}\p{N}_.-]+?)[`"']?(?:\s+(?:tool|function))?[ \t]*(?:[.!\n]|$)/giu;
@@ -97,7 +97,7 @@ function worded(question: string, tools: readonly DemoTool[]): Mention[] {
     at: match.index,
   }));
   const candidates = tools.flatMap((tool) => {
-    // A namespace does not say what its tools do.
+    // A namespace does not describe its tools.
     const name = tool.name.slice(tool.name.indexOf(".") + 1);
     const words = wordsOf(name).filter((word) => word.length > 2 && !GENERIC.has(word));
     const heard = words.filter((word) => said.some((each) => isAlike(each.word, word)));
@@ -106,7 +106,7 @@ function worded(question: string, tools: readonly DemoTool[]): Mention[] {
       ? []
       : [{ tool, at, fullness: heard.length + heard.length / words.length }];
   });
-  // `get_weather` and `get_weather_alerts` share a word. The one with more matching words is called.
+  // `get_weather` and `get_weather_alerts` share a word. The tool with more matching words is called.
   const best = (at: number) =>
     Math.max(...candidates.filter((each) => each.at === at).map(({ fullness }) => fullness));
   return candidates.filter(({ at, fullness }) => fullness === best(at));
@@ -117,7 +117,7 @@ function wordsOf(name: string): string[] {
   return Array.from(spaced.matchAll(/\p{L}+/gu), ([word]) => word.toLowerCase());
 }
 
-/** Equal except for the ending: `orders` and `order`, `calculate` and `calculator`. */
+/** Whether words are equal except for the ending: `orders` and `order`, `calculate` and `calculator`. */
 function isAlike(a: string, b: string): boolean {
   if (a === b || a === `${b}s` || `${a}s` === b) return true;
   return a.length >= 5 && b.length >= 5 && a.slice(0, 5) === b.slice(0, 5);

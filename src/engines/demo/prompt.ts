@@ -1,6 +1,6 @@
 /**
- * Reads the demo engine's prompt: ids to messages, and messages to what the engine needs to know. Like a
- * model it has no other input: no request, no settings, no earlier call.
+ * Parses the demo engine's prompt: ids to messages, and messages to the engine's input. Like a model it has no other input: no
+ * request, no settings, no earlier call.
  */
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { asObject, isObject, parseJson } from "../untyped-json.ts";
@@ -10,13 +10,15 @@ import { type DemoTool, readTools } from "./signature.ts";
 export interface DemoPrompt {
   readonly effort: "low" | "medium" | "high";
   readonly tools: readonly DemoTool[];
-  /** Tools of training that the system message offers: `browser`, `python`. */
+  /** Tools that the model was trained with and the system message offers: `browser`, `python`. */
   readonly namespaces: readonly string[];
-  /** What the developer messages say before tools and response formats. */
+  /** Text of the developer messages before tools and response formats. */
   readonly instructions: string;
-  /** JSON Schema of the answer: from the section `# Response Formats`, or as it stands in the last question or the instructions. */
+  /**
+   * JSON Schema of the answer: from the section `# Response Formats`, or from the text of the last question or the instructions.
+   */
   readonly answerSchema: unknown;
-  /** The last user message, without such a schema. Empty without one. */
+  /** The last user message, without a schema in it. Empty: there is no user message. */
   readonly question: string;
   /** Number of user messages so far. */
   readonly userMessages: number;
@@ -26,9 +28,9 @@ export interface DemoPrompt {
   readonly analysisCount: number;
   /** There is analysis since the last user message or tool result. */
   readonly hasAnalysis: boolean;
-  /** The last complete message is a call of the assistant: its result has not come. */
+  /** The last complete message is a call of the assistant without a result. */
   readonly awaitsResult: boolean;
-  /** Where the prompt ends. */
+  /** The position at which the prompt ends. */
   readonly open: Open;
 }
 
@@ -40,11 +42,11 @@ export interface DemoCall {
 }
 
 export type Open =
-  /** After a complete message. */
+  /** The prompt ends after a complete message. */
   | { readonly kind: "nothing" }
-  /** Inside a header. `pastChannel`: the channel token has been written, the channel perhaps not. */
+  /** The prompt ends inside a header. `pastChannel`: the channel token is written, the channel perhaps not. */
   | ({ readonly kind: "header"; readonly pastChannel: boolean } & Header)
-  /** Inside a body. */
+  /** The prompt ends inside a body. */
   | {
       readonly kind: "body";
       readonly recipient: string | undefined;
@@ -166,7 +168,7 @@ function readEffort(system: string): DemoPrompt["effort"] {
   return effort === "low" || effort === "high" ? effort : "medium";
 }
 
-/** Results are assigned to calls of the same tool in order, however many calls were made at once. */
+/** Assigns results to calls of the same tool in order, for any number of concurrent calls. */
 function readCalls(messages: readonly ReadMessage[]): DemoCall[] {
   const calls = messages
     .filter(isCall)
@@ -194,24 +196,24 @@ function readQuestion(text: string): { question: string; schema: unknown } {
   return { question: text.slice(0, start) + text.slice(end), schema };
 }
 
-/** The last section counts: text before it may be part of the instructions. */
+/** Parses the last section: text before it may be part of the instructions. */
 function readAnswerSchema(developer: string): unknown {
   const section = developer.split(/^# Response Formats\n\n## .*\n\n/m).slice(1);
   const json = section.at(-1)?.replace(/^(\/\/.*\n)*/, "");
   return json === undefined ? undefined : parseJson(json);
 }
 
-/** Finds the JSON Schema that a text asks for, as clients write it there when they cannot ask for a response format. */
+/** A JSON Schema in the text of a message, where clients write it if they cannot set a response format. */
 interface SchemaInText {
   readonly schema: unknown;
   readonly start: number;
   readonly end: number;
 }
 
-/** Each of them may have been read to the end of the text without a result. */
+/** Maximum failed attempts, each of which may have scanned the text to its end. */
 const MAX_FAILURES = 8;
 
-/** The last one: explanations and examples stand before it. */
+/** Finds the last schema: explanations and examples precede it. */
 function findSchema(text: string): SchemaInText | undefined {
   const opening = /\{(?=\s*")/g;
   let found: SchemaInText | undefined;

@@ -11,7 +11,7 @@ import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tool
 
 export class Script {
   readonly move: Move;
-  /** A call to a tool of training, which comes before the move. */
+  /** A call to a trained tool, which precedes the move. */
   readonly trainedCall: TrainedCall | undefined;
   readonly reasoning: string;
   /** The plan as the text of a preamble. */
@@ -74,7 +74,7 @@ export class Script {
       return JSON.stringify({ answer: answerText(this.#prompt, this.#seed) });
     }
     const call = recipient === undefined ? undefined : this.#callTo(recipient);
-    // Other types are not among the engine's capabilities.
+    // The engine's capabilities include no other type.
     const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
     return this.#document(parseSchema(schema), call?.wording ?? this.#everything);
   }
@@ -88,7 +88,7 @@ export class Script {
     return { type: "call", tool: next.tool.name, input, position };
   }
 
-  /** Options complete a recipient: chooses the next planned call, or else a tool that was not called yet. */
+  /** Completes a recipient from the options: the next planned call, or else a tool that was not called yet. */
   #choose(options: readonly string[]): string {
     const { open } = this.#prompt;
     const begun = open.kind === "header" ? (open.recipient ?? "") : "";
@@ -102,7 +102,7 @@ export class Script {
     );
   }
 
-  /** An agent that forces a call at each step stops at the right tool: so each tool gets its turn. */
+  /** Tools without a call. An agent that forces a call at each step stops at the right tool, so each tool is called once. */
   #untried(): DemoPrompt["tools"] {
     const { tools, calls } = this.#prompt;
     return tools.filter(({ name }) => !calls.some(({ tool }) => tool === name));

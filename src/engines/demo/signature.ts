@@ -1,5 +1,5 @@
 /**
- * Reads the functions a developer message offers, from the TypeScript-like text the model sees:
+ * Parses the functions of a developer message from the TypeScript-like text that the model sees:
  *
  *     namespace functions {
  *
@@ -11,13 +11,12 @@
  *
  *     } // namespace functions
  *
- * and converts each signature back to a JSON Schema. Nothing in that text is escaped, so a hostile
- * description can mislead this reader as it can mislead a model. It always terminates, and returns
- * `any` for what it cannot read.
+ * and converts each signature back to a JSON Schema. Nothing in that text is escaped, so a hostile description can mislead this
+ * parser as it can mislead a model. It always terminates, and returns `any` for unknown text.
  */
 
 export interface DemoTool {
-  /** With its namespace, unless that is `functions`: `docs.search`. */
+  /** Name with its namespace, unless that is `functions`: `docs.search`. */
   readonly name: string;
   /** Schema of the arguments; undefined if the function takes none. */
   readonly parameters: Schema | undefined;
@@ -33,7 +32,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** The recipient of its calls. */
+/** The recipient of the tool's calls. */
 export function addressOf({ name }: { readonly name: string }): string {
   return name.includes(".") ? name : `functions.${name}`;
 }
@@ -89,8 +88,8 @@ function readVariants(text: string, from: number): Read | undefined {
 }
 
 /**
- * A property's own union ends with a comma on its own line. Any other union may be the item type of a list;
- * its brackets then follow the last variant, or the comment of that.
+ * A property's own union ends with a comma on its own line. Any other union may be the item type of a list; its brackets then
+ * follow the last variant or its comment.
  */
 function bracketed(text: string, variants: readonly Schema[], end: number): Read {
   const commented = matchAt(/ \/\/.*?((?:\[\])+)(?=,$)/my, text, end);
@@ -153,7 +152,7 @@ function readObject(text: string, from: number): Read | undefined {
     if (text[at] === "}") return { schema: objectOf(properties), end: at + 1 };
     const property = readProperty(text, at);
     if (property === undefined) {
-      // The second line of a description: only the first one is printed as a comment.
+      // Skips the second line of a description: only the first one is printed as a comment.
       at = lineEnd(text, at);
       continue;
     }
@@ -199,8 +198,8 @@ function listOf(items: Schema, depth: number): Schema {
 }
 
 /**
- * Only the description of an object stands before a type. Its further lines may look like anything, so the
- * search continues to a line with the brace alone.
+ * Start of the type after the description of an object. Further lines of it may contain any text, so the search continues to a
+ * line with the brace alone.
  */
 function typeStart(text: string, from: number): number {
   if (matchAt(/ *\/\//y, text, from) === undefined) return skipComments(text, from);

@@ -1,7 +1,7 @@
 /** The texts of the demo engine. */
 import type { DemoPrompt } from "./prompt.ts";
 
-/** Names the step it belongs to, so that no two texts of a turn are the same. */
+/** A text of reasoning that names its step, so that all texts of a turn differ. */
 export function reasoningText(prompt: DemoPrompt, move: Move): string {
   const sentences = [...observation(prompt), decision(move)];
   if (prompt.effort === "low") return sentences.join(" ");
@@ -10,7 +10,7 @@ export function reasoningText(prompt: DemoPrompt, move: Move): string {
   return [...sentences, ...doubts(prompt, move)].join("\n");
 }
 
-/** Written before the first of several calls if the effort is high, and whenever a preamble is requested. */
+/** Text of a preamble: before the first of several calls if the effort is high, and whenever a preamble is requested. */
 export function preambleText(tools: readonly string[]): string {
   if (tools.length === 0) return "One moment, please.";
   const steps = tools.map((tool, index) => `${index + 1}. \`${tool}\``);
@@ -64,7 +64,7 @@ function decision(move: Move): string {
   return `Step ${position.number} of ${position.of}: I should call ${tool} with ${shorten(input, 120)}.`;
 }
 
-/** Shows in the reasoning that the prompt contained earlier reasoning. */
+/** A sentence which shows that the prompt contained earlier reasoning. */
 function memory({ calls, analysisCount, tools }: DemoPrompt): string {
   if (tools.length === 0) return "There is nothing to look up.";
   if (calls.length === 0) return "No tool has been called so far.";
@@ -117,7 +117,7 @@ export type Move =
       readonly position: CallPosition;
     }
   | { readonly type: "answer" }
-  /** All calls are written, results have not come. */
+  /** All calls are written, but have no results yet. */
   | { readonly type: "wait" };
 
 /** The `number`th call of `of`, counted from 1. */

@@ -1,17 +1,17 @@
 /**
- * Plays the tools that gpt-oss was trained with, where the system message offers them: a question that asks for a search
- * is searched, the first result is opened, and the answer cites it; one that asks for code or a calculation runs some.
+ * Calls the tools that gpt-oss was trained with, if the system message offers them: for a question about a search the engine
+ * searches, opens the first result, and cites it in the answer; for code or a calculation it runs some code.
  */
 import type { DemoPrompt } from "./prompt.ts";
 
-/** A call as the demo engine writes it. */
+/** A call of the demo engine. */
 export interface TrainedCall {
   /** `browser.search`, `python` */
   readonly recipient: string;
   readonly body: string;
 }
 
-/** The next call. Undefined: none is left, or the prompt wants none. */
+/** The next call. Undefined: no call is left, or the prompt needs none. */
 export function nextTrainedCall({
   question,
   namespaces,
@@ -70,7 +70,7 @@ function toCode(question: string): string {
   return `print(${expression ?? "sum(range(1, 11))"})`;
 }
 
-/** The first sentence of a page, and where it stands. */
+/** The first sentence of a page, with its position as a citation. */
 function cite(display: string): string | undefined {
   const cursor = /^\[(\d+)\]/.exec(display)?.[1];
   const lines = Array.from(display.matchAll(/^L(\d+): (.*)$/gm), ([, line = "", text = ""]) => ({

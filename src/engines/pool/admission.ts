@@ -22,16 +22,16 @@ export interface TenantLimits {
 }
 
 export interface AdmissionOptions {
-  /** The most queued completions of all tenants together. */
+  /** Maximum queued completions of all tenants together. */
   readonly maxQueued: number;
-  /** The longest time a completion may be queued. */
+  /** Maximum time of a completion in the queue. */
   readonly queueTimeoutMs: number;
   readonly tenants: readonly TenantLimits[];
 }
 
 export interface AdmissionRequest extends Wish {
   readonly source: Source;
-  /** It was admitted before: it goes to the front of its queue, and is not refused if the queue is full. */
+  /** The completion was admitted before: it joins the front of its queue, and a full queue does not refuse it. */
   readonly isRetry: boolean;
 }
 
@@ -59,7 +59,7 @@ interface WaitCounts {
   waitedMs: number;
 }
 
-/** Finds a backend with a free slot. Undefined if all are full. Throws if no backend accepts the completion. */
+/** Finds a backend with a free slot. Undefined: all are full. Throws if no backend accepts the completion. */
 export type FindPlace = (wish: Wish) => Backend | undefined;
 
 export class Admission {
@@ -67,7 +67,7 @@ export class Admission {
   #limits: ReadonlyMap<string, TenantLimits & { readonly index: number }>;
   readonly #clock: Clock;
   readonly #tenants = new Map<string, Tenant>();
-  /** By the tenant's index. */
+  /** Counts by the tenant's index. */
   readonly #waited = new Map<number, WaitCounts>();
   #queued = 0;
   #inFlight = 0;
@@ -79,14 +79,14 @@ export class Admission {
     this.#clock = clock;
   }
 
-  /** Other limits, from the next admission on, also of queued requests. Requests that have a slot keep it. */
+  /** Sets other limits, from the next admission on, also for queued requests. Requests with a slot keep it. */
   limit(options: AdmissionOptions): void {
     this.#options = options;
     this.#limits = byName(options.tenants);
     for (const tenant of this.#tenants.values()) {
       const limits = this.#limits.get(tenant.name);
       tenant.index = limits?.index ?? this.#limits.size;
-      // What a key has sent before it was removed stays under the limits of the key.
+      // Requests of a key that was removed stay under the limits of the key.
       if (limits !== undefined) Object.assign(tenant, toBounds(limits));
     }
     this.dispatch();
@@ -120,7 +120,7 @@ export class Admission {
     signal.throwIfAborted();
     const tenant = this.#tenantOf(request.source.tenant);
     try {
-      // Queued requests first: the pause of a backend may have ended since.
+      // Queued requests are admitted first: the pause of a backend may have ended since.
       this.dispatch();
       const backend = tenant.inFlight < tenant.maxConcurrent ? find(request) : undefined;
       if (backend !== undefined) return this.#admit(tenant, request, backend);
@@ -138,7 +138,7 @@ export class Admission {
 
   /** Returns whether a request was admitted, or refused because no backend accepts it any more. */
   #admitNext(): boolean {
-    /** Those of pools whose backends are all full. */
+    /** The functions of pools whose backends are all full. */
     const full = new Set<FindPlace>();
     for (const tenant of this.#inOrder()) {
       for (const waiter of tenant.waiting) {
@@ -148,7 +148,7 @@ export class Admission {
         try {
           const backend = waiter.find(waiter.request);
           if (backend === undefined) {
-            // A request after it may be able to use a backend that this one has already tried.
+            // A later request may be able to use a backend that this one has already tried.
             if (isAnywhere) full.add(waiter.find);
             continue;
           }
@@ -216,7 +216,7 @@ export class Admission {
     }
   }
 
-  /** Whether other tenants are queued too and this one has filled its share of the queue. */
+  /** Whether other tenants are queued too and this tenant has filled its share of the queue. */
   #isShared(tenant: Tenant): boolean {
     const others = [...this.#tenants.values()].filter(
       (each) => each !== tenant && each.waiting.length > 0,
@@ -296,16 +296,16 @@ interface Tenant {
   index: number;
   maxQueued: number;
   maxConcurrent: number;
-  /** In order of arrival, retries first. */
+  /** Queued requests in order of arrival, retries first. */
   readonly waiting: Waiter[];
   inFlight: number;
-  /** The sequence number of its last admission. */
+  /** The sequence number of the tenant's last admission. */
   servedAt: number;
 }
 
 interface Waiter {
   readonly request: AdmissionRequest;
-  /** That of the pool which the request came to. */
+  /** Finds a place in the pool that received the request. */
   readonly find: FindPlace;
   readonly signal: AbortSignal;
   readonly wait: Wait<Place>;

@@ -1,4 +1,4 @@
-/** Counters, slots in use and health: they outlive a backend, for its successor under other settings. */
+/** Counters, used slots and health of a backend: the same backend under other settings continues them. */
 import type { EngineProbe } from "../engine.ts";
 import { Breaker, type BreakerOptions } from "./breaker.ts";
 import type { FailureKind } from "./error-class.ts";
@@ -9,17 +9,17 @@ export interface BackendLoad {
 }
 
 export interface BackendCounts {
-  /** Completions so far, by how they ended. */
+  /** Completions so far, by result. */
   succeeded: number;
   failed: number;
-  /** How often the circuit breaker has opened. */
+  /** Number of times the circuit breaker has opened. */
   ejections: number;
 }
 
 export interface Slots {
   /** In-flight completions. */
   inFlight: number;
-  /** The most of them, by the settings in force. Absent: nothing has been said yet. */
+  /** Maximum in-flight completions, by the settings in force. Absent: not set yet. */
   max?: number;
 }
 
@@ -33,20 +33,20 @@ export interface BackendHealth {
   probed?: EngineProbe;
   heard: boolean;
   heardAt: number;
-  /** When the monitor asked last. */
+  /** Time of the monitor's last check. */
   askedAt?: number;
   failedChecks: number;
   checkFailure?: string | undefined;
   missingCheck?: string | undefined;
-  /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
+  /** The backend refused the key or did not know the model: a probe must determine whether that holds for all requests. */
   isMisconfigured: boolean;
   reason?: FailureKind | undefined;
   lastFailure?: { readonly kind: FailureKind; readonly at: number };
-  /** It reported that it is busy: other backends are preferred until this time. */
+  /** Time until which other backends are preferred, because the backend reported that it is busy. */
   restsUntil: number;
 }
 
-/** @param counts counts how often the breaker opens. */
+/** @param counts counts the openings of the breaker. */
 export function createHealth(counts: BackendCounts, breaker?: BreakerOptions): BackendHealth {
   const health: BackendHealth = {
     breaker: new Breaker(breaker, () => health.isLast?.() !== true, counts),

@@ -15,16 +15,16 @@ import {
 import type { Source } from "./outcomes.ts";
 
 export interface BackendOptions {
-  /** Distinguishes it from the others of its pool, in logs and metrics. */
+  /** Distinguishes the backend from others of its pool, in logs and metrics. */
   readonly id: string;
   readonly engine: Engine;
-  /** Tokens of prompt and completion together. Absent: what the probe says. */
+  /** Tokens of prompt and completion together. Absent: as found by the probe. */
   readonly contextLength?: number;
-  /** The server that has the slots. Default: one of its own, by the id. */
+  /** The server with the slots. Default: a separate one, by the id. */
   readonly server?: string;
-  /** The most in-flight completions; more are queued in the gateway. Absent: unlimited, the server queues. */
+  /** Maximum in-flight completions; further ones are queued in the gateway. Absent: unlimited, the server queues. */
   readonly maxConcurrent?: number;
-  /** That of the same backend under other settings, which this one continues. Absent: nothing is known of it. */
+  /** Health of the same backend under other settings, which this one continues. Absent: unknown. */
   readonly health?: BackendHealth;
 }
 
@@ -34,20 +34,20 @@ export interface BackendState {
   /** The kind of server: `vllm`. */
   readonly engine: string;
   /**
-   * `unknown`: no request or check so far. `degraded`: it fails but still gets requests, because it is the last one,
-   * is recovering, or refuses the key or the model. `down`: it gets none.
+   * `unknown`: no request or check so far. `degraded`: the backend fails but still gets requests, because it is the last one, is
+   * recovering, or refuses the key or the model. `down`: it gets no requests.
    */
   readonly health: "unknown" | "up" | "degraded" | "down";
-  /** The kind of the last failure, while it is not up. Not the server's message, which may quote a prompt. */
+  /** The kind of the last failure, unless the backend is up. The server's message is left out, as it may quote a prompt. */
   readonly reason?: FailureKind;
-  /** Its last failure, kept after recovery, and how long ago it was. */
+  /** The last failure, kept after recovery, and the time since. */
   readonly lastFailure?: { readonly kind: FailureKind; readonly msAgo: number };
   /** In-flight completions. */
   readonly inFlight: number;
-  /** Completions so far, by how they ended. */
+  /** Completions so far, by result. */
   readonly succeeded: number;
   readonly failed: number;
-  /** How often its circuit breaker has opened. */
+  /** Number of times the circuit breaker has opened. */
   readonly ejections: number;
   readonly contextLength?: number;
   /** Set if the server does not know the path of its health check: a sentence for the operator that names it. */
@@ -61,15 +61,15 @@ export interface Attempt {
   abort(reason: unknown): void;
   /** The first token has arrived. */
   begin(): void;
-  /** @param counts whether it counts against the backend: a request that fails everywhere counts against one only. */
+  /** @param counts whether the failure counts against the backend: a request that fails everywhere counts against one backend only. */
   fail(error: unknown, counts: boolean): void;
-  /** It ended without a failure: it is complete, or the client disconnected. */
+  /** The completion ended without a failure: it is complete, or the client disconnected. */
   end(): void;
 }
 
 /** A healthy server answers a health check at once. */
 const CHECK_TIMEOUT_MS = 3_000;
-/** A probe samples a token, for which it may have to queue at the server. */
+/** Timeout of a probe, which samples a token and may have to queue at the server. */
 const PROBE_TIMEOUT_MS = 30_000;
 /** Failed health checks in a row after which a backend is down. */
 const CHECKS_TO_DOWN = 2;
@@ -86,7 +86,7 @@ export class Backend {
 
   /**
    * @param isLast whether no other backend is available.
-   * @param load continued by this backend.
+   * @param load load that this backend continues.
    */
   constructor(
     options: BackendOptions,
@@ -111,43 +111,43 @@ export class Backend {
     return this.#options.contextLength ?? this.#health.probed?.contextLength;
   }
 
-  /** Its limit holds from now on, and it is the last one by the backends of its own pool. */
+  /** Applies the backend's limit, and the number of backends in its own pool. */
   enforce(): void {
     this.#health.isLast = this.#isLast;
     this.#slots.max = this.#options.maxConcurrent ?? Infinity;
   }
 
-  /** Its health checks have failed: nothing is sent to it. */
+  /** The health checks have failed: the backend gets no requests. */
   get isDown(): boolean {
     return this.#health.failedChecks >= CHECKS_TO_DOWN;
   }
 
-  /** Its last health check has failed. */
+  /** The last health check has failed. */
   get hasFailedCheck(): boolean {
     return this.#health.failedChecks > 0;
   }
 
-  /** What the last check or probe failed with, for the operator, while it has not succeeded again. */
+  /** The error of the last check or probe, for the operator. Undefined after a success. */
   get checkFailure(): string | undefined {
     return this.hasFailedCheck ? this.#health.checkFailure : undefined;
   }
 
-  /** What its last probe found. Undefined: it has not answered one, or is down. */
+  /** The result of the last probe. Undefined: no probe was answered, or the backend is down. */
   get found(): EngineProbe | undefined {
     return this.isDown ? undefined : this.#health.probed;
   }
 
-  /** It is neither down nor ejected. */
+  /** The backend is neither down nor ejected. */
   get isStanding(): boolean {
     return !this.isDown && this.#health.breaker.state(this.#clock.now()) === "closed";
   }
 
-  /** It accepts requests, if it has a free slot. */
+  /** The backend accepts requests, if it has a free slot. */
   get isAdmitting(): boolean {
     return !this.isDown && this.#health.breaker.admits(this.#clock.now());
   }
 
-  /** A health check is not enough: it must sample a token to prove that it works. */
+  /** A health check is not enough: the backend must sample a token to prove that it works. */
   get needsProbe(): boolean {
     return (
       this.#health.probed === undefined ||
@@ -161,7 +161,7 @@ export class Backend {
     return this.#slots.inFlight;
   }
 
-  /** All its slots are in use. */
+  /** All slots are in use. */
   get isFull(): boolean {
     return this.#slots.inFlight >= (this.#slots.max ?? Infinity);
   }
@@ -234,7 +234,7 @@ export class Backend {
       },
       fail: (error, counts) => {
         if (ended) return;
-        // A key's own limit is no failure of the backend.
+        // A key's own limit is not a failure of the backend.
         if (!(error instanceof EngineError && error.kind === "tenant-limit")) {
           this.#counts.failed += 1;
         }
@@ -268,13 +268,13 @@ export class Backend {
     return this.#health.probed;
   }
 
-  /** When the monitor asks next, if it asks so often: a reload does not make it ask sooner. */
+  /** Milliseconds until the monitor's next check at this interval, which a reload does not advance. */
   msUntilAsked(everyMs: number): number {
     const { askedAt } = this.#health;
     return askedAt === undefined ? 0 : askedAt + everyMs - this.#clock.now();
   }
 
-  /** The monitor has asked. */
+  /** Notes a check of the monitor. */
   noteAsked(): void {
     this.#health.askedAt = this.#clock.now();
   }
@@ -288,7 +288,7 @@ export class Backend {
       const ask = async (limited: AbortSignal) => engine.check?.(limited);
       await withTimeout(ask, this.#within(CHECK_TIMEOUT_MS), signal);
     } catch (error) {
-      // A proxy may forward other paths only. Nothing is known of the server then: requests decide.
+      // A proxy may forward other paths only. The health is then unknown: requests decide.
       if (isMissing(error)) {
         this.#health.missingCheck = error.message;
         return;
@@ -299,7 +299,7 @@ export class Backend {
       return;
     }
     this.#health.missingCheck = undefined;
-    // The server is reachable again, so it is no longer down. That it completes requests, a trial must prove.
+    // The server is reachable again, so it is no longer down. A trial must prove that it completes requests.
     if (this.isDown) this.#health.breaker.close();
     this.#health.failedChecks = 0;
     if (this.isStanding) this.#hear();
@@ -313,7 +313,7 @@ export class Backend {
   #failCheck(error: unknown): void {
     const reason = this.#noteFailure(error);
     this.#health.checkFailure = error instanceof EngineError ? error.operatorMessage : undefined;
-    // A single failed check is tolerated, except of a backend that has never answered.
+    // A single failed check is tolerated, except for a backend that has never answered.
     this.#health.failedChecks = this.#health.heard ? this.#health.failedChecks + 1 : CHECKS_TO_DOWN;
     if (!this.isDown) return;
     const down = new EngineError(

@@ -1,19 +1,19 @@
 /**
- * A circuit breaker: decides by the outcomes of recent requests whether a backend gets more.
+ * A circuit breaker: derives from the results of recent requests whether a backend gets more.
  *
  *     closed ──failures──▶ open ──after a pause──▶ half-open ──first tokens──▶ closed
  *                           ▲                          │
  *                           └──────── one failure ─────┘   (a pause twice as long)
  *
- * Failures to reach the backend are counted in a row: they are evidence about the backend. Errors it answered with
- * may be caused by the request, so they are judged by their rate over many requests of several clients (`outcomes.ts`).
+ * Consecutive failures to reach the backend are counted: they are evidence about the backend. The request may have caused an
+ * error answer, so such errors count by their rate over many requests of several clients (`outcomes.ts`).
  */
 import { Outcomes, type Source } from "./outcomes.ts";
 
 export interface BreakerOptions {
-  /** Consecutive failures to reach the backend after which it opens. */
+  /** Consecutive failures to reach the backend after which the breaker opens. */
   readonly failures: number;
-  /** The first pause, doubled with each failed trial after it. */
+  /** The first pause, doubled with each failed trial. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
 }
@@ -27,7 +27,7 @@ export type BreakerState = "closed" | "open" | "half-open";
 
 /** One request that the breaker has let through. */
 export interface Passage {
-  /** The half-open period it is a trial of. Requests from before that period do not count in it. */
+  /** The half-open period of the trial. Requests from before that period do not count in it. */
   trialOf: number | undefined;
 }
 
@@ -43,12 +43,12 @@ export type Evidence =
 
 export class Breaker {
   readonly #options: BreakerOptions;
-  /** Checked before it opens: the last available backend is never taken out. */
+  /** Called before the breaker opens: the last available backend is never excluded. */
   readonly #mayOpen: () => boolean;
   readonly #outcomes = new Outcomes();
   #failuresInRow = 0;
   #pauseMs: number;
-  /** When the pause ends; undefined while it is closed. */
+  /** End of the pause. Undefined: the breaker is closed. */
   #openUntil: number | undefined;
   #period = 0;
   #trials = 0;
@@ -57,7 +57,7 @@ export class Breaker {
   #isHeldClosed = false;
   readonly #counts: { ejections: number };
 
-  /** @param counts counts how often it opens. */
+  /** @param counts counts the openings. */
   constructor(
     options: BreakerOptions = DEFAULT_BREAKER,
     mayOpen: () => boolean = () => true,
@@ -69,12 +69,12 @@ export class Breaker {
     this.#pauseMs = options.pauseMs;
   }
 
-  /** How often it has opened. */
+  /** Number of times the breaker has opened. */
   get ejections(): number {
     return this.#counts.ejections;
   }
 
-  /** It would be open if there were another backend, or it is still recovering. */
+  /** The breaker would be open if there were another backend, or it is still recovering. */
   get isDoubtful(): boolean {
     return this.#isHeldClosed || this.#allowance > 1;
   }
@@ -90,7 +90,7 @@ export class Breaker {
     return state === "closed" || (state === "half-open" && this.#trials < this.#allowance);
   }
 
-  /** Milliseconds until a request may go through, as far as it depends on time. */
+  /** Milliseconds until a request may pass, as far as that depends on time. */
   waitMs(now: number): number {
     return Math.max(0, (this.#openUntil ?? now) - now);
   }
@@ -116,13 +116,13 @@ export class Breaker {
   end(now: number, passage: Passage, evidence: Evidence, source: Source): void {
     const wasTrial = this.#endTrial(passage);
     if (this.#openUntil === undefined) return this.#count(now, evidence, source);
-    // Requests that were in flight when it opened are no new evidence.
+    // Requests that were in flight when the breaker opened are no new evidence.
     if (!wasTrial || evidence === "served" || evidence === "unclear") return;
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#options.maxPauseMs);
     this.#open(now);
   }
 
-  /** Closes at once, after a successful probe. */
+  /** Closes the breaker at once, after a successful probe. */
   close(): void {
     this.#failuresInRow = 0;
     this.#pauseMs = this.#options.pauseMs;
@@ -157,7 +157,7 @@ export class Breaker {
     }
   }
 
-  /** Returns whether it was an unfinished trial of the current period. */
+  /** Returns whether the request was an unfinished trial of the current period. */
   #endTrial(passage: Passage): boolean {
     const isTrial = this.#openUntil !== undefined && passage.trialOf === this.#period;
     passage.trialOf = undefined;

@@ -2,22 +2,22 @@
 import type { Backend } from "./backend.ts";
 
 export interface Wish {
-  /** Completions with the same affinity go to the same backend if possible, to hit its prefix cache. */
+  /** Completions with the same affinity use the same backend if possible, to hit its prefix cache. */
   readonly affinity: string | undefined;
-  /** Backends on which it has already failed. */
+  /** Backends on which the completion has failed. */
   readonly tried: ReadonlySet<Backend>;
 }
 
 interface ChoiceOptions {
-  /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
+  /** Maximum of in-flight completions by which a conversation's own backend may exceed the least loaded backend. */
   readonly affinitySlack: number;
   /** Incremented with each call, so that equally loaded backends take turns. */
   readonly turn: number;
 }
 
 /**
- * The backends that accept the completion, full or not. If none does, those with an open breaker are used: the request
- * may fail there, but refusing it would certainly fail.
+ * The backends that accept the completion, full or not. If none does, backends with an open breaker are used: the request may
+ * fail there, but a refusal would fail it with certainty.
  */
 export function findCandidates(
   backends: readonly Backend[],
@@ -28,13 +28,13 @@ export function findCandidates(
   return preferMarked(admitting.length > 0 ? admitting : untried);
 }
 
-/** Output without control tokens is ambiguous: such an engine is the last choice. */
+/** Excludes engines whose output has no control tokens, which is ambiguous, if there are others. */
 function preferMarked(backends: readonly Backend[]): readonly Backend[] {
   const marked = backends.filter(({ engine }) => engine.capabilities.idsOut !== "unmarked");
   return marked.length > 0 ? marked : backends;
 }
 
-/** The best of the candidates; undefined if all are full. */
+/** The best of the candidates. Undefined: all are full. */
 export function chooseBackend(
   candidates: readonly Backend[],
   affinity: string | undefined,
@@ -55,8 +55,8 @@ export function chooseBackend(
 }
 
 /**
- * `items` from most to least preferred for `key`, by rendezvous hashing: the same for every replica of the gateway, without a
- * table. When a backend is removed, only its own conversations move; a new one takes an equal share from all.
+ * `items` from most to least preferred for `key`, by rendezvous hashing: equal in every replica of the gateway, without a table.
+ * When a backend is removed, only its own conversations move; a new one gets an equal share from all.
  */
 export function rankByAffinity<T extends { readonly id: string }>(
   key: string,

@@ -8,15 +8,15 @@ export type ErrorClass =
   | "busy"
   /** The backend refuses the key or does not know the model: the operator must fix it. */
   | "misconfigured"
-  /** It could not be reached, or never began to answer: evidence about the backend. */
+  /** The backend could not be reached, or never began to answer: evidence about the backend. */
   | "unreached"
-  /** It answered with an error: the backend or the request may be at fault. */
+  /** The backend answered with an error: the backend or the request may be the cause. */
   | "failed";
 
 /** `internal`: a failure of the gateway, not of the engine. */
 export type FailureKind = EngineErrorKind | "internal";
 
-/** @param began whether tokens had arrived before it. */
+/** @param began whether tokens had arrived before the error. */
 export function classifyError(error: unknown, began: boolean): ErrorClass {
   if (!(error instanceof EngineError)) return "failed";
   switch (error.kind) {

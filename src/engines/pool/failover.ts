@@ -1,6 +1,6 @@
 /**
- * Runs one completion, with failover between backends. A failure before the first token is retried on another backend;
- * a later one is not, because the client has seen the token.
+ * Runs one completion, with failover between backends. A failure before the first token is retried on another backend; a later
+ * failure is not, because the client has seen the token.
  */
 import {
   consume,
@@ -22,12 +22,12 @@ export interface FailoverDeps {
   readonly backends: readonly Backend[];
   readonly load: PoolLoad;
   readonly find: FindPlace;
-  /** The most attempts of one completion at backends that can be reached. */
+  /** Maximum attempts of one completion at reachable backends. */
   readonly maxAttempts: number;
   readonly clock: Clock;
 }
 
-/** The request is let go of at its first token: nothing sends it again after that. */
+/** Runs the completion. The request is released at its first token, after which there is no retry. */
 export function completeWithFailover(
   request: CompletionRequest,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export function completeWithFailover(
 /** A failed attempt that may be retried. */
 interface Failed {
   readonly error: unknown;
-  /** The retry needs room in the retry budget: the request may have caused the failure. */
+  /** The retry needs room in the retry budget: the request may be the cause of the failure. */
   readonly isBudgeted: boolean;
 }
 
@@ -60,9 +60,9 @@ class Completion {
   #tried: ReadonlySet<Backend> = NONE;
   #attempts = 0;
   #unreached = 0;
-  /** One of its failures has counted against a backend; further ones do not count. */
+  /** A failure of this completion has counted against a backend; further ones do not count. */
   #hasSpoken = false;
-  /** It has used its one retry from the retry budget. */
+  /** The completion has used its one retry from the retry budget. */
   #isBudgeted = false;
   #releaseRetry: ReleaseRetry | undefined;
 
@@ -88,7 +88,7 @@ class Completion {
     }
   }
 
-  /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
+  /** Runs the completion at one backend. Returns a failure that may be retried and throws any other. */
   async #attempt(consumer: Consumer<EngineEvent>): Promise<Failed | undefined> {
     const place = await this.#enter();
     const { load, clock } = this.#deps;
@@ -100,7 +100,8 @@ class Completion {
     const onAbort = (): void => {
       place.attempt.abort(this.#signal.reason);
       ahead.drop(this.#signal.reason);
-      // At once, even if the consumer has not returned from its last event: the connection is already closed.
+      // The place is released at once, even if the consumer has not returned from its last event: the connection is already
+      // closed.
       place.release();
     };
     let sampled = false;
@@ -161,7 +162,7 @@ class Completion {
   /** Returns a failure that may be retried and throws any other. */
   #classifyError({ backend, attempt }: Place, error: unknown, sampled: boolean): Failed {
     if (this.#signal.aborted) throw error;
-    // The engine may only report that it was aborted.
+    // The engine may report only that the attempt was aborted.
     const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     if (failure instanceof EngineError) failure.backend ??= backend.id;
     const errorClass = classifyError(failure, sampled);
@@ -197,23 +198,26 @@ class Completion {
     }
   }
 
-  /** Returns whether another backend is left, and excludes the one that failed. */
+  /** Returns whether another backend is left, and excludes the failed one. */
   #goElsewhere(failed: Backend, isLeft: (other: Backend) => boolean): boolean {
     const others = this.#deps.backends.filter((each) => each !== failed && isLeft(each));
     if (others.length === 0) return false;
-    // If all have been tried, one may have recovered.
+    // Once all have been tried, a backend may have recovered.
     if (others.every((each) => this.#tried.has(each))) this.#tried = NONE;
     this.#tried = new Set(this.#tried).add(failed);
     return true;
   }
 
-  /** The server may have closed a pooled connection at the moment it was reused. */
+  /** Retries once: the server may have closed a pooled connection at the moment of its reuse. */
   #tryAgain(failure: unknown): boolean {
     return this.#attempts === 1 && failure instanceof EngineError && failure.kind === "unreachable";
   }
 }
 
-/** The backend answered with an error, which the request may have caused. A stream cut before its first token is not one. */
+/**
+ * The backend answered with an error, which the request may have caused. A stream that broke off before its first token does not
+ * count.
+ */
 function isAnswered(failure: unknown, errorClass: ErrorClass): boolean {
   if (failure instanceof EngineError && failure.kind === "closed") return false;
   return errorClass === "misconfigured" || errorClass === "failed";

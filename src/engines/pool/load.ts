@@ -1,7 +1,6 @@
 /**
- * The load of a model: its queue, the slots in use, retries, counters and the health of its backends. It outlives the pool: the
- * one that serves the model after settings were read again continues it. So no metric decreases, and limits hold for the requests of
- * both together.
+ * The load of a model: its queue, used slots, retries, counters and the health of its backends. The next pool of the model, after
+ * a reload of settings, continues it. So no metric decreases, and limits hold for the requests of both together.
  */
 import { getOrCreate } from "../../lazy.ts";
 import type { Clock } from "../clock.ts";
@@ -18,22 +17,22 @@ import {
 } from "./backend-load.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
-/** A backend that is the same under other settings: what its engine found out, and its health. */
+/** A backend that is equal under other settings: its engine with its findings, and its health. */
 export interface KeptBackend {
   readonly engine: Engine;
   readonly health: BackendHealth;
 }
 
 export class PoolLoad {
-  /** So far. */
+  /** Number of retries so far. */
   retries = 0;
   readonly admission: Admission;
   readonly budget: RetryBudget;
-  /** By the backend's id. */
+  /** Counters by the backend's id. */
   readonly #counts = new Map<string, BackendCounts>();
-  /** By the backend's id and server: another server has slots of its own. */
+  /** Slots by the backend's id and server: another server has separate slots. */
   readonly #slots = new Map<string, Slots>();
-  /** By the backend's id and all that its engine depends on. */
+  /** Kept backends by id and all inputs of the engine. */
   readonly #kept = new Map<string, KeptBackend>();
 
   constructor(limits: AdmissionOptions, clock: Clock = systemClock) {
@@ -46,15 +45,15 @@ export class PoolLoad {
     });
   }
 
-  /** Other limits, from now on. */
+  /** Sets other limits, from now on. */
   limit(limits: AdmissionOptions): void {
     this.budget.limit({ maxWaiting: limits.maxQueued, timeoutMs: limits.queueTimeoutMs });
     this.admission.limit(limits);
   }
 
   /**
-   * The backend of this id so far, or a new one. Another engine is another backend.
-   * @param key names all that its engine depends on.
+   * The existing backend of this id, or a new one. Another engine is another backend.
+   * @param key all inputs of the engine.
    */
   keep(id: string, key: string, create: () => Engine): KeptBackend {
     return getOrCreate(this.#kept, JSON.stringify([id, key]), () => ({
@@ -63,7 +62,7 @@ export class PoolLoad {
     }));
   }
 
-  /** Forgets the others. */
+  /** Removes all other backends. */
   keepOnly(healths: ReadonlySet<BackendHealth | undefined>): void {
     for (const [key, { health }] of this.#kept) if (!healths.has(health)) this.#kept.delete(key);
   }

@@ -3,19 +3,19 @@ import { Wait } from "../../streams/waiting.ts";
 import type { Clock } from "../clock.ts";
 import type { Backend, BackendState } from "./backend.ts";
 
-/** @param what `missing-check`: there turns out to be no health check, or one after all. */
+/** @param what `missing-check`: a health check turned out to be missing, or was found after all. */
 export type OnBackendChange = (state: BackendState, what: "health" | "missing-check") => void;
 
 export interface BackendMonitorOptions {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** Called after each check, whatever its result. */
+  /** Called after each check, for any result. */
   readonly onChecked: () => void;
-  /** Called when the health differs from that after the check before. */
+  /** Called when the health differs from the previous check. */
   readonly onChange: OnBackendChange;
 }
 
-/** Resolves when the signal aborts. */
+/** Checks backends. Resolves when the signal aborts. */
 export async function monitorBackends(
   backends: readonly Backend[],
   options: BackendMonitorOptions,
@@ -25,7 +25,7 @@ export async function monitorBackends(
   await Promise.all(backends.map((backend) => monitor(backend, options, signal)));
 }
 
-/** The interval after a first failed check, so that a backend that is gone is found sooner. */
+/** The interval after a first failed check, which detects an outage sooner. */
 const RECHECK_MS = 1_000;
 
 async function monitor(
@@ -51,15 +51,15 @@ async function monitor(
 }
 
 /**
- * Never throws: the result is in the backend's state. A backend that is down must complete a request to be up again:
- * a probe rather than a client's request.
+ * Never throws: the result is in the backend's state. A backend that is down must complete a request to be up again: a probe, so
+ * that no client's request is at risk.
  */
 async function ask(backend: Backend, signal: AbortSignal): Promise<void> {
   if (backend.needsProbe) await backend.probe(signal).catch(() => undefined);
   else await backend.check(signal);
 }
 
-/** Until the time is over, or the signal aborts. */
+/** Waits until the time is over, or the signal aborts. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const wait = new Wait<void>(signal);
   wait.limit(clock.after(ms, () => wait.grant()));

@@ -36,8 +36,8 @@ export class Outcomes {
   }
 
   /**
-   * Whether most requests failed, for most clients. One client is not enough: its requests may fail at every
-   * backend. Clients are tenants, or conversations while only one tenant sends requests.
+   * Whether most requests failed, for most clients. One client is not enough: its requests may fail at every backend. Clients are
+   * tenants, or conversations while only one tenant sends requests.
    */
   areBad(now: number): boolean {
     const recent = this.#latest.slice(-MAX_OUTCOMES).filter(({ at }) => now - at < WINDOW_MS);

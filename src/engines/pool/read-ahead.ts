@@ -2,8 +2,8 @@
  * Returns the slot of a completion whose consumer has stalled, while other requests are queued for a slot.
  *
  * An engine is not read while its consumer has no room, so a client that reads nothing would hold a slot until it is
- * disconnected. If a consumer takes nothing from one look to the next and a request is queued, the engine is read ahead into
- * memory: most answers end within the bound. A consumer that still takes nothing when the bound is reached is cut off.
+ * disconnected. If a consumer accepts nothing between two checks and a request is queued, the engine is read ahead into memory:
+ * most answers end within the limit. A consumer that still accepts nothing at the limit is disconnected.
  */
 import type { Consumer } from "../../streams/push-stream.ts";
 import type { Clock } from "../clock.ts";
@@ -14,14 +14,14 @@ export interface ReadAheadOptions {
   readonly clock: Clock;
   /** Whether requests are queued for a slot. */
   readonly isSlotWanted: () => boolean;
-  /** Called when the consumer wants no more while the engine is being read. */
+  /** Called when the consumer has stopped while the engine is being read. */
   readonly stop: () => void;
 }
 
 const LOOK_MS = 1000;
-/** Looks in a row at which the consumer has taken nothing, until it may be cut off. */
+/** Consecutive checks without progress of the consumer, after which it may be disconnected. */
 const LOOKS_UNTIL_CUT = 10;
-/** About as many bytes of events are read ahead. */
+/** Approximate bytes of events that are read ahead. */
 const MAX_KEPT_BYTES = 1_000_000;
 
 /** Delivers the events of one engine call to a consumer. */
@@ -30,17 +30,17 @@ export class ReadAhead {
   /** The consumer has no room. */
   #isStalled = false;
   #isOver = false;
-  /** The engine, waiting for room. */
+  /** Settles when the engine may continue. Undefined: the engine is not waiting. */
   #room: PromiseWithResolvers<boolean> | undefined;
   /** `end` was called while the consumer had no room. */
   #ended: PromiseWithResolvers<void> | undefined;
-  /** The consumer's error, or why the rest was dropped. */
+  /** The consumer's error, or the reason why the rest was dropped. */
   #failure: { readonly error: unknown } | undefined;
   /** The engine is being read although the consumer has no room. */
   #isAhead = false;
   #kept: EngineEvent[] = [];
   #keptBytes = 0;
-  /** How often the consumer has got room again, now and at the last look. */
+  /** Number of times the consumer had room again, now and at the last check. */
   #deliveries = 0;
   #seen = 0;
   #idleLooks = 0;
@@ -69,12 +69,15 @@ export class ReadAhead {
     return this.#room.promise;
   };
 
-  /** The consumer wants no more. */
+  /** The consumer has stopped. */
   get isStopped(): boolean {
     return this.#isOver && this.#failure === undefined;
   }
 
-  /** The engine has ended. Resolves when the consumer has taken everything; rejects with its error, or with that of `drop`. */
+  /**
+   * The engine has ended. Resolves when the consumer has accepted everything; rejects with its error, or with the error passed to
+   * `drop`.
+   */
   async end(): Promise<void> {
     this.#stopLooking();
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -105,7 +108,7 @@ export class ReadAhead {
     this.#answer(demand);
   };
 
-  /** The consumer has taken everything, or wants no more. */
+  /** The consumer has accepted everything, or has stopped. */
   #answer(wanted: boolean): void {
     if (!wanted && !this.#isOver) {
       this.#isOver = true;
@@ -117,7 +120,7 @@ export class ReadAhead {
     this.#ended?.resolve();
   }
 
-  /** Drops what the consumer has not taken. */
+  /** Drops events that the consumer has not accepted. */
   readonly drop = (error: unknown): void => {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -160,7 +163,7 @@ export class ReadAhead {
   }
 }
 
-/** An estimate of what an event takes in memory. */
+/** An estimate of an event's size in memory. */
 function countBytes(event: EngineEvent): number {
   switch (event.type) {
     case "open":

@@ -1,15 +1,15 @@
 /**
- * Limits concurrent retries after errors that a backend answered with to a share of the in-flight completions, so that
- * retries cannot double the load of overloaded backends.
+ * Limits concurrent retries after error answers of a backend to a share of the in-flight completions, so that retries cannot
+ * double the load of overloaded backends.
  *
- * A retry counts until its first token. If the budget is used up, a retry waits for another to get that far.
+ * A retry counts until its first token. If the budget is used up, a retry waits until another one has its first token.
  */
 import { Wait } from "../../streams/waiting.ts";
 import type { Clock } from "../clock.ts";
 
 export interface RetryBudgetOptions {
   readonly inFlight: () => number;
-  /** How many retries may wait, and for how long. */
+  /** Maximum waiting retries, and their maximum wait. */
   readonly maxWaiting: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -26,26 +26,25 @@ export class RetryBudget {
   #options: RetryBudgetOptions;
   /** In-flight retries without a token so far, by tenant. */
   readonly #acquired = new Map<string, number>();
-  /** With their tenants, oldest first. */
+  /** Waiting retries with their tenants, oldest first. */
   readonly #waiting = new Map<RetryWait, string>();
 
   constructor(options: RetryBudgetOptions) {
     this.#options = options;
   }
 
-  /** Other limits, for retries from now on. */
+  /** Sets other limits, for retries from now on. */
   limit(limits: Pick<RetryBudgetOptions, "maxWaiting" | "timeoutMs">): void {
     this.#options = { ...this.#options, ...limits };
   }
 
-  /** Retries that wait for room. */
+  /** Number of retries that wait for room. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Acquires a retry. Undefined if the budget has no room in time. Rejects with the signal's reason if it
-   * aborts.
+   * Acquires a retry. Undefined: the budget has no room in time. Rejects with the signal's reason if it aborts.
    */
   async acquire(tenant: string, signal: AbortSignal): Promise<ReleaseRetry | undefined> {
     signal.throwIfAborted();
@@ -54,7 +53,7 @@ export class RetryBudget {
     return this.#wait(tenant, signal);
   }
 
-  /** One tenant gets at most half: its requests may be the cause of the errors. */
+  /** Whether the tenant may retry. One tenant gets at most half: its requests may be the cause of the errors. */
   #hasRoom(tenant: string): boolean {
     const room = Math.max(AT_LEAST, SHARE * this.#options.inFlight());
     const all = [...this.#acquired.values()].reduce((sum, each) => sum + each, 0);
