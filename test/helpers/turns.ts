@@ -1,18 +1,24 @@
 /** Turns for tests: neutral in everything a test does not care about. */
-import type { Engine } from "../../src/index.ts";
+import { type Engine, type Model, type ModelOptions, resolveSettings } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { type Json, type Message, parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { TokenLogprob } from "../../src/engines/engine.ts";
-import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
-import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
+import { createModels } from "../../src/models/models.ts";
+import type { FinishedPart, FinishedTurn } from "../../src/turn/collect.ts";
 import type { OnFact } from "../../src/turn/facts.ts";
 import { TurnPrompt } from "../../src/turn/prompt/prompt.ts";
-import { runTurn } from "../../src/turn/run.ts";
-import { createPause, type Pause } from "../../src/streams/slices.ts";
-import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering/settings.ts";
-import type { AnswerFormat, OfferedTool, Part, Turn, TurnEvent } from "../../src/turn/turn.ts";
+import type { Pause } from "../../src/streams/slices.ts";
+import type { Steering } from "../../src/turn/steering/settings.ts";
+import type {
+  AnswerFormat,
+  OfferedTool,
+  Part,
+  Turn,
+  TurnEnd,
+  TurnEvent,
+} from "../../src/turn/turn.ts";
 
 /** A tool by its name and its schema as JSON text. */
 export function offeredTool(name: string, schema?: string, strict = false): OfferedTool {
@@ -68,40 +74,59 @@ export interface RunOptions {
   readonly onFact?: OnFact;
 }
 
-/** Call ids are `call_1`, `call_2`, … */
+/** As the gateway has it, with the defaults of its settings. Call ids are `call_1`, `call_2`, … */
+export function modelOf(
+  engine: ModelOptions["engine"],
+  { steering, contextLength, pause }: Omit<RunOptions, "signal" | "onFact"> = {},
+): Model {
+  let calls = 0;
+  const options = { id: "openai/gpt-oss-20b", engine, layout: "reference" } as const;
+  const { all } = createModels(
+    [contextLength === undefined ? options : { ...options, contextLength }],
+    {
+      steering: { ...DEFAULTS, ...steering },
+      newCallId: () => `call_${++calls}`,
+      ...(pause && { pause }),
+    },
+  );
+  return all[0]!;
+}
+
+/** A turn of a new model. */
 export function startTurn(
   engine: Engine,
   turn: Turn,
-  {
-    steering,
-    contextLength,
-    signal = new AbortController().signal,
-    pause = createPause(),
-    onFact,
-  }: RunOptions = {},
-): PushStreamIterator<TurnEvent> {
-  let calls = 0;
-  return runTurn(
-    turn,
-    {
-      engine,
-      contextLength,
-      layout: "reference",
-      steering: { ...DEFAULT_STEERING, ...steering },
-      newCallId: () => `call_${++calls}`,
-      pause,
-      onFact,
-    },
-    signal,
-  )[Symbol.asyncIterator]();
+  { signal = new AbortController().signal, onFact, ...options }: RunOptions = {},
+): AsyncIterable<TurnEvent> {
+  return modelOf(engine, options).run(turn, signal, onFact);
 }
+
+const DEFAULTS: Steering = resolveSettings([], { public: false });
 
 export function finishTurn(
   engine: Engine,
   turn: Turn,
   options: RunOptions = {},
 ): Promise<FinishedTurn> {
-  return collectTurn(startTurn(engine, turn, options));
+  return collect(startTurn(engine, turn, options));
+}
+
+/** Its parts, each with its whole text, and its end. */
+export async function collect(events: AsyncIterable<TurnEvent>): Promise<FinishedTurn> {
+  const parts: FinishedPart[] = [];
+  let open: FinishedPart | undefined;
+  let end: TurnEnd | undefined;
+  for await (const event of events) {
+    if (event.type === "part-start") open = { ...event.part, text: "" };
+    else if (event.type === "part-delta" && open) {
+      const citations = [...(open.citations ?? []), ...(event.citations ?? [])];
+      open = { ...open, text: open.text + event.text, ...(citations.length > 0 && { citations }) };
+    } else if (event.type === "part-end" && open) parts.push(open);
+    else if (event.type === "builtin-result") parts.push({ ...parts.pop()!, result: event });
+    else if (event.type === "end") end = event;
+  }
+  if (end === undefined) throw new Error("the turn has no end");
+  return { parts, end };
 }
 
 /** The log probabilities of each part's kind. */

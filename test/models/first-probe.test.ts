@@ -3,10 +3,8 @@ import { expect, test, vi } from "vitest";
 import type { BackendOptions } from "../../src/engines/pool/backend.ts";
 import { createPool } from "../../src/engines/pool.ts";
 import type { Engine, Model } from "../../src/index.ts";
-import { createModels } from "../../src/models/models.ts";
-import { collectTurn } from "../../src/turn/collect.ts";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
-import { turnWith } from "../helpers/turns.ts";
+import { collect, modelOf, turnWith } from "../helpers/turns.ts";
 
 const CONTEXT_LENGTH = 8_192;
 const ANSWER = "<|channel|>final<|message|>Hi<|return|>";
@@ -26,18 +24,8 @@ function slowToProbe(contextLength = CONTEXT_LENGTH) {
   return { engine, slow, probed };
 }
 
-function serve(engine: ModelEngine): Model {
-  const [model] = createModels([{ id: "openai/gpt-oss-20b", engine }], {
-    newCallId: () => "call_1",
-  }).all;
-  if (model === undefined) throw new Error("no model");
-  return model;
-}
-
-type ModelEngine = Parameters<typeof createModels>[0][number]["engine"];
-
 const answer = async (model: Model, signal = new AbortController().signal) =>
-  collectTurn(model.run(turnWith(), signal));
+  collect(model.run(turnWith(), signal));
 
 const limits = ({ requests }: ScriptedEngine) =>
   requests.map(({ prompt, maxTokens }) => prompt.ids.length + maxTokens);
@@ -46,7 +34,7 @@ const never = new AbortController().signal;
 
 test("the first request does not exceed a context that is not known yet", async () => {
   const { engine, slow, probed } = slowToProbe();
-  const model = serve(slow);
+  const model = modelOf(slow);
   const probing = model.probe(never);
   const answering = answer(model);
   probed.resolve();
@@ -61,7 +49,7 @@ test("a request waits for the first of several backends that answers its probe",
     { id: "quick", engine: quick.slow },
     { id: "hanging", engine: hanging.slow },
   ];
-  const model = serve(createPool(backends));
+  const model = modelOf(createPool(backends));
   void model.probe(never);
   const answering = answer(model);
   quick.probed.resolve();
@@ -73,7 +61,7 @@ test("a request does not wait longer than a few seconds, or than its client", as
   vi.useFakeTimers();
   try {
     const { engine, slow } = slowToProbe();
-    const model = serve(slow);
+    const model = modelOf(slow);
     void model.probe(never);
     const answering = answer(model);
     const left = new AbortController();
@@ -91,10 +79,7 @@ test("a request does not wait longer than a few seconds, or than its client", as
 
 test("a request does not wait if the settings give the context length", async () => {
   const { engine, slow } = slowToProbe();
-  const [model] = createModels([{ id: "openai/gpt-oss-20b", engine: slow, contextLength: 4_096 }], {
-    newCallId: () => "call_1",
-  }).all;
-  if (model === undefined) throw new Error("no model");
+  const model = modelOf(slow, { contextLength: 4_096 });
   void model.probe(never);
   await answer(model);
   expect(limits(engine)).toEqual([4_096]);
@@ -103,7 +88,7 @@ test("a request does not wait if the settings give the context length", async ()
 test("a request does not wait for a probe that is repeated", async () => {
   const { engine, slow, probed } = slowToProbe();
   let failed = false;
-  const model = serve({
+  const model = modelOf({
     ...slow,
     probe: async (signal: AbortSignal) => {
       if (failed) return slow.probe(signal);

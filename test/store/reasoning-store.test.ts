@@ -11,7 +11,6 @@ import {
 import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
 import { toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import { collectTurn } from "../../src/turn/collect.ts";
 import type { Part, TurnEvent } from "../../src/turn/turn.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 
@@ -71,10 +70,8 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   });
   /** Runs a turn; returns the encrypted texts of its reasoning parts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
-    const { parts } = await collectTurn(
-      reasoningStore.keep(stream(events), { tenant, seal: true }),
-    );
-    return parts.flatMap((part) => part.sealed ?? []);
+    const kept = await Array.fromAsync(reasoningStore.keep(stream(events), { tenant, seal: true }));
+    return kept.flatMap((event) => ("sealed" in event && event.sealed) || []);
   };
   return { reasoningStore, outcomes, refusals, run };
 }

@@ -3,7 +3,16 @@ import { describe, expect, test } from "vitest";
 import type { Engine } from "../../src/index.ts";
 import type { Script, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+import {
+  collect,
+  finishTurn,
+  modelOf,
+  offeredTool,
+  partsOf,
+  type RunOptions,
+  startTurn,
+  turnWith,
+} from "../helpers/turns.ts";
 
 const ANSWER = "analysisThey greet me.assistantfinalHello!";
 
@@ -14,6 +23,12 @@ function textEngine(writes: readonly Script[], options: ScriptedOptions = {}) {
     ...options,
     capabilities: { showsMarkers: false, ...options.capabilities },
   });
+}
+
+/** Turn after turn of one model, which remembers what the engine has shown. */
+function asking(engine: Engine, steering: RunOptions["steering"] = {}) {
+  const model = modelOf(engine, { steering });
+  return () => collect(model.run(turnWith(), new AbortController().signal));
 }
 
 const REFUSED = {
@@ -128,8 +143,9 @@ describe("an answer whose control tokens are hidden", () => {
 
   test("is attributed to the model if an earlier answer has shown some", async () => {
     const engine = textEngine(["<|channel|>final<|message|>Hi<|return|>", ANSWER]);
-    await finishTurn(engine, turnWith());
-    expect(partsOf(await finishTurn(engine, turnWith()))).toHaveLength(2);
+    const ask = asking(engine);
+    await ask();
+    expect(partsOf(await ask())).toHaveLength(2);
   });
 
   test("is attributed to the model if the probe has seen some", async () => {
@@ -164,26 +180,24 @@ describe("with several backends, each is judged separately", () => {
   }
 
   test("control tokens seen from one do not count for another", async () => {
-    const engine = inTurn(textEngine(good), textEngine([ANSWER]));
-    await finishTurn(engine, turnWith());
-    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+    const ask = asking(inTurn(textEngine(good), textEngine([ANSWER])));
+    await ask();
+    await expect(ask()).rejects.toMatchObject(REFUSED);
   });
 
   test("one that is known to hide them is refused before its answer, the others are not", async () => {
     const hiding = textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } });
-    const engine = inTurn(textEngine(good), hiding);
-    expect(partsOf(await finishTurn(engine, turnWith()))).toEqual([["content", "Hi"]]);
-    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+    const ask = asking(inTurn(textEngine(good), hiding));
+    expect(partsOf(await ask())).toEqual([["content", "Hi"]]);
+    await expect(ask()).rejects.toMatchObject(REFUSED);
     expect(hiding.open).toBe(0);
   });
 
   test("one that is known to hide them is read by header words if allowed", async () => {
     const hiding = textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } });
-    const engine = inTurn(textEngine(good), hiding);
-    const allowed = { steering: { allowHiddenMarkers: true } };
-    await finishTurn(engine, turnWith(), allowed);
-    const turn = await finishTurn(engine, turnWith(), allowed);
-    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+    const ask = asking(inTurn(textEngine(good), hiding), { allowHiddenMarkers: true });
+    await ask();
+    expect(partsOf(await ask())).toEqual([["content", "Hello!"]]);
   });
 });
 
