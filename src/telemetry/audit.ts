@@ -7,53 +7,53 @@ import type { Model } from "../models/models.ts";
 import type { Turn, TurnEnd } from "../turn/turn.ts";
 import type { BeginWatch } from "./watch-turns.ts";
 
-/** What is known of a request when its response has ended. */
+/** Facts about a request when its response has ended. */
 export interface AuditedRequest {
-  /** The key's name. */
+  /** Name of the key. */
   readonly key: string | null;
-  /** The program, by its `user-agent`. */
+  /** Name of the program, from its `user-agent`. */
   readonly client: string | null;
   readonly method: string;
   readonly route: string;
   readonly status: number;
-  /** Of a request that was refused or has failed: OpenRouter's type of the error. */
+  /** OpenRouter's error type of a request that was refused or failed. */
   readonly error: string | null;
   readonly effort: string | null;
-  /** Where the reasoning of the running tool loop came from. */
+  /** Source of the reasoning of the running tool loop. */
   readonly reasoning: string | null;
-  /** Undefined: its images were not described. */
+  /** Undefined: no images were described. */
   readonly media?: AuditedMedia | undefined;
   readonly ms: number;
 }
 
-/** What became of the images in a request and in the results of its tools. */
+/** Results for the images in a request and in the results of its tools. */
 export interface AuditedMedia {
   readonly described: number;
   readonly cached: number;
   readonly failed: number;
-  /** Of the vision model. */
+  /** Tokens of the vision model. */
   readonly tokens: number;
 }
 
-/** Ends the request. Undefined: nothing is written of it. */
+/** Ends the request. Undefined: no line is written for it. */
 export type EndRequest = (request: AuditedRequest | undefined) => void;
 
 export interface AuditDeps {
-  /** Takes a line. Must not throw, and must not wait. */
+  /** Receives a line. Must not throw or block. */
   readonly write: (line: string) => void;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   readonly clock: () => number;
-  /** OpenRouter's type of an error. */
+  /** Returns OpenRouter's type of an error. */
   readonly errorTypeOf: (error: unknown) => string;
 }
 
-/** The requests and turns of one id. */
+/** The requests and turns with the same id. */
 interface Group {
-  /** Requests whose response has not ended. */
+  /** Number of requests whose response has not ended. */
   open: number;
-  /** By tenant. */
+  /** Sums of turns by tenant. */
   readonly turns: Map<string, TurnSum>;
 }
 
@@ -65,7 +65,7 @@ export class Audit {
     this.#deps = deps;
   }
 
-  /** The id may be one that the client chose, and so that of other requests too. */
+  /** Begins a request. The client may have chosen the id, so other requests may have the same id. */
   beginRequest(id: string): EndRequest {
     const group = this.#groupOf(id);
     group.open += 1;
@@ -74,7 +74,7 @@ export class Audit {
       const key = request?.key ?? "";
       const sum = group.turns.get(key);
       if (sum !== undefined && sum.request === undefined) sum.request = request;
-      // It has no turns, or they were counted for another request with the same id.
+      // The request has no turns, or they were counted for another request with the same id.
       else if (request !== undefined) this.#write(id, request.key, request, undefined);
       this.#settle(id, group);
     };
@@ -109,7 +109,7 @@ export class Audit {
     return getOrCreate(this.#groups, id, () => ({ open: 0, turns: new Map() }));
   }
 
-  /** Writes what has ended. A turn without a request, such as one in the background, has a line of its own. */
+  /** Writes ended requests and turns. A turn without a request, such as a background one, has a separate line. */
   #settle(id: string, group: Group): void {
     for (const [tenant, sum] of group.turns) {
       if (sum.running > 0 || (sum.request === undefined && group.open > 0)) continue;
@@ -157,16 +157,16 @@ export class Audit {
   }
 }
 
-/** All turns of a request: each of `n` choices is one, and each summary. */
+/** Sums of all turns of a request: each of `n` choices is one, and each summary. */
 class TurnSum {
   readonly startedAt: number;
-  /** Set when its response has ended. */
+  /** The request. Set when its response has ended. */
   request: AuditedRequest | undefined;
   running = 0;
   turns = 0;
   model: string | undefined;
   preset: string | undefined;
-  /** Of the last turn that ended. */
+  /** Finish reason of the last turn that ended. */
   finish: string | undefined;
   error: string | undefined;
   firstTokenMs: number | undefined;

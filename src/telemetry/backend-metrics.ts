@@ -1,4 +1,4 @@
-/** The state of the backends as Prometheus metrics. Read at each scrape, so nothing is counted twice. */
+/** The state of the backends as Prometheus metrics. The state is read at each scrape, so there are no separate counts. */
 import type { TenantState } from "../engines/pool/admission.ts";
 import type { BackendState } from "../engines/pool/backend.ts";
 import type { PoolState } from "../engines/pool.ts";
@@ -99,7 +99,7 @@ function ofPool(read: (pool: PoolState) => number): Reading["read"] {
   return ({ id, pool }) => (pool ? [[{ model: id }, read(pool)]] : []);
 }
 
-/** A tenant's name may be personal data. Its number among the configured keys is enough for the operator. */
+/** Identifies tenants by their number among the configured keys: a tenant's name may be personal data. */
 function ofTenants(read: (tenant: TenantState) => number): Reading["read"] {
   return ({ id, pool }) =>
     (pool?.tenants ?? []).map(

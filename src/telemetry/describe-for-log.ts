@@ -3,14 +3,14 @@ import { EngineError } from "../engines/engine-error.ts";
 import { TurnError } from "../turn/turn-error.ts";
 import type { LogFields } from "./log.ts";
 
-/** How a turn ended by an error. `rejected`: its key has reached a limit of its own, and nothing has failed. */
+/** The outcome of a turn with an error. `rejected`: its key has reached its own limit, without a failure. */
 export function toFailure(error: unknown): "failed" | "rejected" {
   return error instanceof EngineError && error.kind === "tenant-limit" ? "rejected" : "failed";
 }
 
 /**
- * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise
- * its length and a hash show whether it is always the same. An unexpected error is logged as its stack without its message.
+ * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise its
+ * length and a hash identify repeated messages. An unexpected error is logged as its stack without its message.
  */
 export function describeForLog(error: unknown, { logContent = false } = {}): LogFields {
   if (error instanceof EngineError) {
@@ -35,7 +35,10 @@ function describeWords(serverMessage: string, logContent: boolean): LogFields {
   return { serverMessageLength: serverMessage.length, serverMessageHash: hashWords(serverMessage) };
 }
 
-/** A secret of this process, so that texts cannot be guessed by hashing them. Created late: Workers allow no randomness at start-up. */
+/**
+ * A secret of this process, so that texts cannot be guessed from hashes. Created on first use: Workers allow no randomness at
+ * start-up.
+ */
 let key: Uint32Array | undefined;
 
 /** 64 bits as 16 hex digits. */
@@ -45,7 +48,7 @@ function hashWords(words: string): string {
   return hash(words, first) + hash(words, second);
 }
 
-/** FNV-1a from a secret start, and mixed, so that the end of the words tells nothing of the start. */
+/** FNV-1a from a secret start, with mixing, so that the end of the text does not reveal the start. */
 function hash(words: string, start: number): string {
   let value = start;
   for (let at = 0; at < words.length; at++) {

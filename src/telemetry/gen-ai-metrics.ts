@@ -1,6 +1,6 @@
 /**
- * Metrics under the names of OpenTelemetry's conventions for generative AI, as a Prometheus exporter would write them, with
- * the buckets the conventions give. The gateway is what they call the server.
+ * Metrics under the names of OpenTelemetry's conventions for generative AI, in the form of a Prometheus exporter, with the
+ * buckets of the conventions. The gateway is the server in their terms.
  */
 import type { Model } from "../models/models.ts";
 import type { TurnUsage } from "../turn/turn.ts";
@@ -10,7 +10,7 @@ import { toErrorType } from "./tracing/tracer.ts";
 export interface GenAiMeters {
   readonly requestSeconds: Histogram;
   readonly toolSeconds: Histogram;
-  /** The labels of a model are the same with every turn. */
+  /** Meters by model. A model has the same labels in every turn. */
   readonly byModel: WeakMap<Model, ModelMeters>;
   bind(provider: string, labels: Labels): ModelMeters;
 }
@@ -33,7 +33,7 @@ const FIRST_TOKEN_SECONDS = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ];
 const PER_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
-/** 1, 4, 16 … 67,108,864. */
+/** Buckets for tokens: 1, 4, 16 … 67,108,864. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 export function createGenAiMeters(registry: Registry): GenAiMeters {
@@ -81,7 +81,7 @@ export function createGenAiMeters(registry: Registry): GenAiMeters {
 export interface EndedTurn {
   readonly seconds: number;
   readonly firstTokenSeconds: number | undefined;
-  /** Absent if it did not end well. */
+  /** Absent: the turn failed or was cancelled. */
   readonly usage: TurnUsage | undefined;
   readonly error: unknown;
 }
@@ -101,7 +101,7 @@ export function observeGenAi(meters: GenAiMeters, model: Model, turn: EndedTurn)
   own.output(usage.completionTokens);
 }
 
-/** @param name one of a few: whatever MCP servers call their tools */
+/** @param name one of a few names, not a tool's name from an MCP server */
 export function observeTool(
   meters: GenAiMeters,
   name: string,

@@ -1,10 +1,10 @@
-/** The log: events with a level and fields, without text by users or models. Written as JSON lines unless a runtime says otherwise. */
+/** The log: events with a level and fields, without text of users or models. By default the entries are JSON lines. */
 
 const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Values are printed as JSON; undefined ones are left out. */
+/** Fields of an entry. Values are printed as JSON; undefined ones are left out. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export type Log = Readonly<Record<LogLevel, (event: string, fields?: LogFields) => void>>;
@@ -12,9 +12,9 @@ export type Log = Readonly<Record<LogLevel, (event: string, fields?: LogFields) 
 export interface LogOptions {
   /** The least important level that is written. */
   readonly level: LogLevel | "silent";
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Writes one line, given without its line break. */
+  /** Writes one line, without a line break at its end. */
   readonly write: (line: string) => void;
 }
 
@@ -32,7 +32,7 @@ export interface LogEntry {
   readonly fields: LogFields;
 }
 
-/** A log of any form: receives the entries that are important enough. */
+/** A log of any form: receives the entries of at least this level. */
 export function createLogWith(least: LogOptions["level"], receive: (entry: LogEntry) => void): Log {
   const most = least === "silent" ? -1 : LOG_LEVELS.indexOf(least);
   const at = (level: LogLevel) => {

@@ -3,41 +3,41 @@ import { createGenAiMeters, type GenAiMeters } from "./gen-ai-metrics.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
 
 export interface Meters {
-  /** By route and status. */
+  /** Requests by route and status. */
   readonly requests: Counter;
-  /** By model and finish reason. */
+  /** Turns by model and finish reason. */
   readonly turns: Counter;
   readonly turnsInFlight: Gauge;
-  /** By model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
+  /** Tokens by model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
   readonly tokens: Counter;
   readonly keyTokens: Counter;
-  /** Repairs the parser made, by kind. */
+  /** Repairs by the parser, by kind. */
   readonly recoveries: Counter;
   /** Calls by the form in which the model wrote their headers. */
   readonly callHeaders: Counter;
   /** Calls of trained tools, by tool and outcome: `mapped`, `unmapped`, `invalid`, `inverse-missing`. */
   readonly trainedCalls: Counter;
-  /** Steps of running tool loops in prompts, by how they were written: `ids`, `text`, `form`, `layout`; and why not by ids. */
+  /** Steps of running tool loops in prompts, by their form: `ids`, `text`, `form`, `layout`; with the reason if not by ids. */
   readonly stepsRendered: Counter;
-  /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
+  /** Calls that the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
   readonly builtinCalls: Counter;
-  /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
+  /** Reasoning of tool loops by its source: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
   /** Images of requests and tool results, by outcome: `described`, `cached`, `failed`. */
   readonly images: Counter;
-  /** Of the vision model, by kind: `prompt`, `completion`. */
+  /** Tokens of the vision model, by kind: `prompt`, `completion`. */
   readonly visionTokens: Counter;
   /** Tools left out of a request's prompt, by kind. */
   readonly toolsSkipped: Counter;
   /** Encrypted reasoning that could not be decrypted, by reason. */
   readonly sealsRefused: Counter;
-  /** By operation and failure. */
+  /** Failures of the store, by operation and kind. */
   readonly storeFailures: Counter;
   /** Stored entries that could not be read, by kind. */
   readonly corruptEntries: Counter;
   readonly firstTokenSeconds: Histogram;
   readonly turnSeconds: Histogram;
-  /** The same under the names of OpenTelemetry's conventions. */
+  /** Metrics under the names of OpenTelemetry's conventions. */
   readonly genAi: GenAiMeters;
 }
 
@@ -114,7 +114,7 @@ export function createMeters(registry: Registry): Meters {
 
 const KEY_TOKENS = "harmony_gateway_key_tokens_total";
 
-/** The text of metrics for one key: without the counts of others. */
+/** The metrics of one key, without the counts of others. */
 export function withoutOtherKeys(metrics: string, name: string): string {
   const lines = metrics.split("\n");
   const own = `${KEY_TOKENS}{key="${name}",`;

@@ -1,5 +1,5 @@
 /**
- * Prometheus metrics in the text format, version 0.0.4. Small enough to need no library, so it works on every runtime.
+ * Prometheus metrics in the text format, version 0.0.4. The module uses no library, so it works on every runtime.
  *
  * Labels never contain values that a client can choose freely: each value would create a time series.
  */
@@ -16,24 +16,24 @@ export interface Gauge {
 
 export interface Histogram {
   observe(labels: Labels, value: number): void;
-  /** For labels that are used again and again: their series is looked up once. */
+  /** Looks up the series of labels once, for repeated use. */
   bind(labels: Labels): (value: number) => void;
 }
 
-/** A name that is registered again keeps what was counted under it. */
+/** The metrics. A repeated registration of a name keeps its counts. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   gauge(name: string, help: string): Gauge;
-  /** `bounds` are the upper bounds of the buckets, ascending; one above all is added. */
+  /** `bounds` are the upper bounds of the buckets, ascending; an infinite one is added. */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram;
-  /** Values kept elsewhere: `read` is called at each scrape. Registered again, the former `read` is called no more. */
+  /** Values kept elsewhere: `read` is called at each scrape. A repeated registration replaces the former `read`. */
   readings(
     name: string,
     help: string,
     type: "counter" | "gauge",
     read: () => readonly (readonly [Labels, number])[],
   ): void;
-  /** Everything counted so far. */
+  /** All metrics as text. */
   toText(): string;
 }
 
@@ -114,7 +114,7 @@ function createHistogram(series: Series<Buckets>, bounds: readonly number[]): Hi
   return {
     observe: (labels, value) => observe(series.find(labels), value),
     bind(labels) {
-      // Found with the first value: a series that has none is not shown.
+      // The buckets are created with the first value: a series without values is not printed.
       let buckets: Buckets | undefined;
       return (value) => observe((buckets ??= series.find(labels)), value);
     },
@@ -123,7 +123,7 @@ function createHistogram(series: Series<Buckets>, bounds: readonly number[]): Hi
 
 /** The series of a family. */
 class Series<T> {
-  /** By printed labels, in the order in which they were first used. */
+  /** Series by printed labels, in the order of first use. */
   readonly all = new Map<string, T>();
   readonly #create: (labels: Labels) => T;
 
@@ -141,7 +141,7 @@ class Series<T> {
 
 interface Buckets {
   readonly labels: Labels;
-  /** Not cumulative yet: that is done when printing. */
+  /** Counts of each bucket, which are summed only when printed. */
   readonly counts: number[];
   sum: number;
   count: number;
@@ -179,7 +179,7 @@ function toLabels(labels: Labels): string {
 }
 
 function escape(value: string): string {
-  // Rarely needed: one search for any of the three is faster than three replacements.
+  // Escapes are rare: one search for any of the three is faster than three replacements.
   if (!/[\\\n"]/.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

@@ -1,4 +1,4 @@
-/** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
+/** Metrics and log entries of requests and turns. The module only observes: no behaviour depends on it. */
 import type { Model } from "../models/models.ts";
 import type { ShownCall } from "../tools/gateway-tool.ts";
 import type { Part, Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
@@ -12,11 +12,11 @@ import type { BeginWatch, TurnOutcome, TurnWatch } from "./watch-turns.ts";
 export interface ObserveDeps {
   readonly meters: Meters;
   readonly log: Log;
-  /** Milliseconds; only differences are used. */
+  /** Monotonic time in milliseconds; only differences are used. */
   readonly now: () => number;
-  /** Log prompts and answers too. */
+  /** Whether prompts and answers are logged too. */
   readonly logContent: boolean;
-  /** The names of keys, whose tokens are counted by key. */
+  /** The names of keys with token counts of their own. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -32,13 +32,13 @@ class TurnObserver implements TurnWatch {
   readonly #startedAt: number;
   readonly #traceId = currentTraceId();
   #firstTokenSeconds: number | undefined;
-  /** The output by parts; only kept if content is logged. */
+  /** The output by parts, kept only if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
   readonly #logsContent: boolean;
   /** Names of the tools that were called. */
   readonly #calls = new Set<string>();
   #isOver = false;
-  /** When the last part ended. If it calls a tool of the gateway, the tool has been running since then. */
+  /** Time at which the last part ended. If the part calls a tool of the gateway, the tool has been running since then. */
   #partEndedAt = 0;
 
   constructor(model: Model, turn: Turn, deps: ObserveDeps) {
@@ -89,14 +89,17 @@ class TurnObserver implements TurnWatch {
     }
   }
 
-  /** Names that were not offered are words of the model. */
+  /** Notes the name of a call. Names that were not offered are text of the model. */
   #noteCall(name: string): void {
     if (this.#calls.size >= MAX_CALL_NAMES || name.length > MAX_CALL_NAME_CHARS) return;
     const isOffered = this.#turn.tools.some((tool) => (tool.mapped ?? tool).name === name);
     if (isOffered) this.#calls.add(name);
   }
 
-  /** Calls that were explained to the model, and earlier ones without a trained form. The others are counted when they begin. */
+  /**
+   * Counts calls that were explained to the model, and earlier ones without a trained form. Other calls are counted when they
+   * begin.
+   */
   #countTrained({ invalidCalls = [] }: TurnEnd): void {
     const { trainedCalls } = this.#deps.meters;
     for (const tool of invalidCalls) trainedCalls.add({ tool, outcome: "invalid" });
@@ -164,18 +167,18 @@ class TurnObserver implements TurnWatch {
   }
 }
 
-/** How a turn ended. */
+/** The end of a turn. */
 interface Ended {
   readonly level?: "info" | "warn";
   readonly usage?: TurnUsage;
   readonly error?: unknown;
 }
 
-/** Of one turn, in the log. */
+/** Maximum call names of one turn in the log. */
 const MAX_CALL_NAMES = 8;
 const MAX_CALL_NAME_CHARS = 64;
 
-/** A few, whatever MCP servers call their tools. */
+/** A fixed set of labels, instead of tool names from MCP servers. */
 const TOOL_LABELS: Record<ShownCall["type"], string> = {
   search: "browser.search",
   open: "browser.open",

@@ -1,4 +1,4 @@
-/** What the log says of a model when its engine has been probed. */
+/** Log entries about a model after its engine was probed. */
 import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";
 import type { Model, ModelStatus } from "../models/models.ts";
 import type { Log } from "./log.ts";

@@ -1,6 +1,6 @@
 /**
- * The headers of replies other than those of HTTP. Records keep them, web pages may read them, and the objects that set them
- * have this type, so that no other name compiles.
+ * The gateway's own headers of replies. Records keep them, web pages may read them, and objects that set them have this type, so
+ * that any other name is a compile error.
  */
 export const RESPONSE_HEADERS = [
   "request-id",

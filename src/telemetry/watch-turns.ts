@@ -1,4 +1,4 @@
-/** Watches turns for records, metrics, the log and the audit, in one layer around each turn. Nothing else depends on it. */
+/** Watches turns for records, metrics, the log and the audit, in one layer around each turn. No other behaviour depends on it. */
 import { type Model, type Models, joinListeners, withTurnHook } from "../models/models.ts";
 import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { OnFact } from "../turn/facts.ts";
@@ -7,18 +7,18 @@ import { toFailure } from "./describe-for-log.ts";
 
 export interface TurnWatch {
   readonly onFact?: OnFact;
-  /** Called when the event has been passed on: the client does not wait for it. */
+  /** Called after the event was delivered: the client does not wait for it. */
   see?(event: TurnEvent): void;
   /**
-   * Called last. `cancelled`: the signal is aborted, or nobody reads on, which is so after each `end` too. An error may also come
-   * behind the `end`: what fails there, such as the storing of a response, is not the turn.
+   * Called last. `cancelled`: the signal is aborted, or the consumer has stopped, which also happens after each `end`. An error
+   * may follow the `end`: it concerns later work, such as storing a response, and not the turn.
    */
   over(outcome: TurnOutcome, error?: unknown): void;
 }
 
 export type TurnOutcome = "cancelled" | ReturnType<typeof toFailure>;
 
-/** Undefined: this turn is not watched. */
+/** Undefined: the turn is not watched. */
 export type BeginWatch = (model: Model, turn: Turn) => TurnWatch | undefined;
 
 export function watchTurns(models: Models, begins: readonly BeginWatch[]): Models {
@@ -36,7 +36,7 @@ export function watchTurns(models: Models, begins: readonly BeginWatch[]): Model
           for (const watch of watches) watch.see?.(event);
         }
       });
-      // Not `await`, whose frame would be held as long as the turn runs.
+      // The frame of an `await` would be held as long as the turn runs.
       return ended.then(
         () => over("cancelled"),
         (error: unknown) => {

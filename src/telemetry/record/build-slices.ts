@@ -1,10 +1,10 @@
-/** Long records are put together in slices, between which the event loop serves others. */
+/** Long records are built in slices, between which the event loop can serve other requests. */
 import { createPause, type Pause } from "../../streams/slices.ts";
 
-/** Tokens, events or elements of a list that are handled in one slice: some milliseconds of work. */
+/** Number of tokens, events or list elements in one slice: some milliseconds of work. */
 export const SLICE = 1024;
 
-/** Yields where another slice should begin. */
+/** A generator that yields between slices. */
 export type RecordSlices<T> = Generator<void, T, void>;
 
 export async function runSliced<T>(
@@ -28,8 +28,8 @@ export function* mapSliced<T, U>(items: readonly T[], map: (item: T) => U): Reco
 }
 
 /**
- * The same text as by `JSON.stringify`, of data that JSON can hold; members that are undefined are left out. In chunks, each made
- * at the first read and after a pause.
+ * Like `JSON.stringify`, for data that JSON can hold, without undefined members, in chunks. Each chunk is built when it is read,
+ * after a pause.
  */
 export async function* stringifyInChunks(
   value: object,
@@ -49,12 +49,12 @@ export async function* stringifyInChunks(
   yield text;
 }
 
-/** In characters. */
+/** Size of a chunk, in characters. */
 const CHUNK = 262_144;
-/** Lists and objects with fewer elements are entered; the others are cut into such slices. */
+/** Maximum elements of a list or object that is handled as a whole; longer ones are cut into slices of this size. */
 const FEW = 64;
 
-/** A part of the text, and how many elements of a long list or object are in it. */
+/** A part of the text, and the number of elements of a long list or object in it. */
 interface JsonChunk {
   readonly text: string;
   readonly elements: number;

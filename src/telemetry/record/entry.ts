@@ -1,4 +1,4 @@
-/** A recorded turn: what was collected of it, and its record once somebody asks for it. */
+/** A recorded turn: its collected data, and its record, which is built on demand. */
 import type { Pause } from "../../streams/slices.ts";
 import {
   NOTHING_SEEN,
@@ -26,7 +26,7 @@ export interface EntryOptions {
   /** Version of the package. */
   readonly gateway: string;
   readonly findSource: FindMessageSource;
-  /** Yields to the event loop between slices. */
+  /** Pauses between slices, so that the event loop can run. */
   readonly pause: Pause;
 }
 
@@ -36,40 +36,43 @@ export interface Begun {
   readonly tenant: string;
   readonly budget: RecordBudget;
   readonly exchange: Exchange | undefined;
-  /** Its content is not kept. */
+  /** The content of the turn is not kept. */
   readonly isPrivate: boolean;
 }
 
-/** A record, as its readers see it. */
+/** A record for its readers. */
 export interface RecordEntry {
-  /** Counts from 1; unique in this process, unlike ids, which clients choose. */
+  /** Number of the record, from 1; unique in this process, unlike ids, which clients choose. */
   readonly number: number;
   readonly isComplete: boolean;
   readonly isPinned: boolean;
   summary(): TurnSummary;
-  /** Made at each read, as far as the turn has come; in slices, so that other requests do not wait. */
+  /** The record up to now, built at each read in slices, so that other requests do not wait. */
   record(): Promise<TurnRecord>;
-  /** What is new of a running turn. Of one that has ended it is the whole record. */
+  /** The new parts of a running turn, or the whole record of a completed one. */
   changes(since: SeenRecord): Promise<RecordChanges>;
 }
 
 export class Entry implements RecordEntry {
   readonly number: number;
-  /** Kept until it is unpinned, whatever the limits are. */
+  /** The record is kept until it is unpinned, regardless of limits. */
   isPinned = false;
   #begun: Begun;
-  /** Of the exchange, where an earlier turn of it began before. */
+  /** Budget of the exchange, if an earlier turn of it began before. */
   readonly #shared: RecordBudget | undefined;
   readonly #options: EntryOptions;
   #model: string | undefined;
   #recording: TurnRecording | undefined;
   #keepsContent: boolean;
   #isTurnOver = true;
-  /** Of a complete turn, made once: each page that lists it asks for it, and long conversations take time to hash. */
+  /**
+   * Summary of a complete turn, computed once: each page that lists the turn requests it, and long conversations take time to
+   * hash.
+   */
   #summary: TurnSummary | undefined;
-  /** Made once, if content is not kept. */
+  /** The redacted record, built once, if content is not kept. */
   #redacted: Promise<TurnRecord> | undefined;
-  /** The parse of a running turn that is being followed, so that each token is parsed once. */
+  /** The parse of a running turn with readers, so that each token is parsed once. */
   #parsed: ParsedAgain | undefined;
   /** Serializes readers of a running turn, because they share {@link #parsed}. */
   #looking: Promise<unknown> = Promise.resolve();
@@ -84,7 +87,7 @@ export class Entry implements RecordEntry {
     this.#keepsContent = options.keepsContent && !begun.isPrivate;
   }
 
-  /** When its request was accepted, in milliseconds since 1970. */
+  /** Time at which the request was accepted, in milliseconds since 1970. */
   get at(): number {
     return this.#begun.at.getTime();
   }
@@ -114,7 +117,7 @@ export class Entry implements RecordEntry {
     this.#settle();
   }
 
-  /** Its content is not kept, though this was unknown when it began. */
+  /** Drops the content of a turn that turned out to be private after its start. */
   makePrivate(): void {
     if (!this.#keepsContent) return;
     this.#keepsContent = false;
@@ -165,7 +168,7 @@ export class Entry implements RecordEntry {
     if (!this.isComplete) return;
     this.#parsed = undefined;
     if (this.#keepsContent) return;
-    // Before the recording is forgotten.
+    // The summary is computed before the recording is released.
     this.summary();
     const record = this.record();
     this.#redacted = record;
@@ -173,7 +176,7 @@ export class Entry implements RecordEntry {
       this.#recording = undefined;
       this.#begun = { ...this.#begun, exchange: undefined };
     };
-    // A reader of the record gets the error.
+    // The reader of the record handles the error.
     record.then(forget, forget);
   }
 

@@ -13,7 +13,7 @@ export interface ExchangeRequest {
   readonly api: RecordedApi;
   readonly tenant: string;
   readonly reasoningPolicy: string;
-  /** Its content is not kept. */
+  /** The content of the exchange is not kept. */
   readonly isPrivate?: boolean | undefined;
   readonly method: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface ExchangeRequest {
   readonly body: string;
 }
 
-/** Request headers that are kept: they identify the client's software and the conversation. */
+/** Request headers that are kept, because they identify the client's software and the conversation. */
 const KEPT_HEADERS = [
   "accept",
   "anthropic-beta",
@@ -44,10 +44,10 @@ const KEPT_HEADERS = [
 /** Response headers that are kept. */
 const KEPT_ANSWER_HEADERS = ["content-type", ...RESPONSE_HEADERS];
 
-/** As `x-request-id` may be. */
+/** The accepted form of `x-request-id`. */
 const TURN_ID = /^[\w.:-]{1,128}$/;
 
-/** Longest header value that is kept. */
+/** Maximum length of a header value. */
 const MAX_HEADER_LENGTH = 512;
 
 export interface ExchangeDeps {
@@ -57,7 +57,7 @@ export interface ExchangeDeps {
 
 /** A server-sent event, or a message of a WebSocket. */
 export interface TimedText {
-  /** Since the request was accepted. */
+  /** Milliseconds since the request was accepted. */
   readonly ms: number;
   readonly text: string;
 }
@@ -66,7 +66,7 @@ export interface TimedText {
 const EVENT_BYTES = 96;
 
 export class Exchange {
-  /** As they were sent. */
+  /** Events as they were sent. */
   readonly events: TimedText[] = [];
   readonly #elapsed: Elapsed;
   readonly id: string;
@@ -76,19 +76,19 @@ export class Exchange {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty if it cannot be kept. */
+  /** The body. Empty: it cannot be kept. */
   readonly body: string;
   readonly at: Date;
   status: number | undefined;
   answerHeaders: Readonly<Record<string, string>> = {};
-  /** The id of the turn that the request was made from, as its sender says. */
+  /** The id of the turn from which the request was made, as sent by the client. */
   readonly forkedFrom: string | undefined;
   answerBody: string | undefined;
-  /** Why the request was refused before any turn. */
+  /** The reason why the request was refused before any turn. */
   error: string | undefined;
-  /** Whether the client was sent anything, kept or not. */
+  /** Whether any data was sent to the client, kept or not. */
   hasAnswer = false;
-  /** Nothing more is sent. */
+  /** The answer is complete. */
   hasEnded = false;
   readonly budget: RecordBudget;
 
@@ -108,7 +108,7 @@ export class Exchange {
     this.body = this.#toKept(request.body);
   }
 
-  /** Reserves room first, so that the search for credentials is bounded too. */
+  /** Reserves room before the search for credentials, so that the search is bounded too. */
   #toKept(body: string): string {
     if (!this.budget.take(textBytes(body), "request body", body.length)) return "";
     const kept = withoutToolCredentials(body);
@@ -116,7 +116,7 @@ export class Exchange {
     return kept ?? "";
   }
 
-  /** The head of the answer. */
+  /** Notes the head of the answer. */
   respond(status: number, headers: Headers): void {
     this.status = status;
     this.answerHeaders = pick(headers, KEPT_ANSWER_HEADERS);

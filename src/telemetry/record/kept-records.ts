@@ -1,11 +1,11 @@
-/** The records that are kept. The oldest complete ones go when there are too many, too large or too old; pinned ones stay. */
+/** The kept records. The oldest complete ones are dropped at the limits of number, size and age; pinned ones stay. */
 import { type Begun, Entry, type EntryOptions, type RecordEntry } from "./entry.ts";
 import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
 
-/** Why a record cannot be pinned. */
+/** The reason why a record cannot be pinned. */
 export type PinProblem = "missing" | "running" | "full";
 
-/** Most pinned records. Together they may take half of the memory, so that new turns find room. */
+/** Maximum pinned records. Together they may take half of the memory, so that new turns find room. */
 export const MAX_PINNED = 20;
 
 export class KeptRecords {
@@ -13,7 +13,7 @@ export class KeptRecords {
   readonly #now: () => Date;
   readonly #onChange: (entry: Entry) => void;
   readonly #memory: RecordMemory;
-  /** By number, oldest first. */
+  /** Records by number, oldest first. */
   readonly #entries = new Map<number, Entry>();
   #count = 0;
 
@@ -25,12 +25,12 @@ export class KeptRecords {
     this.#memory = new RecordMemory(limits.maxTotalBytes, () => this.#dropOldest());
   }
 
-  /** Oldest first. */
+  /** All records, oldest first. */
   get entries(): readonly RecordEntry[] {
     return [...this.#entries.values()];
   }
 
-  /** By its number. */
+  /** Finds a record by its number. */
   find(number: number): RecordEntry | undefined {
     return this.#entries.get(number);
   }
@@ -46,12 +46,12 @@ export class KeptRecords {
     return entry;
   }
 
-  /** Forgets all records that are complete, but those that are pinned. */
+  /** Drops all complete records that are not pinned. */
   clear(): void {
     for (const entry of this.#entries.values()) if (isDroppable(entry)) this.#drop(entry);
   }
 
-  /** Forgets those that have become too old. To be called from time to time. */
+  /** Drops records beyond the maximum age. Must be called periodically. */
   dropExpired(): void {
     const { maxAgeMs } = this.#limits;
     if (maxAgeMs === undefined) return;
@@ -61,11 +61,11 @@ export class KeptRecords {
     }
   }
 
-  /** Keeps a record until it is unpinned. Returns why it cannot be pinned. */
+  /** Keeps a record until it is unpinned. Returns the reason if it cannot be pinned. */
   pin(number: number): PinProblem | undefined {
     const entry = this.#entries.get(number);
     if (entry === undefined) return "missing";
-    // What a running one will take is unknown.
+    // The final size of a running turn is unknown.
     if (!entry.isComplete) return "running";
     if (entry.isPinned) return undefined;
     const pinned = [...this.#entries.values()].filter(({ isPinned }) => isPinned);

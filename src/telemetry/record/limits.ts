@@ -1,15 +1,15 @@
 /** Memory limits of records. Sizes are estimates in bytes, of the texts and numbers in a record. */
 
-/** More recorded turns are more than a list can show. The memory for them has a setting. */
+/** Maximum recorded turns: a list cannot show more. Their memory is limited by a setting. */
 export const MAX_RECORDS = 1000;
 
 export interface RecordLimits {
-  /** Limit for one record. What exceeds it is left out, and the record says so. */
+  /** Limit for one record. Content beyond it is left out and counted in the record. */
   readonly maxRecordBytes: number;
-  /** Limit for all records, running turns included. The oldest complete ones are dropped. */
+  /** Limit for all records, including running turns. The oldest complete ones are dropped. */
   readonly maxTotalBytes: number;
   readonly maxRecords: number;
-  /** Complete records that began longer ago are dropped, in milliseconds. Absent: age is no reason. */
+  /** Maximum age of complete records since their start, in milliseconds. Absent: unlimited. */
   readonly maxAgeMs?: number;
 }
 
@@ -40,7 +40,7 @@ export class RecordMemory {
   }
 }
 
-/** Counts the bytes that a record takes, and what was left out of it. */
+/** Counts the bytes of a record, and the parts that were left out. */
 export class RecordBudget {
   #used = 0;
   #holders = 1;
@@ -62,8 +62,8 @@ export class RecordBudget {
   }
 
   /**
-   * Reserves bytes. If there is no room, notes that `amount` of `what` was left out, and returns false. Later ones of the same
-   * kind are left out too, so that what is kept of a kind is its beginning.
+   * Reserves bytes. If there is no room, notes that `amount` of `what` was left out, and returns false. Later parts of that kind
+   * are left out too, so that the kept ones are the first.
    */
   take(bytes: number, what: string, amount: number): boolean {
     const left = this.#cut.get(what);
@@ -79,12 +79,12 @@ export class RecordBudget {
     this.#cut.set(what, (this.#cut.get(what) ?? 0) + amount);
   }
 
-  /** Another record shares what is counted. */
+  /** Adds a record that shares the counted bytes. */
   hold(): void {
     this.#holders += 1;
   }
 
-  /** Frees the memory when each record that shares it has been dropped. */
+  /** Frees the memory when all records that share it have been dropped. */
   release(): void {
     this.#holders -= 1;
     if (this.#holders > 0) return;

@@ -1,6 +1,6 @@
 /**
- * Parses a recorded turn again, token by token. The result of parsing does not depend on how the input is split, so this
- * gives the same parts and recoveries, and where each of them was made, without any cost while the turn runs.
+ * Parses a recorded turn again, token by token. The result of parsing does not depend on how the input is split, so this yields
+ * the original parts and recoveries with their positions, without any cost while the turn runs.
  */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { ParseEvent, PartKind } from "../../harmony/parse.ts";
@@ -35,7 +35,7 @@ export interface ParsedRecovery {
   readonly call: number;
   /** The unit at which the parser made the recovery. */
   readonly at: number;
-  /** The text of the message so far, or of its end. */
+  /** The text of the message up to this point, or its end. */
   readonly was: string;
   became: string;
 }
@@ -48,12 +48,12 @@ export interface ParsedTurn {
 /** Length of a recovery's excerpt, in characters. */
 const MAX_WAS = 160;
 
-/** The parts of a turn so far. Can be continued while the turn runs, so that each token is parsed once. */
+/** The parts of a turn up to now. Parsing continues while the turn runs, so that each token is parsed once. */
 export class ParsedAgain {
   readonly #recording: TurnRecording;
   #pass: ParserPass | undefined;
   readonly #calls: Iterator<EngineTokens>[] = [];
-  /** Index of the next parser note, and the number of its units that have been parsed. */
+  /** Index of the next parser note, and the number of its parsed units. */
   #note = 0;
   #units = 0;
 
@@ -65,7 +65,7 @@ export class ParsedAgain {
     return this.#pass ?? NOTHING_PARSED;
   }
 
-  /** Parses what is new since the last call, which must have ended. */
+  /** Parses the units that were added since the last call, which must have ended. */
   *advance(): RecordSlices<void> {
     const { parser: notes, rendered } = this.#recording;
     if (rendered === undefined) return;
@@ -80,7 +80,7 @@ export class ParsedAgain {
         while (this.#units < note.units) {
           const unit = units?.next();
           this.#units += 1;
-          // Reads that the record has no room for are missing.
+          // Reads beyond the record's limit are missing.
           if (unit?.done === false) pass.unit(call, unit.value);
           if (++inSlice % SLICE === 0) yield;
         }
@@ -114,13 +114,13 @@ class ParserPass implements ParsedTurn {
   #parser: TurnParser | undefined;
   #call = 0;
   #at = 0;
-  /** The first unit of the message, and its text so far. */
+  /** Index of the message's first unit, and the text up to now. */
   #from = 0;
   #text = "";
   #decoder = this.#tokenizer.createDecoder();
   #headerBy: "model" | "gateway" = "model";
   #known = new Map<string, number>();
-  /** Waits for the part it was read as. */
+  /** Recoveries whose part is not known yet. */
   #unexplained: ParsedRecovery[] = [];
   #open: ParsedPart | undefined;
 
@@ -196,7 +196,7 @@ class ParserPass implements ParsedTurn {
             to: this.#at,
           });
           this.parts.push(this.#open);
-          // Further messages of the same call have headers of their own.
+          // Further messages of this call have headers of their own.
           this.#headerBy = "model";
           break;
         case "part-delta":

@@ -1,9 +1,9 @@
-/** The reads of an engine call as they came, bounded in bytes. */
+/** The reads of an engine call, unchanged, bounded in bytes. */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { RecordBudget } from "./limits.ts";
 
 export interface TimedTokens {
-  /** Since the request was accepted. */
+  /** Milliseconds since the request was accepted. */
   readonly ms: number;
   readonly tokens: EngineTokens;
 }
@@ -14,7 +14,7 @@ const TOKEN_BYTES = 8;
 
 export class ReadLog {
   readonly reads: TimedTokens[] = [];
-  /** In all reads: ids, pieces or characters. */
+  /** Number of units in all reads: ids, pieces or characters. */
   units = 0;
   readonly #budget: RecordBudget;
 
@@ -30,7 +30,7 @@ export class ReadLog {
   }
 }
 
-/** The number of units: ids, pieces or characters. */
+/** The number of units in a read: ids, pieces or characters. */
 export function unitsOf(tokens: EngineTokens): number {
   switch (tokens.type) {
     case "ids":

@@ -4,7 +4,7 @@ import type { RecordBudget } from "./limits.ts";
 import type { TurnRecording } from "./recording.ts";
 import type { FindMessageSource } from "./sources.ts";
 
-/** Everything that was collected of a turn. */
+/** All data that was collected of a turn. */
 export interface RecordInput {
   readonly id: string;
   readonly at: Date;
@@ -12,12 +12,12 @@ export interface RecordInput {
   readonly gateway: string;
   readonly model: string | undefined;
   readonly tenant: string;
-  /** Absent: the turn came without a request of its own, such as one that makes a summary. */
+  /** Absent: the turn has no request of its own, such as one that makes a summary. */
   readonly exchange: Exchange | undefined;
   /** Absent: the request was refused before any turn. */
   readonly recording: TurnRecording | undefined;
   readonly budget: RecordBudget;
-  /** Finds where the text of a message came from. */
+  /** Finds the source of a message's text. */
   readonly findSource: FindMessageSource;
 }
 
@@ -31,7 +31,7 @@ export function outcomeOf({ exchange, recording }: RecordInput): string {
 export function outcomeWithoutTurn(exchange: Exchange | undefined): string {
   if (exchange === undefined || !exchange.hasEnded) return "running";
   const { status = 0, error, hasAnswer } = exchange;
-  // The status of a stream is sent before what is refused behind it.
+  // The status of a stream is sent before later rejections.
   if (error !== undefined || status >= 400) return "rejected";
   return hasAnswer ? "answered" : "cancelled";
 }

@@ -1,7 +1,6 @@
 /**
- * Records turns while somebody listens: the page of the inspector, or capture to files. Each exchange with a client becomes
- * a record, each further turn of the same request one more. Nobody listens: nothing is made, and turns run as if this were
- * not there.
+ * Records turns while there are listeners: the page of the inspector, or capture to files. Each exchange with a client becomes a
+ * record, each further turn of the request another one. Without listeners no data is collected, and turns run unchanged.
  */
 import { createPause, type Pause } from "../../streams/slices.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -19,10 +18,10 @@ export type RecordListener = (entry: RecordEntry) => void;
 export interface OpenExchange {
   respond(status: number, headers: Headers): void;
   respondWith(body: string): void;
-  /** Notes server-sent events, or a message of a WebSocket, as they are written. */
+  /** Notes server-sent events, or a message of a WebSocket, when they are written. */
   noteEvents(text: string): void;
   refused(reason: string): void;
-  /** The answer has been written, or the client has left. Idempotent. */
+  /** Called when the answer is complete, or the client has disconnected. Idempotent. */
   end(): void;
 }
 
@@ -33,9 +32,9 @@ export interface RecorderOptions {
   /** Version of the package. */
   readonly gateway: string;
   readonly now: () => Date;
-  /** Milliseconds; only differences are used. */
+  /** Monotonic time in milliseconds; only differences are used. */
   readonly clock: () => number;
-  /** Yields to the event loop. Default: by a timer, which every runtime has. */
+  /** Pauses for the event loop. Default: by a timer, which every runtime has. */
   readonly pause?: Pause;
 }
 
@@ -43,11 +42,14 @@ export class Recorder {
   readonly kept: KeptRecords;
   readonly #options: RecorderOptions;
   readonly #listeners = new Set<RecordListener>();
-  /** By tenant and id. A client may send an id again before its first request has ended: turns then belong to the first one. */
+  /**
+   * Open exchanges by tenant and id. A client may reuse an id before its first request has ended: turns then belong to the first
+   * one.
+   */
   readonly #open = new Map<string, Set<Running>>();
   readonly #sources = createSources();
   readonly #entryOptions: EntryOptions;
-  /** Running turns, and by model the tokens of those that have ended. */
+  /** Running turns with their models, and the tokens of ended ones by model. */
   readonly #running = new Map<TurnRecording, string>();
   readonly #written = new Map<string, number>();
 
@@ -63,25 +65,27 @@ export class Recorder {
     return this.#listeners.size > 0;
   }
 
-  /** Called with the place where reasoning was found. */
+  /** Called with the source of reasoning. */
   readonly noteSource: Sources["note"] = (tenant, text, source) => {
     if (this.isListening) this.#sources.note(tenant, text, source);
   };
 
-  /** Called when a record begins, changes, is complete, or has been dropped. Returns a function that ends this. */
+  /**
+   * Calls the listener when a record begins, changes, is complete, or was dropped. Returns a function that removes the listener.
+   */
   listen(listener: RecordListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Tokens that a model has written since recording began, those of running turns included. */
+  /** Tokens that a model has written since recording began, including running turns. */
   writtenBy(model: string): number {
     let tokens = this.#written.get(model) ?? 0;
     for (const [recording, id] of this.#running) if (id === model) tokens += recording.written;
     return tokens;
   }
 
-  /** Undefined: nobody listens. */
+  /** Undefined: there are no listeners. */
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
     const { now, clock } = this.#options;
@@ -147,7 +151,7 @@ export class Recorder {
     const [running] = open;
     const { now, clock } = this.#options;
     const elapsed = running?.elapsed ?? startElapsed(clock);
-    // It continues what is private. Which of several requests with the same id it belongs to is unknown.
+    // The turn continues private content. The request that it belongs to, among several with the same id, is unknown.
     if (turn.isPrivate) for (const each of open) makePrivate(each);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
@@ -168,7 +172,7 @@ export class Recorder {
     return { entry, recording };
   }
 
-  /** Returns a function that ends this. */
+  /** Adds an open exchange. Returns a function that removes it. */
   #openAs(key: string, running: Running): () => void {
     const open = this.#open.get(key) ?? new Set();
     this.#open.set(key, open.add(running));
@@ -192,7 +196,7 @@ interface Running {
   readonly elapsed: Elapsed;
   turns: number;
   isPrivate: boolean;
-  /** One for each turn; the first also if there is none. */
+  /** One entry for each turn, but at least one. */
   readonly entries: Entry[];
 }
 

@@ -1,4 +1,4 @@
-/** Collects the facts of a running turn as they come. `to-record.ts` computes the rest when the record is read. */
+/** Collects the facts of a running turn. `to-record.ts` computes the rest when the record is read. */
 import type {
   CompletionRequest,
   EngineFinish,
@@ -20,7 +20,7 @@ export interface DecisionNote {
 }
 
 export interface CallNote {
-  /** Index of its decision. */
+  /** Index of the decision for this call. */
   readonly decision: number;
   readonly stage: Stage;
   readonly request: CompletionRequest;
@@ -31,7 +31,7 @@ export interface CallNote {
   backend: string | undefined;
   opened: number | undefined;
   firstToken: number | undefined;
-  /** The latest. */
+  /** The latest progress. */
   progress: EngineProgress | undefined;
   ended: number | undefined;
   /** The number of units that the turn has parsed. */
@@ -59,10 +59,10 @@ interface ResultNote {
   readonly result: GatewayCallResult;
 }
 
-/** The outcome of a turn that did not end by itself. */
+/** The outcome of a turn that did not end normally. */
 interface Failure {
   readonly outcome: "failed" | "rejected" | "cancelled";
-  /** Undefined: it has not failed. */
+  /** Undefined: the turn has not failed. */
   readonly error: unknown;
 }
 
@@ -76,7 +76,7 @@ function sizeOf(value: object): number {
   return bytes;
 }
 
-/** The number of tokens, as far as the engine says it: otherwise a text counts as one. */
+/** The number of tokens, if reported by the engine: otherwise a text counts as one. */
 function tokensOf(tokens: EngineTokens): number {
   switch (tokens.type) {
     case "ids":
@@ -108,7 +108,7 @@ export class TurnRecording {
   end: TurnEnd | undefined;
   failure: Failure | undefined;
   ended: number | undefined;
-  /** Tokens that the engine has written so far, kept or not. */
+  /** Number of tokens that the engine has written so far, kept or not. */
   written = 0;
   readonly #budget: RecordBudget;
   readonly #elapsed: Elapsed;
@@ -262,7 +262,7 @@ export class TurnRecording {
 
   #decided(decision: Decision, outcome: Outcome): void {
     const call = this.calls.at(-1);
-    // A call that was aborted has no finish. It ended when the next decision was made.
+    // An aborted call has no finish. It ended when the next decision was made.
     if (call) call.ended ??= this.#elapsed();
     if (this.#budget.take(NOTE_BYTES, "decisions", 1)) {
       this.decisions.push({ ms: this.#elapsed(), decision, outcome });
@@ -301,7 +301,7 @@ export class TurnRecording {
 /** The time since a request was accepted, in milliseconds to a tenth. */
 export type Elapsed = () => number;
 
-/** @param clock milliseconds; only differences are used */
+/** @param clock monotonic time in milliseconds; only differences are used */
 export function startElapsed(clock: () => number): Elapsed {
   const start = clock();
   return () => Math.round((clock() - start) * 10) / 10;

@@ -1,13 +1,13 @@
-/** Removes the content of a record, which its schema marks. Its structure, sizes, token counts and times remain. */
+/** Removes the content of a record by the marks of its schema. Structure, sizes, token counts and times remain. */
 import * as z from "zod";
 import { REDACTIONS, type TurnRecord, turnRecordSchema } from "./schema.ts";
 
-/** Pure. A record without content is returned unchanged. */
+/** Returns a record without content. A record that has none is returned unchanged. */
 export function redactRecord(record: TurnRecord): TurnRecord {
   return record.content ? { ...redact(turnRecordSchema(), record), content: false } : record;
 }
 
-/** Members without a place in the schema are left out, too. */
+/** Redacts a value by its schema. Members without a place in the schema are left out, too. */
 export function redact<T>(schema: z.core.$ZodType, value: T): T;
 export function redact(schema: z.core.$ZodType, value: unknown): unknown {
   const without = redactorOf(schema);
@@ -18,7 +18,7 @@ type Redactor = (value: unknown) => unknown;
 
 const known = new WeakMap<z.core.$ZodType, { readonly redactor: Redactor | undefined }>();
 
-/** Made once for each schema: a long turn has a hundred thousand reads. Undefined: the schema holds no content. */
+/** The redactor of a schema, created once: a long turn has a hundred thousand reads. Undefined: the schema holds no content. */
 function redactorOf(schema: z.core.$ZodType): Redactor | undefined {
   const before = known.get(schema);
   if (before !== undefined) return before.redactor;
@@ -48,7 +48,7 @@ function toRedactor(schema: z.core.$ZodType): Redactor | undefined {
 
 const PLAIN = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum];
 
-/** An object is the first alternative that has all its members. */
+/** The redactor of a union. An object belongs to the first alternative that has all its members. */
 function ofAlternatives(schemas: readonly z.ZodObject[]): Redactor | undefined {
   const alternatives = schemas.map(({ shape }) => {
     return new Map(Object.entries(shape).map(([name, member]) => [name, redactorOf(member)]));

@@ -1,8 +1,8 @@
 /**
- * The record of a turn: what came, what the model saw, what it wrote, what was made of it, and what went out. Published as a
- * JSON Schema (`docs/turn-record.schema.json`). Ids of tokens are the truth; text is for reading.
+ * The record of a turn: the request, the prompt, the model's output, its parts, and the answer. Published as a JSON Schema
+ * (`docs/turn-record.schema.json`). Token ids are authoritative; text is for readers.
  *
- * A later version may add fields. One that changes the meaning of a field raises `version`.
+ * A later version may add fields. A change of a field's meaning raises `version`.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -25,12 +25,12 @@ const ms = () => z.number().describe("Milliseconds since the request was accepte
 const count = () => z.int().min(0);
 
 /**
- * Replaces content where it is not kept, by its schema. Descriptions of a schema keep it. So a field with content is
- * redacted wherever it stands (`redact.ts`).
+ * Functions that replace content, by schema. A schema keeps its entry when it gets a description. So a field with content is
+ * redacted in every position (`redact.ts`).
  */
 export const REDACTIONS = z.registry<{ readonly redact: (content: unknown) => unknown }>();
 
-/** Text, or how long it was where content is not kept. */
+/** Text, or its length where content is not kept. */
 export const recordedText = lazy(() =>
   z
     .union([z.string(), z.strictObject({ chars: count() })])
@@ -40,7 +40,7 @@ export const recordedText = lazy(() =>
     .describe("Text, or only its length where content is not kept."),
 );
 
-/** Ids, or how many there were where content is not kept. */
+/** Ids, or their number where content is not kept. */
 const recordedIds = lazy(() =>
   z
     .union([z.array(z.int()), z.strictObject({ count: count() })])
@@ -53,7 +53,7 @@ const recordedError = lazy(() =>
   z.string().register(REDACTIONS, { redact: () => "left out, because content is not kept" }),
 );
 
-/** Left out where content is not kept. */
+/** Marks a value that is left out where content is not kept. */
 function contentAlone<T extends z.ZodType>(schema: T): T {
   REDACTIONS.add(schema, { redact: () => undefined });
   return schema;
@@ -428,10 +428,10 @@ export const turnRecordSchema = lazy(() =>
   }),
 );
 
-/** The header of a message, as records and Harmony both have it. */
+/** The header of a message, equal in records and Harmony. */
 type Header = Pick<Message, "role" | "name" | "recipient" | "channel" | "contentType" | "order">;
 
-/** In this order, without members that are undefined. */
+/** The header's members in this order, without undefined ones. */
 export function headerOf({
   role,
   name,

@@ -1,4 +1,4 @@
-/** How much of a running turn's record a reader already has. */
+/** The position in a running turn's record up to which a reader has it. */
 import type { RecordedPart, TurnRecord } from "./schema.ts";
 
 /** The known length of each list of the record. */
@@ -15,7 +15,7 @@ export interface RecordPosition {
 
 export interface SeenRecord extends RecordPosition {
   readonly parts: number;
-  /** Of the last part. */
+  /** Characters of the last part. */
   readonly characters: number;
 }
 
@@ -32,13 +32,13 @@ export const NOTHING_SEEN: SeenRecord = {
 
 /** The changes of a running turn's record since it was last read. */
 export interface RecordChanges {
-  /** The new parts. The first call's reads and the first part's text continue those that are already known. */
+  /** The new parts. The first call's reads and the first part's text continue the known ones. */
   readonly record: TurnRecord;
-  /** Pass it the next time. Undefined if the turn has ended: the record is then complete. */
+  /** The position for the next read. Undefined: the turn has ended, and the record is complete. */
   readonly seen: SeenRecord | undefined;
 }
 
-/** Removes parts that are known, and the known text of the last of these. */
+/** Removes known parts, and the known text of the last of them. */
 export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
   const from = Math.max(0, since.parts - 1);
   const parts = record.parts.slice(from).map((part, index): RecordedPart => {
@@ -48,7 +48,7 @@ export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
   return { ...record, parts };
 }
 
-/** @param record before {@link withoutSeen} and redaction */
+/** @param record record before {@link withoutSeen} and redaction */
 export function seenOf(record: TurnRecord, since: SeenRecord): SeenRecord {
   const text = record.parts.at(-1)?.text ?? "";
   const call = Math.max(0, since.call + record.calls.length - 1);

@@ -1,6 +1,6 @@
 /**
- * Where each message of a conversation came from. Reasoning that was decrypted or found in the store is noted when it is
- * found. Messages of a response or conversation that the request continues were stored. All others were sent by the client.
+ * The source of each message of a conversation. Decrypted or stored reasoning is noted when it is found. Messages of a response
+ * or conversation that the request continues were stored. All others were sent by the client.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Exchange } from "./exchange.ts";
@@ -17,7 +17,7 @@ export type FindMessageSource = (
 
 export interface Sources {
   readonly find: FindMessageSource;
-  /** Reasoning of a tenant that its client did not send in plain text. */
+  /** Notes reasoning of a tenant that its client did not send in plain text. */
   note(tenant: string, text: string, source: "sealed" | "stored"): void;
 }
 
@@ -71,7 +71,7 @@ function stringsOf(body: string): ReadonlySet<string> {
       return value;
     });
   } catch {
-    // Nested too deeply, or cut off: no text is known to have been sent.
+    // The body is nested too deeply, or truncated: none of the text counts as sent.
   }
   return found;
 }

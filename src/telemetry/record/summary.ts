@@ -1,4 +1,4 @@
-/** The summary of a turn in the list, computed without making its record. */
+/** The summary of a turn in the list, computed without building its record. */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Decision } from "../../turn/steering/decision.ts";
 import { toAffinity } from "../../turn/prompt/affinity.ts";
@@ -11,7 +11,7 @@ import type { Conversation, TurnSummary } from "./turn-summary.ts";
 const MAX_WORDS = 120;
 const MAX_PROBLEM = 300;
 
-/** Decisions by which the gateway neither writes nor constrains anything. */
+/** Decisions by which the gateway neither writes nor constrains any output. */
 const UNSTEERED = new Set<Decision["type"]>([
   "continue",
   "finish",
@@ -58,7 +58,7 @@ export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummar
   };
 }
 
-/** Headers by which clients name a conversation. */
+/** Headers with which clients identify a conversation. */
 const SESSION_HEADERS = ["x-session-id", "x-claude-code-session-id"];
 
 function toConversation(

@@ -8,7 +8,7 @@ import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
 import { mapSliced, type RecordSlices } from "./build-slices.ts";
 
-/** The calls from an index on; reads of the first of these from a position on. */
+/** The calls from an index on, with the reads of the first one from a position on. */
 export function* toCalls(
   { calls, rendered }: TurnRecording,
   since: { readonly call: number; readonly read: number },
@@ -28,7 +28,7 @@ export function* toCalls(
       );
     }
     before = ids;
-    // Needed only for the next call.
+    // The ids are needed only for the next call.
     written = index + 1 < calls.length ? writtenIds(call.reads.reads, call.used) : [];
     yield;
   }
@@ -88,14 +88,14 @@ function toPrefill({
   return { total, cached, processed, elapsedMs };
 }
 
-/** An error of an engine, a turn or a request as one sentence for a record. Causes and stacks stay out of it. */
+/** An error of an engine, a turn or a request as one sentence for a record, without causes and stacks. */
 export function toErrorText(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const kind = "kind" in error && typeof error.kind === "string" ? ` (${error.kind})` : "";
   return `${error.message}${kind}`;
 }
 
-/** Everything that is a number. */
+/** The numeric parameters. */
 function toSampling(sampling: Sampling): Record<string, number> {
   const entries: [string, unknown][] = Object.entries(sampling);
   return Object.fromEntries(
@@ -150,7 +150,7 @@ function constraintText(constraint: Constraint): string {
   }
 }
 
-/** The ids of the used units, text encoded as the transcript does it. */
+/** The ids of the used units, with text encoded as in the transcript. */
 function writtenIds(reads: readonly TimedTokens[], used: number): TokenId[] {
   const tokenizer = o200kHarmony();
   const ids: TokenId[] = [];

@@ -10,7 +10,7 @@ export function toParts(recording: TurnRecording, { parts }: ParsedTurn): Record
   return parts.flatMap((part, index) => {
     const emitted = ids[index];
     const id = emitted !== undefined && "id" in emitted.part ? emitted.part.id : undefined;
-    // A function that the gateway runs is written like any other.
+    // The call of a function that the gateway runs has no special form.
     const isRun = emitted?.part.kind === "builtin-call";
     const kind = isRun ? "builtin-call" : part.kind;
     const own = toPart({ ...part, kind }, emitted?.part, id);
@@ -61,8 +61,7 @@ function toTrained(emitted: Part): Pick<RecordedPart, "trained"> {
 }
 
 /**
- * Matches each parsed part with the part that was emitted for it. Goes backwards, because a rejected part comes before its
- * replacement.
+ * Matches each parsed part with the emitted one. The search goes backwards, because a rejected part precedes its replacement.
  */
 function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) {
   const matched: ((typeof emitted)[number] | undefined)[] = parts.map(() => undefined);
@@ -84,7 +83,7 @@ function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) 
   return matched;
 }
 
-/** The parser's and the turn's own, in order. */
+/** The recoveries of the parser and of the turn, in order. */
 export function toRecoveries(
   recording: TurnRecording,
   { recoveries }: ParsedTurn,

@@ -1,4 +1,4 @@
-/** Makes the record of a turn from what was collected of it, when somebody reads the record. */
+/** Builds the record of a turn from its collected data, on demand. */
 import type { RecordSlices } from "./build-slices.ts";
 import type { Exchange, TimedText } from "./exchange.ts";
 import type { ParsedAgain } from "./parse-again.ts";
@@ -17,11 +17,11 @@ import { toConversation, toPrompt, toSettings } from "./to-rendered.ts";
 import type { Decision } from "../../turn/steering/decision.ts";
 
 /**
- * The record of a turn so far.
+ * The record of a turn up to now.
  *
- * @param parsed continues where it stopped the last time
- * @param since what the reader knows already: calls before its last one are left out, and the known reads of that one.
- *   Parts are always complete.
+ * @param parsed parse that continues at its last position
+ * @param since the reader's position: calls before its last one are left out, and the known reads of that one. Parts are always
+ * complete.
  */
 export function* toRecord(
   input: RecordInput,
@@ -31,7 +31,7 @@ export function* toRecord(
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
   const isNew = rendered !== undefined && !since.prompt;
-  // Before the reads are collected: these notes must not refer to reads that are not in the record.
+  // The notes come before the reads: they must not refer to reads that are not in the record.
   const parsing = since.prompt ? [] : toParsing(recording);
   if (parsed) yield* parsed.advance();
   const calls = recording === undefined ? [] : yield* toCalls(recording, since);

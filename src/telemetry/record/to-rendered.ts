@@ -1,4 +1,4 @@
-/** What a turn was given, in its record: settings, conversation and prompt. */
+/** The input of a turn in its record: settings, conversation and prompt. */
 import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type { Message } from "../../harmony/conversation.ts";
@@ -82,7 +82,7 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
     builtinTools: _b,
     ...values
   } = rest;
-  // A field of presets that is no value needs a place of its own in records. The compiler names it here.
+  // The compiler reports a field of presets that is not a value here: it needs a separate place in records.
   type Unplaced = Exclude<keyof typeof values, keyof PresetValues>;
   const placed: [Unplaced] extends [never] ? typeof values : never = values;
   return {
@@ -97,7 +97,7 @@ function toPreset(preset: Preset): NonNullable<TurnRecord["settings"]>["preset"]
   };
 }
 
-/** Its own fields only: the object can be that of all settings, keys included. */
+/** Copies the known fields only: the object may hold all settings, including keys. */
 function toSteering(steering: Steering): Record<string, number | boolean> {
   const given = new Map<string, number | boolean>(Object.entries(steering));
   return Object.fromEntries(

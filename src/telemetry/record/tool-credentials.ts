@@ -1,6 +1,6 @@
 /**
- * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in `headers`,
- * or in the server's address. Every other byte stays as it was sent.
+ * Removes the credentials of MCP servers from a request's body. Clients send them with the tool: as `authorization`, in
+ * `headers`, or in the server's URL. All other bytes stay unchanged.
  */
 import { hasMembers, parseBoundedJson } from "../../engines/untyped-json.ts";
 import { endOfString } from "../../json-text.ts";
@@ -8,14 +8,16 @@ import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const LEFT_OUT = "[left out of the record]";
 
-/** A request has a few: one for each server. */
+/** Maximum credentials of a request, which has one for each server. */
 const MAX_CREDENTIALS = 64;
 /** Longest escape of a character in JSON, `\u0000`. */
 const MAX_ESCAPE = 6;
 
 const MENTIONED = /authorization|headers|server_url|mcp_servers|\\u/;
 
-/** Undefined: the body may hold credentials that cannot be found, as it is not JSON, or has too many or too many values. */
+/**
+ * Undefined: the body may hold credentials that cannot be found, because it is not JSON, or has too many credentials or values.
+ */
 export function withoutToolCredentials(body: string): string | undefined {
   if (!MENTIONED.test(body)) return body;
   const value = parseBoundedJson(body);
@@ -30,7 +32,7 @@ export function withoutToolCredentials(body: string): string | undefined {
   return replacements.size === 0 ? body : replaceStrings(body, replacements);
 }
 
-/** Where requests name MCP servers, and the field of the address there. */
+/** Positions of MCP servers in requests, and the field with the URL there. */
 const DECLARATIONS = [
   ["tools", "server_url"],
   ["mcp_servers", "url"],
@@ -53,7 +55,7 @@ function addCredential(value: unknown, found: Map<string, string>): void {
   if (typeof value === "string" && value !== "") found.set(value, LEFT_OUT);
 }
 
-/** Replaces whole strings of a JSON text in one pass, however their characters are escaped. */
+/** Replaces whole strings of a JSON text in one pass, in any escaped form. */
 function replaceStrings(json: string, replacements: ReadonlyMap<string, string>): string {
   const longest = Math.max(...Array.from(replacements.keys(), ({ length }) => length));
   let replaced = "";

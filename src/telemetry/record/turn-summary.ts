@@ -4,24 +4,24 @@ export interface TurnSummary {
   readonly id: string;
   readonly api: string | null;
   readonly tenant: string;
-  /** The program that sent the request, without its version; null if it does not say. */
+  /** The program that sent the request, without its version. Null: it is unknown. */
   readonly client: string | null;
   /** The conversation that the turn belongs to; null for a request without a turn. */
   readonly conversation: Conversation | null;
   readonly model: string;
-  /** The id of the turn that the request was made from, as its sender says. */
+  /** The id of the turn from which the request was made, as sent by the client. */
   readonly forkedFrom: string | null;
-  /** The backend that answered last. */
+  /** The backend of the last answer. */
   readonly backend: string | null;
   /** The beginning of the last user message; empty if content is not kept. */
   readonly words: string;
   /** False: texts and ids are left out of its record. */
   readonly hasContent: boolean;
-  /** As in the record's `end`; `running` before it. */
+  /** Outcome as in the record's `end`; `running` before it. */
   readonly outcome: string;
   /** The HTTP status of the answer. */
   readonly status: number | null;
-  /** Why the request was rejected or its turn failed; null if it was not, or if content is not kept. */
+  /** The reason why the request was rejected or its turn failed. Null: there was no error, or content is not kept. */
   readonly problem: string | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
@@ -42,6 +42,9 @@ export interface TurnSummary {
 /** Turns of one conversation have the same `id`. */
 export interface Conversation {
   readonly id: string;
-  /** `session`: the client names it, by a header or a field. `beginning`: its turns begin with the same messages. */
+  /**
+   * `session`: the client identifies the conversation, by a header or a field. `beginning`: its turns begin with the same
+   * messages.
+   */
   readonly by: "session" | "beginning";
 }

@@ -1,6 +1,6 @@
 /**
- * Names of attributes: those of OpenTelemetry's semantic conventions for HTTP and generative AI (still in development;
- * these are of autumn 2026), and ours under `harmony_gateway`.
+ * Names of attributes: from OpenTelemetry's semantic conventions for HTTP and generative AI (in development; version of autumn
+ * 2026), and our own under `harmony_gateway`.
  */
 export const HTTP_METHOD = "http.request.method";
 export const HTTP_ROUTE = "http.route";
@@ -25,19 +25,19 @@ export const OUTPUT_TOKENS = "gen_ai.usage.output_tokens";
 export const CACHED_TOKENS = "gen_ai.usage.cache_read.input_tokens";
 export const REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens";
 export const TOOL_NAME = "gen_ai.tool.name";
-/** Only where content may be captured. */
+/** Messages, only where content may be captured. */
 export const INPUT_MESSAGES = "gen_ai.input.messages";
 export const OUTPUT_MESSAGES = "gen_ai.output.messages";
 
-/** As in the log, and as the engine gets it. */
+/** The request id of the log, which the engine receives too. */
 export const REQUEST_ID = "harmony_gateway.request_id";
-/** Where the reasoning of a tool loop came from. */
+/** The source of the reasoning of a tool loop. */
 export const REASONING = "harmony_gateway.reasoning";
-/** Why the engine was called: what `nextStep` decided. */
+/** The decision of `nextStep` that led to the engine call. */
 export const DECISION = "harmony_gateway.decision";
 export const BACKEND = "harmony_gateway.backend";
 export const ENGINE_CALLS = "harmony_gateway.engine_calls";
-/** Repairs of what the model wrote, `name=count`. */
+/** Repairs of the model's output, `name=count`. */
 export const TURN_RECOVERIES = "harmony_gateway.recoveries";
-/** `completed`, `cut`, `failed`, `cancelled`. */
+/** The outcome: `completed`, `cut`, `failed`, `cancelled`. */
 export const OUTCOME = "harmony_gateway.outcome";

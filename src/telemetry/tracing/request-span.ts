@@ -1,4 +1,4 @@
-/** The span of an HTTP request. That of a stream ends with its last turn, not with its headers. */
+/** The span of an HTTP request. The span of a stream ends with its last turn, not with its headers. */
 import {
   context,
   createContextKey,
@@ -28,13 +28,13 @@ export interface TracedAnswer {
   /** The pattern of the route. */
   readonly route: string;
   readonly status: number;
-  /** Where the reasoning of a tool loop came from: `sent`, `sealed`, `stored`, `lost`. Absent: there was none. */
+  /** The source of the reasoning of a tool loop: `sent`, `sealed`, `stored`, `lost`. Absent: there was no reasoning. */
   readonly reasoning: string | undefined;
-  /** Its body is still being written. */
+  /** The body is still being written. */
   readonly isStream: boolean;
 }
 
-/** Runs a request within its span, and within the trace that its client has sent. */
+/** Runs a request within its span, in the trace that its client has sent. */
 export async function traceRequest(
   request: TracedRequest,
   handle: () => Promise<TracedAnswer>,
@@ -64,9 +64,9 @@ export interface TracedMessage {
 }
 
 /**
- * Runs what answers a message within its span, in the trace that the connection's client has sent.
+ * Runs the handler of a message within its span, in the trace that the connection's client has sent.
  *
- * @param answer resolves with the status that an HTTP request would have got
+ * @param answer resolves with the status of an equivalent HTTP request
  */
 export async function traceMessage(
   { id, route, headers }: TracedMessage,
@@ -142,12 +142,12 @@ class OpenRequest {
   }
 
   #end(): void {
-    // A span that has ended ignores, with a warning, that it ends again: work in the background goes on after its request.
+    // Ending a span twice prints a warning: background work continues after its request.
     if (this.#span.isRecording()) this.#span.end();
   }
 }
 
-/** Called when a turn of the running request begins. Returns what is to be called at its end. */
+/** Called when a turn of the running request begins. Returns a function to call at its end. */
 export function holdRequest(): () => void {
   const open = context.active().getValue(OPEN_REQUEST);
   if (!(open instanceof OpenRequest)) return () => {};
@@ -155,7 +155,7 @@ export function holdRequest(): () => void {
   return () => open.turnEnded();
 }
 
-/** Work that belongs to the running request and begins later, when other code runs. The request's span ends behind it. */
+/** Wraps work of the running request that begins later, in other code. The request's span ends after it. */
 export function withinRequest<A>(
   work: (argument: A) => Promise<void>,
 ): (argument: A) => Promise<void> {

@@ -13,7 +13,7 @@ export interface TracingOptions {
   readonly capturesContent: boolean;
 }
 
-/** The outermost hook of a turn: whatever else watches it runs within its span. */
+/** The outermost hook of a turn, so that other hooks run within its span. */
 export function traceModels(models: Models, options: TracingOptions): Models {
   return withTurnHook(models, (model, turn, signal, run) => {
     if (!hasTracer()) return run(turn, signal);
@@ -22,7 +22,7 @@ export function traceModels(models: Models, options: TracingOptions): Models {
     const own = trace.setSpan(parent, span);
     if (!span.isRecording()) {
       span.end();
-      // Not sampled: what came from the client still goes on to the engine.
+      // The turn is not sampled, but the client's trace is still sent to the engine.
       const headers = toTraceHeaders(parent);
       return Object.keys(headers).length === 0
         ? run(turn, signal)

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's API, as far as the gateway needs it. Without an SDK everything here does nothing. An SDK is registered
- * by the runtime: on Node by `node/telemetry/start-tracing.ts`, elsewhere by whoever embeds the gateway.
+ * The part of OpenTelemetry's API that the gateway uses. Without an SDK it has no effect. The runtime registers an SDK: on Node
+ * in `node/telemetry/start-tracing.ts`, elsewhere in the program that embeds the gateway.
  */
 import {
   type Context,
@@ -20,14 +20,14 @@ export function tracer(): Tracer {
   return trace.getTracer("harmony-gateway");
 }
 
-/** Whether an SDK is registered. Without one nothing needs to be made for a trace. */
+/** Whether an SDK is registered. Without one no trace data is needed. */
 export function hasTracer(): boolean {
   const provider = trace.getTracerProvider();
   if (!(provider instanceof ProxyTracerProvider)) return true;
   return provider.getDelegateTracer("harmony-gateway") !== undefined;
 }
 
-/** Forgets the registered SDK: spans made from now on are not exported. */
+/** Removes the registered SDK: new spans are not exported. */
 export function unregisterTracer(): void {
   trace.disable();
   context.disable();
@@ -48,8 +48,7 @@ export function extractContext(headers: Headers): Context {
 }
 
 /**
- * The headers by which an engine continues the trace. Not baggage: it is a client's text, which is no business of the
- * engine's.
+ * The headers by which an engine continues the trace. Baggage is left out, as it is text of the client.
  */
 export function toTraceHeaders(own: Context): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -58,7 +57,7 @@ export function toTraceHeaders(own: Context): Record<string, string> {
   return headers;
 }
 
-/** Marks a span as failed, without the error's words: they can quote a prompt. */
+/** Marks a span as failed, without the error's message, which can quote a prompt. */
 export function failSpan(span: Span, error: unknown): void {
   span.setAttribute(ERROR_TYPE, toErrorType(error));
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -1,4 +1,4 @@
-/** What happens in one turn, as spans: made from its facts and events. */
+/** The spans of one turn, from its facts and events. */
 import { type Attributes, type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
 import type { CompletionRequest, EngineFinish, EngineUsage } from "../../engines/engine.ts";
 import type { Model } from "../../models/models.ts";
@@ -12,14 +12,14 @@ import type { Message } from "../../harmony/conversation.ts";
 
 interface TurnTraceOptions {
   readonly span: Span;
-  /** The context in which `span` is the active one. */
+  /** The context with `span` as the active one. */
   readonly own: Context;
   readonly turn: Turn;
   readonly model: Model;
   readonly capturesContent: boolean;
 }
 
-/** Longest name of a tool or conversation: both are others' text. */
+/** Maximum length of a tool's or conversation's name, which clients and servers choose. */
 const MAX_NAME = 128;
 
 export class TurnTrace {
@@ -173,7 +173,7 @@ class OpenCall {
     this.span.end();
   }
 
-  /** The gateway has read enough. */
+  /** Marks the call as cut: the gateway has read enough. */
   cut(): void {
     this.span.setAttribute(names.OUTCOME, "cut");
     this.span.end();
@@ -223,7 +223,7 @@ function toCallAttributes(request: CompletionRequest, model: Model): Attributes 
     [names.OPERATION]: "text_completion",
     [names.PROVIDER]: model.provider,
     [names.REQUEST_MODEL]: model.id,
-    // Without a known limit it is infinite, which OTLP cannot say.
+    // An unknown limit is infinite, which OTLP cannot represent.
     ...(Number.isFinite(maxTokens) && { [names.MAX_TOKENS]: maxTokens }),
     [names.TEMPERATURE]: sampling.temperature,
     [names.TOP_P]: sampling.topP,
@@ -241,7 +241,7 @@ function toUsageAttributes(usage: EngineUsage | undefined): Attributes {
   };
 }
 
-/** Most characters of each attribute's texts. The latest messages are kept, and the beginning of the answer. */
+/** Maximum characters of each attribute's texts. The latest messages are kept, and the beginning of the answer. */
 const MAX_CHARACTERS = 65_536;
 
 interface WrittenPart {
