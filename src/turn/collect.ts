@@ -5,7 +5,7 @@ import type { GatewayCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 
 export type FinishedPart = Part & {
   readonly text: string;
-  /** Encrypted reasoning, if the request asked for it; of a tool call, where it stood. */
+  /** Encrypted reasoning, if requested; for a tool call, its encrypted position. */
   readonly sealed?: string;
   /** The summary of a reasoning part, if one was made. */
   readonly summary?: string;
@@ -21,8 +21,8 @@ export interface FinishedTurn {
 }
 
 /**
- * Reads a turn to its end. Throws what the turn throws.
- * @param hold counts each event before it is kept, and keeps log probabilities.
+ * Reads a turn to its end. Rejects with the turn's error.
+ * @param hold counts each event before it is collected, and keeps log probabilities.
  */
 export async function collectTurn(
   events: AsyncIterable<TurnEvent>,

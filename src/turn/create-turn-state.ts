@@ -40,17 +40,17 @@ export interface RunDeps {
   readonly cacheSalts?: CacheSalts | undefined;
   /** Called between slices of long work. */
   readonly pause: Pause;
-  /** Absent: nobody listens. */
+  /** Absent: there is no listener. */
   readonly onFact?: OnFact | undefined;
 }
 
-/** What the engine continues. */
+/** The encoded input that the engine continues. */
 export interface EncodedTurn {
   readonly prompt: RenderedPrompt;
   readonly prefillIds: readonly TokenId[];
 }
 
-/** Throws a `TurnError` for a turn that the engine cannot run. */
+/** Creates the state. Throws a `TurnError` for a turn that the engine cannot run. */
 export function createTurnState(
   turn: Turn,
   { prompt, prefillIds, cacheSalt }: EncodedTurn & Pick<TurnState, "cacheSalt">,
@@ -142,12 +142,12 @@ function withoutLogprobs(): TurnError {
 
 interface EmittedDeps {
   readonly runs: GatewayToolRuns | undefined;
-  /** Code came as a JSON argument. */
+  /** Called when code came as a JSON argument. */
   readonly onWrappedCode: () => void;
   readonly onFact: OnFact | undefined;
 }
 
-/** How calls to these tools and citations of what they found are given out. */
+/** The form in which calls of these tools and citations of their results are emitted. */
 function toEmitted(
   { answer }: Turn,
   { tools, citations }: TurnGatewayTools,
@@ -174,7 +174,7 @@ function toEmitted(
   };
 }
 
-/** Parts the request has no place for, in case the model writes them anyway. */
+/** Kinds of parts that the request does not allow, in case the model writes them anyway. */
 function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
   const omitted: Part["kind"][] = [];
   if (toolChoice.type === "required") omitted.push("content");

@@ -1,4 +1,4 @@
-/** The facts of a turn, for listeners: the recorder and traces. They are made only if `runTurn` is given a listener. */
+/** The facts of a turn, for listeners: the recorder and traces. They are created only if `runTurn` has a listener. */
 import type {
   AttemptFact,
   Capabilities,
@@ -15,25 +15,25 @@ import type { Decision, Outcome, Stage } from "./steering/decision.ts";
 import type { Steering } from "./steering/settings.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
-/** Called synchronously. It must not throw, and must not keep the turn waiting. */
+/** Called synchronously. It must not throw or delay the turn. */
 export type OnFact = (fact: TurnFact) => void;
 
 export type TurnFact =
   | TurnRendered
-  /** What `nextStep` has decided, and the outcome that led to it. */
+  /** A decision of `nextStep`, and the outcome that led to it. */
   | { readonly type: "decided"; readonly decision: Decision; readonly outcome: Outcome }
   | { readonly type: "called"; readonly stage: Stage; readonly request: CompletionRequest }
-  /** A pool asks one of its backends. */
+  /** A pool calls one of its backends. */
   | AttemptFact
-  /** What the engine has sent, before it is parsed. */
+  /** An event of the engine, before parsing. */
   | EngineEvent
   | { readonly type: "call-failed"; readonly error: unknown }
   | TurnCited
-  /** An event is given out. */
+  /** An event is emitted. */
   | { readonly type: "emitted"; readonly event: Exclude<TurnEvent, { type: "part-delta" }> }
   | ParserFact;
 
-/** The model cited what a tool of the gateway has found. */
+/** The model cited a result of a gateway tool. */
 export interface TurnCited {
   readonly type: "cited";
   readonly cursor: number;
@@ -48,21 +48,21 @@ export interface TurnRendered {
   readonly prompt: RenderedPrompt;
   readonly layout: Layout;
   readonly steering: Steering;
-  /** In tokens, if it is known. */
+  /** The context length in tokens, if known. */
   readonly contextLength: number | undefined;
   readonly parsing: ParsingOptions;
-  /** Name of the engine; of a pool, of all its backends. */
+  /** Name of the engine; for a pool, names of all its backends. */
   readonly engine: string;
-  /** The engine's capabilities; for a pool those that all its backends share. */
+  /** The engine's capabilities; for a pool, the capabilities that all its backends share. */
   readonly capabilities: Capabilities;
 }
 
 /** The options that the parser needs to parse the tokens again in the same way. */
 export interface ParsingOptions {
   readonly toolNames: readonly string[];
-  /** Without tools, calls are read all the same, and refused. */
+  /** Whether calls are read. Without tools, calls are read too, and refused. */
   readonly readsCalls: boolean;
-  /** The names of functions by those under which the model was shown them, where these differ. */
+  /** The names of functions by the names shown to the model, if they differ. */
   readonly shownNames?: ReadonlyMap<string, string>;
   readonly textTools: readonly string[];
   readonly systemTools: readonly SystemTool[];
@@ -70,7 +70,7 @@ export interface ParsingOptions {
 
 /** The parser's input in order. With the calls' tokens, parsing can be repeated exactly. */
 export type ParserFact =
-  /** Tokens of the call: of those that came, as many as were read before a cut. */
+  /** Tokens of the call that were read before a cut. */
   | { readonly type: "parsed"; readonly tokens: EngineTokens }
   /** A header that the gateway wrote, or the call that a client has approved. */
   | { readonly type: "parsed-header"; readonly ids: readonly TokenId[] }

@@ -1,31 +1,31 @@
-/** Trained tools that the model is shown in place of the client's, and their calls. */
+/** Trained tools that are shown in place of the client's tools, and their calls. */
 
-/** The client's tool that does the same as a trained one. */
+/** A client's tool that is equivalent to a trained one. */
 export interface ToolMapping {
-  /** Identifies the client's tool, as `OfferedTool.name` does. */
+  /** Identifies the client's tool, like `OfferedTool.name`. */
   readonly name: string;
   /** The table of the conversion and its version, for records. */
   readonly profile: string;
   /** The client's calls have a text instead of JSON arguments. */
   readonly isText: boolean;
-  /** It only reads. */
+  /** The tool only reads. */
   readonly isRead: boolean;
-  /** The client's call for the body that the model wrote. */
+  /** Converts the body that the model wrote to the client's call. */
   toClient(body: string): MappedCall;
 }
 
 export type MappedCall =
-  /** `notes`: what was changed or left out. */
+  /** `notes`: changes and omissions. */
   | { readonly body: string; readonly notes: readonly string[] }
-  /** It cannot be converted. For the model. */
+  /** The reason why the call cannot be converted, for the model. */
   | { readonly problem: string };
 
 export interface TrainedCall {
-  /** As the model named it. */
+  /** The model's name of the tool. */
   readonly tool: string;
-  /** `unmapped`: it could not be converted, and is passed on as the model wrote it. */
+  /** `unmapped`: the call could not be converted, and is passed on unchanged. */
   readonly outcome: "mapped" | "unmapped";
   readonly profile: string;
-  /** What was changed or left out. */
+  /** Changes and omissions of the conversion. */
   readonly notes: readonly string[];
 }

@@ -2,9 +2,9 @@
  * Decides whether a trailing assistant message is a prefill (the beginning of the answer) or part of the
  * history.
  *
- * Clients end a conversation with an assistant message for two reasons: to have it continued, or to ask for
- * something else after it, such as an agent that asks for its finished answer again as a JSON document. A
- * text that cannot be the beginning of the demanded answer is history.
+ * Clients end a conversation with an assistant message for two reasons: to have it continued, or to request a new
+ * answer after it, such as an agent that requests its finished answer again as a JSON document. A text that cannot be
+ * the beginning of the demanded answer is history.
  */
 import { isJsonObject, JsonSyntaxError, parseJson } from "../harmony/json.ts";
 import { finalMessage } from "../harmony/messages.ts";
@@ -49,7 +49,7 @@ function firstCharacter(answer: AnswerFormat): string | undefined {
   return typeof type === "string" ? FIRST_CHARACTERS.get(type) : undefined;
 }
 
-/** What follows the valid part of an incomplete number. */
+/** The text after the valid part of an incomplete number. */
 const UNFINISHED_NUMBER = /^(?:-|\.|[eE][+-]?)$/;
 const UNFINISHED_STRING = /^"[^"\\]*(?:\\.[^"\\]*)*\\?$/s;
 

@@ -1,9 +1,12 @@
-/** A preset: a name that clients give as the model, and what it brings along. */
+/** A preset: a model name for clients, with default values. */
 import type { NeutralParameter } from "../engines/sampling.ts";
 import type { TrainedTool } from "../harmony/trained-tools.ts";
 import type { ReasoningEffort } from "../harmony/conversation.ts";
 
-/** Values for what a request leaves out. A seed would make all answers of a preset alike, and biases name token ids. */
+/**
+ * Values for fields that a request leaves out. There is no seed, which would make all answers of a preset equal, and no
+ * logit bias, which names token ids.
+ */
 export interface PresetValues extends Readonly<
   Partial<Record<NeutralParameter, number | undefined>>
 > {
@@ -11,11 +14,11 @@ export interface PresetValues extends Readonly<
   readonly maxOutputTokens?: number | undefined;
 }
 
-/** The settings that decide what the prompt of a request is, beside the request. */
+/** The settings that affect the prompt of a request. */
 export interface PromptRules {
-  /** Whether functions with names of tools that the model knows are shown under others. */
+  /** Whether functions with names of trained tools are shown under other names. */
   readonly nameShield: "off" | "on";
-  /** `direct`: the model is shown tools of its training, and a call of one becomes one call of the client's tool. */
+  /** `direct`: the prompt shows trained tools, and a call of one becomes one call of the client's tool. */
   readonly trainedTools: "off" | "direct";
 }
 
@@ -26,13 +29,13 @@ export interface Preset
   readonly name: string;
   /** A name of the model that answers. */
   readonly model: string;
-  /** Stands before the client's own instructions. */
+  /** Instructions before the client's own. */
   readonly instructions?: string | undefined;
-  /** The values that hold whatever a request says. A locked `maxOutputTokens` is the most a request can ask for. */
+  /** The values that override a request's. A locked `maxOutputTokens` is an upper limit. */
   readonly lock: readonly (keyof PresetValues)[];
   /** Tools that the gateway runs for the model in each request. */
   readonly builtinTools?: readonly TrainedTool[] | undefined;
   readonly description: string;
-  /** Works, and is not in the lists of models. */
+  /** Whether the preset is left out of the lists of models. */
   readonly unlisted: boolean;
 }

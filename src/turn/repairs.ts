@@ -1,4 +1,6 @@
-/** The repairs that the turn makes, by their names in metrics and records. The parser's are in `harmony/recoveries.ts`. */
+/**
+ * The repairs of the turn, by their names in metrics and records. The parser's repairs are in `harmony/recoveries.ts`.
+ */
 
 /** Each kind of repair, and its meaning. `scripts/write-docs.ts` lists them in `docs/operate.md`. */
 export const TURN_REPAIRS = {

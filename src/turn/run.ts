@@ -28,7 +28,7 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
       const conclusion = await steer(state);
       await output.emit([toEnd(state, conclusion)]);
     } catch (error) {
-      // If the consumer stopped early, the error is only that the engine was not read to its end.
+      // If the consumer stopped early, the error only means that the engine was not read to its end.
       if (await output.demand) throw error;
     } finally {
       await state.gatewayTools?.close();

@@ -1,12 +1,12 @@
-/** Why a turn cannot be run or completed. Failures of the engine are `EngineError`s instead. */
+/** The reason why a turn cannot be run or completed. Failures of the engine are `EngineError`s instead. */
 export type TurnErrorKind =
   /** Prompt and output budget exceed the model's context. */
   | "context-length"
-  /** The engine does not support what the turn demands, and steering cannot replace it. */
+  /** The engine does not support a demand of the turn, and steering cannot replace it. */
   | "unsupported"
   /** The gateway is shutting down. */
   | "shutdown"
-  /** The engine hides control tokens, so reasoning cannot be told from the answer. */
+  /** The engine hides control tokens, so reasoning cannot be distinguished from the answer. */
   | "hidden-markers";
 
 /** Length of the prompt and of the context, in tokens. */

@@ -43,12 +43,12 @@ export interface TurnState {
   /** Tools that the gateway runs. */
   readonly gatewayTools: GatewayToolRuns | undefined;
   readonly pause: Pause;
-  /** Absent: nobody listens. */
+  /** Absent: there is no listener. */
   readonly onFact: OnFact | undefined;
   readonly repetition: RepetitionGuard | undefined;
   /** Constraint for the whole turn, if the engine supports it and the operator enabled it. */
   readonly singleCallConstraint: Constraint | undefined;
-  /** What the model is currently sampled for. */
+  /** The current purpose of sampling. */
   stage: Stage;
   /** Number of calls when this stage began. */
   callsBefore: number;
@@ -77,7 +77,7 @@ export function emitStart(state: TurnState): Demand {
   return state.output.emit([{ type: "start", promptTokens, ...(exactness && { exactness }) }]);
 }
 
-/** Ends the current message and emits what the parser held back. */
+/** Ends the current message and emits the parser's held events. */
 export function endMessage(state: TurnState, reason: InputEnd = "stop"): void {
   state.onFact?.({ type: "message-ended", reason });
   void state.output.emit(state.emitter.push(state.parser.end(reason)));
@@ -103,14 +103,17 @@ export function openMessage(state: TurnState, header: readonly TokenId[] = []): 
   parseWritten(state, header);
 }
 
-/** Parses and emits what the gateway has written in the model's place. */
+/** Parses and emits tokens that the gateway has written in the model's place. */
 export function parseWritten(state: TurnState, ids: readonly TokenId[]): void {
   state.onFact?.({ type: "parsed-header", ids });
   state.emitter.choosesHeaders = false;
   void state.output.emit(state.emitter.push(state.parser.pushIds(ids)));
 }
 
-/** Appends messages that are not the model's. The model's own ends with `terminator`, and another begins behind them. */
+/**
+ * Appends messages that the model did not write. The model's open message ends with `terminator`, and another begins
+ * after them.
+ */
 export function appendMessage(
   state: TurnState,
   terminator: TokenId,

@@ -1,4 +1,6 @@
-/** The tools of a turn by their names: how calls to them are written, read, checked and refused. Made once for each turn. */
+/**
+ * The tools of a turn by name: determines how calls are written, read, checked and refused. Created once for each turn.
+ */
 import { functionRecipient } from "../harmony/messages.ts";
 import type { SystemTool } from "../harmony/parse.ts";
 import { isTrainedTool } from "../harmony/recipient.ts";
@@ -8,19 +10,19 @@ import type { OfferedTool, Part, Turn } from "./turn.ts";
 export class TurnTools {
   /** The functions that the tool choice lets the model call. */
   readonly allowed: readonly OfferedTool[];
-  /** Some are trained tools, in place of the client's. */
+  /** Some tools are trained ones, in place of the client's. */
   readonly hasMapped: boolean;
-  /** Calls to some are held until their arguments are checked. */
+  /** Calls of some tools are held until their arguments are checked. */
   readonly holdsCalls: boolean;
   readonly #turn: Turn;
   readonly #byName: ReadonlyMap<string, OfferedTool>;
-  /** Trained tools by the names of the client's. */
+  /** Trained tools by the names of the client's tools. */
   readonly #byOwnName: ReadonlyMap<string, OfferedTool>;
 
   constructor(turn: Turn) {
     const { tools, toolChoice } = turn;
     this.#turn = turn;
-    // The first of two with the same name counts.
+    // If two tools have the same name, the first is used.
     const reversed = tools.toReversed();
     const mapped = reversed.flatMap((tool) =>
       tool.mapped === undefined ? [] : ([[tool.mapped.name, tool]] as const),
@@ -48,8 +50,8 @@ export class TurnTools {
   }
 
   /**
-   * The recipient of calls to the tool with this name. A name that is not offered is taken for a function's. Tools that the
-   * gateway runs are named by their recipient.
+   * The recipient of calls to the tool with this name. A name that is not offered counts as a function's. Gateway tools
+   * are named by their recipient.
    */
   recipientOf(name: string): string {
     const offered = this.find(name);
@@ -58,9 +60,9 @@ export class TurnTools {
   }
 
   /**
-   * The tool of a call, if the model is shown it in place of the client's. Models also write the end of a name,
-   * `browser.search` for `repo_browser.search`: it is read as such where only one tool can be meant, which only reads, and
-   * the other namespace is not offered.
+   * The trained tool of a call, if it is shown in place of a client's tool. Models also write the end of a name,
+   * `browser.search` for `repo_browser.search`: it is accepted if it can mean only one tool, which only reads, and the
+   * other namespace is not offered.
    */
   findMapped(name: string): OfferedTool | undefined {
     if (!this.hasMapped) return undefined;
@@ -84,12 +86,12 @@ export class TurnTools {
     return tool.strict || this.#turn.toolChoice.type === "required" ? tool : undefined;
   }
 
-  /** The same for the tool of a call. */
+  /** Like {@link findChecked}, for the tool of a call. */
   checkedToolOf(part: Part | undefined): OfferedTool | undefined {
     return part?.kind === "tool-call" ? this.findChecked(part.name) : undefined;
   }
 
-  /** All that can be called now, as the model knows them. */
+  /** The model's names of all tools that can be called now. */
   callableNames(): string[] {
     const run = this.#turn.gatewayTools?.tools ?? [];
     const trained = run.flatMap(({ namespace }) => {
@@ -102,13 +104,13 @@ export class TurnTools {
     return [...own, ...others.map(({ name }) => name), ...trained];
   }
 
-  /** Which calls are not passed on. */
+  /** Returns the predicate for calls that are not passed on. */
   toRefused(refusesUnoffered: boolean): (name: string) => boolean {
     const { toolChoice, gatewayTools } = this.#turn;
     const offered = new Set(namesOf(this.allowed));
     if (toolChoice.type !== "auto" || refusesUnoffered) return (name) => !offered.has(name);
     if (gatewayTools === undefined) return () => false;
-    // A client that has left its tools to the gateway cannot run one that the model was trained with.
+    // A client whose tools all run in the gateway cannot run a trained tool.
     return (name) => !offered.has(name) && (offered.size === 0 || isTrainedTool(name));
   }
 
@@ -145,7 +147,7 @@ export class TurnTools {
     return this.#turn.gatewayTools?.tools.some((tool) => tool.accepts(name)) ?? false;
   }
 
-  /** The client's tool in whose place a trained one is shown, if the model calls it by the client's name. */
+  /** The tool called by the client's name, although a trained tool is shown in its place. */
   #findOwn(name: string): OfferedTool | undefined {
     const tool = this.#byOwnName.get(name);
     if (tool?.mapped === undefined) return undefined;
@@ -165,7 +167,7 @@ function toAllowed({ tools, toolChoice }: Turn): readonly OfferedTool[] {
   return tools.filter(({ name }) => toolChoice.names.includes(name));
 }
 
-/** Instructions of a client name its tools: the model may call them by these names, too. */
+/** The callable names of tools. A client's instructions may name its tools, so the model may also use these names. */
 function namesOf(tools: readonly OfferedTool[]): string[] {
   return tools.flatMap(({ name, mapped }) => (mapped ? [name, mapped.name] : [name]));
 }

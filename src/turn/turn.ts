@@ -1,5 +1,5 @@
 /**
- * One request to the model, whichever API it came from, and its events.
+ * One request to the model, from any API, and its events.
  *
  * Every API converts its requests to a `Turn` and reads `TurnEvent`s. No API's wire format is known below
  * this layer, and no engine's wire format above it.
@@ -19,7 +19,7 @@ import type { SampledStep } from "../harmony/sampled-step.ts";
 import type { Citation, CitationMode } from "./output/citations.ts";
 
 export interface Turn {
-  /** Appears in logs, and is sent as the request id to engines that accept one. */
+  /** The turn's id in logs, and the request id for engines that accept one. */
   readonly id: string;
   readonly prompt: TurnPrompt;
   /** The functions the model may call. The developer message already contains their signatures. */
@@ -27,7 +27,7 @@ export interface Turn {
   /** Tools that the gateway runs. Absent: none. */
   readonly gatewayTools?: TurnGatewayTools;
   readonly toolChoice: ToolChoice;
-  /** Keep sampling after a call to find further calls. False: at most one call. */
+  /** Whether sampling continues after a call to find further calls. False: at most one call. */
   readonly parallelToolCalls: boolean;
   readonly answer: AnswerFormat;
   readonly reasoning: ReasoningDemand;
@@ -41,40 +41,43 @@ export interface Turn {
   /** Maximum tokens over all engine calls, reasoning included. Absent: limited by the context only. */
   readonly maxOutputTokens?: number;
   readonly sampling: Sampling;
-  /** Return log probabilities of the answer's tokens, with this many alternatives. */
+  /** Number of alternatives in the log probabilities of the answer's tokens. Absent: no log probabilities. */
   readonly topLogprobs?: number;
   /** The beginning of the answer, to be continued (see `settlePrefill`). It is not repeated in the events. */
   readonly prefill?: string;
   /** The tenant the request belongs to. Caches and stores are separated by tenant. */
   readonly tenant: string;
   /**
-   * Requests with the same affinity are routed to the same backend to hit its prefix cache. Absent: derived
-   * from how the conversation begins.
+   * Requests with the same affinity are routed to the same backend to hit its prefix cache. Absent: derived from the
+   * beginning of the conversation.
    */
   readonly affinity?: string;
-  /** What the name of the model brought along. It has been applied already. */
+  /** The preset of the model's name. It has already been applied. */
   readonly preset?: Preset;
   /**
-   * Trained tools of which some earlier calls have no form, and are written as those of functions. Absent: the model is
-   * shown no trained tools for the client's, whatever these are.
+   * Trained tools with earlier calls that have no trained form and are written as calls of functions. Absent: trained
+   * tools never replace the client's.
    */
   readonly unwrittenCalls?: ReadonlySet<string>;
   /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
   readonly engineHeaders?: () => Readonly<Record<string, string>>;
-  /** Its sender, or the operator for its key, wants no record, trace or log to keep its content. */
+  /**
+   * Records, traces and logs must not keep the turn's content, by the wish of the sender, or of the operator for its
+   * key.
+   */
   readonly isPrivate?: boolean;
 }
 
 export interface OfferedTool {
-  /** Identifies the tool within the turn: `namespace.name` if it has a namespace of its own (`tool-names.ts`). */
+  /** Identifies the tool within the turn: `namespace.name` if it has its own namespace (`tool-names.ts`). */
   readonly name: string;
-  /** The recipient of its calls. Default: `functions.` and the name. */
+  /** The recipient of the tool's calls. Default: `functions.` and the name. */
   readonly recipient?: string;
-  /** The name in the model's prompt, if it is another one (`harmony/name-shield.ts`). */
+  /** The name in the model's prompt, if it differs (`harmony/name-shield.ts`). */
   readonly shownAs?: string;
   /**
-   * The body of its calls is a text, not JSON arguments: it is passed on as written. `formats`: constraints that hold the
-   * text to the tool's format, of which the engine gets the first one it supports. Nothing is checked afterwards.
+   * Present if the body of calls is a text, not JSON arguments: it is passed on unchanged. `formats`: constraints for
+   * the tool's format; the first one that the engine supports is used. The text is not checked afterwards.
    */
   readonly text?: { readonly formats: readonly Constraint[] };
   /** JSON Schema of the arguments. Absent: the function takes none. */
@@ -84,7 +87,7 @@ export interface OfferedTool {
   /** The compiled schema. Set if arguments must satisfy it: for strict tools and for required ones. */
   readonly checker?: SchemaChecker;
   /**
-   * The model is shown a tool of its training in place of the client's: `name`, `recipient` and `parameters` are the trained
+   * Present if a trained tool is shown in place of the client's: `name`, `recipient` and `parameters` are the trained
    * tool's, `strict` and `checker` the client's.
    */
   readonly mapped?: ToolMapping;
@@ -93,17 +96,19 @@ export interface OfferedTool {
 /** The tools that the gateway runs during a turn. Their namespaces and functions are in the messages already. */
 export interface TurnGatewayTools {
   readonly tools: readonly GatewayTool[];
-  /** Most calls to all of them together. A further one is answered with an error, and the answer is opened. */
+  /**
+   * Maximum number of calls of all tools together. A further call is answered with an error, and the answer is opened.
+   */
   readonly maxCalls: number;
-  /** Time for all calls together, from the first one on. Absent: what each tool allows. */
+  /** Time for all calls together, from the first call on. Absent: each tool's own limit. */
   readonly timeoutMs?: number;
-  /** What to do with the model's citation markers. In an answer with a response format they are always cut. */
+  /** Handling of the model's citation markers. In an answer with a response format they are always cut. */
   readonly citations: Exclude<CitationMode, "cut">;
-  /** By tool name: what its run in the turn before saved. */
+  /** The state that each tool saved in the previous turn, by tool name. */
   readonly saved?: ReadonlyMap<string, string>;
   /** The first call must be to one of these recipients: `browser.search`, `python`, `label.tool`. */
   readonly forced?: readonly string[];
-  /** Calls the client has approved: made before anything is sampled. */
+  /** Calls that the client has approved. They are made before anything is sampled. */
   readonly approved?: readonly ApprovedCall[];
   /** Functions that the messages may not define yet: the result of a search, or of a call, is followed by their definitions. */
   readonly deferred?: TurnDeferred;
@@ -111,14 +116,14 @@ export interface TurnGatewayTools {
 
 export interface TurnDeferred {
   readonly functions: DeferredFunctions;
-  /** The recipients of those that the messages define. */
+  /** The recipients of the functions that the messages define. */
   readonly defined: ReadonlySet<string>;
 }
 
 export interface ApprovedCall {
   readonly recipient: string;
   readonly body: string;
-  /** Names the request that the client has approved. */
+  /** The id of the request that the client has approved. */
   readonly requestId?: string;
 }
 
@@ -156,14 +161,14 @@ export type TurnEvent =
   | {
       readonly type: "start";
       readonly promptTokens: number;
-      /** In a running tool loop: how far the prompt is exactly what was sent and sampled before. */
+      /** Present in a running tool loop: the beginning of the prompt that equals the tokens sent and sampled before. */
       readonly exactness?: Exactness;
     }
   | PrefillProgress
   | {
       readonly type: "part-start";
       readonly part: Part;
-      /** For tool calls of stateless clients: where the call stood, encrypted. */
+      /** The encrypted position of a tool call, for stateless clients. */
       readonly sealed?: string;
     }
   | {
@@ -175,18 +180,18 @@ export type TurnEvent =
     }
   | {
       readonly type: "part-end";
-      /** For reasoning: its text, encrypted, for clients that send it back in the next request. */
+      /** The encrypted text of reasoning, for clients that send it back in the next request. */
       readonly sealed?: string;
-      /** For reasoning, if the client asks for it: a summary of its text. */
+      /** A summary of the reasoning, if the client requests one. */
       readonly summary?: string;
-      /** For the client's calls: the step that they end, as the model read and wrote it. */
+      /** The step that a client's call ends, with the ids that the model read and wrote. */
       readonly sampled?: SampledStep;
     }
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
   | GatewayCallResult
   | TurnEnd;
 
-/** How far an engine has come with the prompt of a call. Comes between parts, and again from the start with the next call. */
+/** The progress of an engine with the prompt of a call. Sent between parts; it restarts with the next call. */
 export interface PrefillProgress extends Omit<EngineProgress, "type"> {
   readonly type: "prefill";
 }
@@ -197,11 +202,11 @@ export interface GatewayCallResult {
   readonly id: string;
   readonly shown: ShownCall;
   readonly failed: boolean;
-  /** Why, where it is known. */
+  /** The reason for a failure, if known. */
   readonly reason?: FailureReason;
-  /** The call and its result as they stand in the transcript. */
+  /** The call and its result, as in the transcript. */
   readonly messages: readonly Message[];
-  /** The state of the tool that a later turn needs to continue from here. */
+  /** The tool's state that a later turn needs to continue from here. */
   readonly state?: { readonly tool: string; readonly saved: string };
   /** Messages and state, encrypted, for stateless clients. */
   readonly sealed?: string;
@@ -230,13 +235,13 @@ export type Part =
       readonly kind: "builtin-call";
       readonly id: string;
       readonly name: string;
-      /** As of a `tool-call`. */
+      /** Like `form` of a `tool-call`. */
       readonly form?: string;
-      /** The server whose tool this one stands for. */
+      /** The server to which the tool belongs. */
       readonly origin?: ToolOrigin;
-      /** It is not run, and the turn ends: the client has to approve of it first. */
+      /** The call is not run, and the turn ends, because the client has to approve the call first. */
       readonly awaitsApproval?: boolean;
-      /** Names the request by which the client has approved it. */
+      /** The id of the request by which the client has approved the call. */
       readonly approvalRequestId?: string;
     };
 
@@ -246,18 +251,18 @@ export type GatewayCallPart = Extract<Part, { kind: "builtin-call" }>;
 export interface TurnEnd {
   readonly type: "end";
   readonly finish: FinishReason;
-  /** The finish reason of the last call as the engine spelled it. */
+  /** The finish reason of the last call in the engine's spelling. */
   readonly nativeReason: string | null;
   /** The stop string that ended the answer. */
   readonly stopSequence?: string;
   readonly usage: TurnUsage;
-  /** With finish `error` only: the demand that was not met. */
+  /** The demand that was not met. Present with the finish `error` only. */
   readonly failure?: TurnFailure;
   /** Repairs made, by name and count. */
   readonly recoveries: ReadonlyMap<string, number>;
   /** The trained tools of calls that could not be converted, and were explained to the model. */
   readonly invalidCalls?: readonly string[];
-  /** With tools that the gateway runs: by tool name, what a turn that continues this one needs. */
+  /** The states of gateway tools that a continuing turn needs, by tool name. */
   readonly toolStates?: ReadonlyMap<string, string>;
 }
 
@@ -269,8 +274,7 @@ export interface TurnFailure {
 export type FinishReason = "stop" | "length" | "tool-calls" | "error";
 
 /**
- * Token counts. Prompt tokens are those of the first engine call; completion tokens are summed over all
- * calls.
+ * Token counts. Prompt tokens are counted for the first engine call only; completion tokens are summed over all calls.
  */
 export interface TurnUsage {
   readonly promptTokens: number;
@@ -279,7 +283,7 @@ export interface TurnUsage {
   readonly completionTokens: number;
   readonly reasoningTokens: number;
   readonly engineCalls: number;
-  /** With tools that the gateway runs. */
+  /** Present with gateway tools. */
   readonly gatewayTools?: GatewayToolUsage;
 }
 
@@ -289,6 +293,6 @@ export interface GatewayToolUsage {
   readonly searches: number;
   /** Pages opened. */
   readonly opens: number;
-  /** Tokens of results. They are no part of the prompt's or the completion's. */
+  /** Tokens of results. They are not included in prompt or completion tokens. */
   readonly outputTokens: number;
 }

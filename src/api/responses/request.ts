@@ -144,7 +144,7 @@ export const responsesRequest = new RequestSchema(
         .object({
           /** An earlier response, whose prompt is compared. */
           comparison_response_id: textLike(),
-          /** As `generate: false`. */
+          /** Like `generate: false`. */
           prewarm: z.boolean().nullish(),
         })
         .nullish(),

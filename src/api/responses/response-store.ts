@@ -23,7 +23,7 @@ export interface StoredResponse {
   readonly storedAt: number;
   /** Responses that continue a private one are private too: their prompts contain its content. */
   readonly isPrivate?: boolean | undefined;
-  /** Of a response that has ended. */
+  /** Marks of the prompt, for a response that has ended. */
   readonly prompt?: KeptPrompt | undefined;
   /** For an ended background response: the number of stored events before its last event. */
   readonly events?: number | undefined;

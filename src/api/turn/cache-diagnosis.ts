@@ -1,6 +1,6 @@
 /**
- * Why the prompt of a reply could not use the prefix cache of an earlier one: the prompts are compared, whatever the engine has kept
- * of them. Marks of a prompt are kept under the id of its reply, for its tenant alone.
+ * Diagnoses why the prompt of a reply could not use the prefix cache of an earlier one: the prompts are compared,
+ * whatever the engine has cached. Marks of a prompt are stored under the id of its reply, for its tenant only.
  */
 import * as z from "zod";
 import { ignoreStoreFailure } from "../errors.ts";
@@ -19,7 +19,7 @@ import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { isSummary } from "../reply/summary-text.ts";
 
-/** As it is stored. */
+/** The stored marks of a prompt. */
 export const keptPrompt = z.lazy(() =>
   z.object({
     model: z.string(),
@@ -32,7 +32,10 @@ export const keptPrompt = z.lazy(() =>
 
 export type KeptPrompt = z.output<typeof keptPrompt>;
 
-/** The prompt to compare with, by the id of its reply. `unavailable`: the store cannot be read, or nothing was kept of it. */
+/**
+ * The prompt to compare with, by the id of its reply. `unavailable`: the store cannot be read, or has no marks of the
+ * prompt.
+ */
 export type ComparedPrompt = KeptPrompt | "not-found" | "unavailable";
 
 /** `continued`: the prompts differ in nothing but their length. */
@@ -41,7 +44,7 @@ export type CacheDiagnosis =
   | {
       readonly type: "changed";
       readonly what: PromptDifference["section"] | "model" | "summary";
-      /** Tokens of the earlier prompt, and those that this one would have shared. */
+      /** Tokens of the earlier prompt, and the tokens that this prompt would have shared with it. */
       readonly earlierTokens: number;
       readonly missedTokens: number;
     };
@@ -88,7 +91,7 @@ function markPrompt({ turn, model, compaction }: RunPrompt): KeptPrompt | undefi
   };
 }
 
-/** Never rejects because of the store: a diagnosis fails no reply. */
+/** Never rejects because of the store: a diagnosis must not fail a reply. */
 export async function readCompared(
   read: () => Promise<{ readonly prompt?: KeptPrompt | undefined } | undefined>,
 ): Promise<ComparedPrompt> {
@@ -101,10 +104,10 @@ export async function readCompared(
   }
 }
 
-/** Prompts of replies that are stored nowhere else. */
+/** Stores prompts of replies that are not stored themselves. */
 export interface PromptStore {
   find(tenant: string, replyId: string): Promise<ComparedPrompt>;
-  /** The same events. The last one is passed on when the prompt has been stored. */
+  /** Passes events on, the last one after the prompt has been stored. */
   keep(
     events: AsyncIterable<TurnEvent>,
     reply: { readonly tenant: string; readonly id: string; readonly prompt: RunPrompt },

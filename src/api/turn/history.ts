@@ -50,7 +50,7 @@ export interface ReasoningItem {
   readonly text: string;
 }
 
-/** A call that the gateway ran, with its result and the saved state of its tool. */
+/** A call that the gateway ran, with its result. The saved state of its tool is present in the running loop only. */
 export interface KeptCallItem extends KeptCall {
   readonly type: "kept-call";
 }

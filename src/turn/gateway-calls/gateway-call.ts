@@ -53,14 +53,12 @@ export async function runGatewayCall(state: TurnState): Promise<Outcome> {
 }
 
 function describe(tool: GatewayTool | undefined, call: GatewayCall, text: string): ShownCall {
-  // No tool accepts the call: its body is shown as it was written.
+  // If no tool accepts the call, its body is shown unchanged.
   if (tool === undefined) return { type: "code", code: call.body, containerId: "", outputs: [] };
   return tool.describe(call, text);
 }
 
-/**
- * The messages of the call and its result. Function calls are on commentary, others on the channel that the model used.
- */
+/** The messages of the call and its result. Function calls are on commentary, other calls on the model's channel. */
 function toMessages(
   { part, raw, header }: WrittenCall,
   text: string,
@@ -97,7 +95,7 @@ const NO_CALLS_LEFT = "Error: no more tool calls are available. Answer now.";
 
 /** Maximum tokens of one result, however much context is left. */
 const MAX_RESULT_TOKENS = 32_768;
-/** Maximum characters that are encoded: more than so many tokens of ordinary text have. */
+/** Maximum characters that are encoded: ordinary text of {@link MAX_RESULT_TOKENS} tokens is shorter. */
 const MAX_RESULT_LENGTH = 8 * MAX_RESULT_TOKENS;
 /** Tokens reserved for the answer, unless the operator reserves more; at most a quarter of the context. */
 const ANSWER_ROOM = 1024;
@@ -107,13 +105,13 @@ const FRAME = 64;
 interface Fitted {
   readonly text: string;
   readonly tokens: number;
-  /** False: hardly any of it fitted, so further results would not fit either. */
+  /** False: hardly any of the result fitted, so further results would not fit either. */
   readonly fits: boolean;
-  /** Tokens that still fit behind it. */
+  /** Tokens that still fit after the result. */
   readonly left: number;
 }
 
-/** Cuts the result to leave room for an answer, and says so in the text. */
+/** Cuts the result to leave room for an answer, and adds a note to the text. */
 async function fit(state: TurnState, text: string): Promise<Fitted> {
   const { tokenizer, contextLength, steering, engine, transcript, pause, signal } = state;
   const reserve = Math.max(
@@ -141,5 +139,5 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
   };
 }
 
-/** With less context left, a message tells the model to answer. */
+/** Minimum tokens left for a result. Below it, a message tells the model to answer. */
 const LEAST_RESULT = 256;

@@ -43,7 +43,7 @@ export class GatewayToolRuns {
     this.#defined = new Set(gatewayTools.deferred?.defined);
   }
 
-  /** The tool that a call is for. Undefined: none. */
+  /** The tool of a call. Undefined: none accepts it. */
   find(recipient: string): GatewayTool | undefined {
     return this.#gatewayTools.tools.find((tool) => tool.accepts(recipient));
   }
@@ -71,7 +71,10 @@ export class GatewayToolRuns {
     }
   }
 
-  /** The developer message behind the result of a call: it defines the functions that the call makes known. Undefined: none. */
+  /**
+   * The developer message after the result of a call: it defines the functions that the call makes known. Undefined:
+   * there are none.
+   */
   define(recipient: string, result: string): Message | undefined {
     const { functions } = this.#gatewayTools.deferred ?? {};
     return functions?.define(functions.recipientsOf(recipient, result), this.#defined);
@@ -85,13 +88,13 @@ export class GatewayToolRuns {
     return undefined;
   }
 
-  /** The state that the next turn of the conversation needs of this tool. */
+  /** The tool's state that the next turn of the conversation needs. */
   saveOne(tool: GatewayTool): string | undefined {
     const state = this.#runs.get(tool)?.save();
     return state !== undefined && state.length <= MAX_STATE_LENGTH ? state : undefined;
   }
 
-  /** By tool name. Empty: no calls were made and no state was saved. */
+  /** The saved states by tool name. Empty: no calls were made and no state was saved. */
   save(): ReadonlyMap<string, string> {
     const states = new Map(this.#gatewayTools.saved);
     for (const tool of this.#runs.keys()) {
@@ -147,5 +150,5 @@ export class GatewayToolRuns {
 const MAX_STATE_LENGTH = 1_048_576;
 
 const OUT_OF_TIME = "Error: the time for tool calls is over. Answer now.";
-/** The reason may contain addresses or keys, so only the operator sees it. */
+/** The result for the model. The reason may contain addresses or keys, so only the operator sees it. */
 const FAILED = "Error: the tool failed.";

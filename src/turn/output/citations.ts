@@ -4,15 +4,15 @@
  */
 import type { CitedLines, CitedSource } from "../../tools/gateway-tool.ts";
 
-/** How a marker with a known source is replaced. */
+/** Handling of a marker with a known source. */
 export type CitationMode =
-  /** By a Markdown link; the annotation spans it. */
+  /** The marker is replaced by a Markdown link; the annotation spans the link. */
   | "link"
-  /** It is removed; the annotation is empty and marks its position. */
+  /** The marker is removed; the annotation is empty and marks its position. */
   | "annotate"
-  /** It is kept; the annotation spans it. */
+  /** The marker is kept; the annotation spans it. */
   | "raw"
-  /** It is removed without an annotation: the text is a document, in which a link would be an error. */
+  /** The marker is removed without an annotation: the text is a document, in which a link would be an error. */
   | "cut";
 
 export interface Citation extends CitedSource {
@@ -24,7 +24,7 @@ export interface Citation extends CitedSource {
 
 /** Reads the text of a part. */
 export interface TextReader {
-  /** Returns what is certain of the text. */
+  /** Returns the part of the text that is certain. */
   push(text: string): CitedText;
   /** Returns the text that was held back. */
   end(): CitedText;
@@ -101,7 +101,7 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Text
   };
 }
 
-/** The domain of an address, as readers know it. */
+/** The domain of an address, in its readable form. */
 function toDomain(url: string): string {
   return URL.parse(url)?.hostname || url;
 }
@@ -111,7 +111,7 @@ export const NO_CITATIONS: readonly Citation[] = [];
 /** Maximum length of a marker. Longer text in brackets is not one. */
 const MAX_MARKER_LENGTH = 64;
 
-/** The model also writes the brackets used for pages instead of these, and spaces after them. */
+/** A citation marker. The model also writes the brackets of pages instead of these, and spaces after them. */
 const MARKER =
   /[\u3010\u3016]\s{0,2}(\d{1,6})\u2020([^\u2020\u3011\u3017\n]{0,60})(?:\u2020[^\u2020\u3011\u3017\n]{0,60})?[\u3011\u3017]/y;
 const BEGINNING = /^[\u3010\u3016]\s{0,2}(?:\d{1,6}(?:\u2020[^\u2020\u3011\u3017\n]*){0,2})?$/;
@@ -126,7 +126,7 @@ function isBegun(text: string, open: number): boolean {
   return text.length - open < MAX_MARKER_LENGTH && BEGINNING.test(text.slice(open));
 }
 
-/** The lines of `L9-L11`; of several ranges, the first. */
+/** The lines of `L9-L11`; the first range of several. */
 function toLines(place: string): CitedLines | undefined {
   const [, first, last = first] = /^\s*L(\d{1,6})(?:\s*-\s*L?(\d{1,6}))?/.exec(place) ?? [];
   return first === undefined ? undefined : { first: Number(first), last: Number(last) };
@@ -134,7 +134,7 @@ function toLines(place: string): CitedLines | undefined {
 
 const MAX_TITLE_LENGTH = 200;
 
-/** The title comes from the page's author: it is reduced to one line and cut. */
+/** The source for annotations. The title comes from the page's author, so it is reduced to one line and cut. */
 function toSource({ url, title, text }: CitedSource): CitedSource {
   const line = title.replace(/\s+/g, " ").trim().slice(0, MAX_TITLE_LENGTH);
   return { url, title: line === "" ? toDomain(url) : line, ...(text !== undefined && { text }) };

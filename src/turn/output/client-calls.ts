@@ -1,11 +1,11 @@
 /**
- * Gives calls of trained tools out as calls of the client's. Such calls are held until they are complete: a call that has
- * been given out cannot be taken back, and one that cannot be converted is the model's to repeat.
+ * Emits calls of trained tools as calls of the client's tools. Such calls are held until they are complete: an emitted
+ * call cannot be withdrawn, and the model must repeat a call that cannot be converted.
  */
 import type { ToolMapping, TrainedCall } from "../mapped-tool.ts";
 import type { OfferedTool, ToolCallPart, TurnEvent } from "../turn.ts";
 
-/** A call whose end has not come. */
+/** A call that has not ended. */
 interface HeldCall {
   readonly part: ToolCallPart;
   /** The trained tool. */
@@ -15,8 +15,8 @@ interface HeldCall {
 }
 
 /**
- * @param find the tool whose calls are converted. Undefined for a part of the client's own tools
- * @param isCut the last call may lack its end, because there were no more tokens: what remains of it is no call
+ * @param find the tool whose calls are converted. Undefined for calls of the client's own tools
+ * @param isCut the last call may be incomplete, because there were no more tokens: it is not emitted as a call
  */
 export function toClientCalls(
   events: readonly TurnEvent[],

@@ -2,14 +2,14 @@ import { asObject, parseJson } from "../../engines/untyped-json.ts";
 
 /**
  * Reads the body of a call that is code. Models that treat the tool as a function write `{"code": "…"}` instead. Text
- * that begins with a brace is held until its end, because only the complete text shows which of the two it is.
+ * that begins with a brace is held until its end, because only the complete text shows which form it has.
  */
 export interface CodeBody {
   /** Returns text that is certainly code. */
   push(text: string): string;
-  /** Returns the rest. */
+  /** Returns the rest of the code. */
   end(): string;
-  /** The code came as a JSON argument. */
+  /** Whether the code came as a JSON argument. */
   wasWrapped(): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Calls that the gateway runs: how they are given out, and how one is read while the model writes it. */
+/** Calls that the gateway runs: reads a call while the model writes it, and creates the emitted part. */
 import type { PartHeader } from "../../harmony/call-form.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import {
@@ -11,29 +11,29 @@ import {
 import { type CodeBody, createCodeBody } from "./code-body.ts";
 import type { ApprovedCall, GatewayCallPart } from "../turn.ts";
 
-/** A call that the gateway runs, as the model wrote it. */
+/** A call that the gateway runs, in the model's form. */
 export interface WrittenCall {
   readonly part: GatewayCallPart;
   /** Code or arguments. */
   readonly body: string;
-  /** The same as it stands in the transcript. */
+  /** The body in the form of the transcript. */
   readonly raw: string;
   readonly header: PartHeader | undefined;
 }
 
-/** How calls that the gateway runs, and citations of what they found, are given out. */
+/** The form in which gateway calls and citations of their results are emitted. */
 export interface EmittedGatewayTools {
   /** The recipient of a function that the gateway runs. Undefined for a function of the client. */
   readonly recipientOf: (name: string) => string | undefined;
   /** Properties of the tool that are reported with the call. */
   readonly describe: (recipient: string) => Pick<GatewayCallPart, "origin" | "awaitsApproval">;
-  /** Code came as a JSON argument. */
+  /** Called when code came as a JSON argument. */
   readonly onWrappedCode: () => void;
   readonly citations: CitationMode;
   readonly cite: FindSource;
 }
 
-/** The part of a call that begins. */
+/** Creates the part of a beginning call. */
 export function toGatewayPart(
   { id, name }: Pick<GatewayCallPart, "id" | "name">,
   gatewayTools: EmittedGatewayTools | undefined,

@@ -5,15 +5,15 @@ import { type CitedText, NO_CITATIONS, type TextReader } from "./citations.ts";
 
 export class OpenPart {
   readonly part: Part;
-  /** Emitted or held. */
+  /** The text so far, emitted or held. */
   text = "";
   /** Characters of white space at the end of the text. */
   blankTail = 0;
-  /** There is an event of its start: not before its first text, because a part without text is nothing to show. */
+  /** Whether the start event exists. It is created with the first text, because a part without text is not shown. */
   isStarted = false;
-  /** Undefined: the text stays as it is. */
+  /** Undefined: the text stays unchanged. */
   readonly #reader: TextReader | undefined;
-  /** Found behind the last text. */
+  /** Citations found after the last text. */
   #citations = NO_CITATIONS;
 
   constructor(part: Part, reader: TextReader | undefined) {
@@ -21,12 +21,12 @@ export class OpenPart {
     this.#reader = reader;
   }
 
-  /** More text becomes one event, with the same text. */
+  /** Whether further text becomes one event with unchanged text. */
   get isPlain(): boolean {
     return this.isStarted && this.#reader === undefined;
   }
 
-  /** Returns the events of this text. Takes the values out of `logprobs` that belong to it. */
+  /** Returns the events of this text. Removes the values of this text from `logprobs`. */
   write(text: string, logprobs: TokenLogprob[]): TurnEvent[] {
     const read = this.#reader ? this.#reader.push(text) : { text, citations: NO_CITATIONS };
     return this.#show(read, logprobs);
@@ -34,11 +34,11 @@ export class OpenPart {
 
   /**
    * Returns the last events.
-   * @param isShown also without text
+   * @param isShown true: the part is shown even without text
    */
   end(logprobs: TokenLogprob[], isShown = false): TurnEvent[] {
     const events = this.#reader ? this.#show(this.#reader.end(), logprobs) : [];
-    // Cut markers at the end of the answer have left no text for their citations.
+    // Removed markers at the end of the answer leave no text for their citations.
     if (this.#citations.length > 0 || (isShown && !this.isStarted)) {
       events.push(...this.#toEvents("", logprobs));
     }

@@ -1,7 +1,7 @@
 /**
- * Converts parser events to turn events, in steps: which parts there are (`to-part.ts`), their text up to a stop string
- * (`part-stops.ts`), citations and calls in it, and its events (`open-part.ts`), which are held until they have been checked
- * (`event-hold.ts`).
+ * Converts parser events to turn events, in steps: parts (`to-part.ts`), their text up to a stop string
+ * (`part-stops.ts`), citations and calls in the text, and events (`open-part.ts`), which are held until they have been
+ * checked (`event-hold.ts`).
  */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { ParseEvent } from "../../harmony/parse.ts";
@@ -24,18 +24,18 @@ export interface PartEmitterOptions extends PartStopsOptions, PartOptions {
   readonly omits: readonly PartKind[];
   /** Whether a call is not allowed. Such calls are dropped and reported in `refused`. */
   readonly refuses: (name: string) => boolean;
-  /** A call of the client's has ended: what was sampled for it. */
+  /** Called at the end of a client's call. Returns the step sampled for it. */
   readonly cutStep: () => SampledStep;
   /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
-  /** The tool of a call that the client knows by another name and other arguments. */
+  /** Finds the tool of a call that the client knows by another name and other arguments. */
   readonly findMapped: (name: string) => OfferedTool | undefined;
 }
 
 export class PartEmitter implements PartOrigin {
-  /** The call that comes next is one the client has approved. */
+  /** The approved call, if the next call is one that the client has approved. */
   approved: ApprovedCall | undefined;
-  /** Whether the model chooses how headers are written, as it does unless the gateway or a constraint writes them. */
+  /** Whether the model chooses the form of headers. False while the gateway or a constraint writes them. */
   choosesHeaders = true;
   readonly #options: PartEmitterOptions;
   /** Absent: nothing ends an answer. */
@@ -47,14 +47,14 @@ export class PartEmitter implements PartOrigin {
   /** The open part, or else the last one. */
   #last: OpenPart | undefined;
   #lastAnswer: OpenPart | undefined;
-  /** As the model wrote it, dropped or not. */
+  /** The last part that the model wrote, dropped or not. */
   #lastWritten: PartStart["part"] | undefined;
   #refused: string | undefined;
   #stopSequence: string | undefined;
   /** The open call, if the gateway runs it. */
   #call: OpenCall | undefined;
   #completeCall: WrittenCall | undefined;
-  /** Of tokens of the answer whose text has not been emitted. */
+  /** Log probabilities of the answer's tokens whose text has not been emitted. */
   #logprobs: TokenLogprob[] = [];
 
   constructor(options: PartEmitterOptions) {
@@ -78,12 +78,12 @@ export class PartEmitter implements PartOrigin {
     return this.#last?.text ?? "";
   }
 
-  /** Characters of white space at its end. */
+  /** Characters of white space at the end of the text. */
   get blankTail(): number {
     return this.#last?.blankTail ?? 0;
   }
 
-  /** The last message that the model has begun is a preamble, and has text. */
+  /** Whether the last message that the model has begun is a preamble with text. */
   get endsInPreamble(): boolean {
     return this.#lastWritten === "preamble" && this.blankTail < this.text.length;
   }
@@ -130,7 +130,7 @@ export class PartEmitter implements PartOrigin {
     return out;
   }
 
-  /** Whether text that only continues the open part becomes one delta as it is. Arguments may be repaired. */
+  /** Whether text that only continues the open part becomes one unchanged delta. Arguments may be repaired. */
   get isPassedOn(): boolean {
     const open = this.#open;
     return (
@@ -147,12 +147,12 @@ export class PartEmitter implements PartOrigin {
     return this.#counts.get(kind) ?? 0;
   }
 
-  /** A call is complete that the gateway runs. */
+  /** Whether a gateway call is complete and has not been taken. */
   get hasGatewayCall(): boolean {
     return this.#completeCall !== undefined;
   }
 
-  /** The same call, once. */
+  /** Returns the complete gateway call and forgets it. */
   takeGatewayCall(): WrittenCall | undefined {
     const call = this.#completeCall;
     this.#completeCall = undefined;
@@ -175,7 +175,7 @@ export class PartEmitter implements PartOrigin {
 
   /**
    * Returns all held events and stops holding.
-   * @param isCut there were no more tokens: a call may lack its end
+   * @param isCut there were no more tokens, so the last call may be incomplete
    */
   release(isCut = false): TurnEvent[] {
     const events = this.#hold.release();
@@ -195,7 +195,7 @@ export class PartEmitter implements PartOrigin {
     }
   }
 
-  /** The answer that contained the stop string has been discarded. */
+  /** Called when the answer that contained the stop string has been discarded. */
   #forgetStop(): void {
     if (this.#stopSequence === undefined) return;
     this.#stops?.forget();
@@ -245,20 +245,20 @@ export class PartEmitter implements PartOrigin {
 
   #endPart(open: OpenPart, out: TurnEvent[]): void {
     const { part } = open;
-    // A call without a body is run as well, unless it is held and will be forgotten.
+    // A call without a body is run too, unless it is held and will be discarded.
     const isRun = this.#call !== undefined && !this.#hold.holdsPart(part);
     const events = open.end(this.#logprobsOf(part), isRun);
     this.#hold.pass(part, this.#withStep(open, events), out);
     if (this.#call?.wasWrapped) this.#options.gatewayTools?.onWrappedCode();
     if (part.kind === "builtin-call") this.#completeCall = this.#call?.toWritten(part, open.text);
     this.#call = undefined;
-    // A call was cut before its arguments began: a complete one without any has `{}`.
+    // A call without text was cut before its arguments began: a complete call without arguments has `{}`.
     if ((part.kind === "tool-call" || part.kind === "content") && !open.isStarted) {
       this.#counts.set(part.kind, this.count(part.kind) - 1);
     }
   }
 
-  /** The end of a call of the client's has what was sampled for it. */
+  /** Adds the sampled step to the end event of a client's call. */
   #withStep({ part, isStarted }: OpenPart, events: readonly TurnEvent[]): TurnEvent[] {
     if (part.kind !== "tool-call" || !isStarted) return [...events];
     const sampled = this.#options.cutStep();
@@ -270,7 +270,10 @@ export class PartEmitter implements PartOrigin {
   }
 }
 
-/** The answer has citations. A preamble has none, but the model may write markers there, too. */
+/**
+ * The filter of an answer creates citations. In a preamble, where the model may also write markers, it only removes
+ * them.
+ */
 function toCitationFilter(
   kind: Part["kind"],
   { citations, cite }: EmittedGatewayTools,

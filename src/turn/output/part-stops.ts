@@ -1,6 +1,6 @@
 /**
- * Finds stop strings in the answer, and across the text of neighbouring parts: a client that reads preamble and answer as one
- * text expects a stop string to be found where one ends and the other begins.
+ * Finds stop strings in the answer, and across the text of neighbouring parts: a client that reads preamble and answer
+ * as one text expects stop strings to be found across their boundary.
  */
 import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
 import type { Part } from "../turn.ts";
@@ -18,12 +18,9 @@ export class PartStops {
   readonly #longest: number;
   #matcher: StopMatcher | undefined;
   #foundAfterAnswer: string | undefined;
-  /**
-   * The end of the text emitted before this part, as far as a stop string could begin in it. Undefined: no
-   * text before.
-   */
+  /** The end of the text emitted before this part in which a stop string could begin. Undefined: there is none. */
   #textBefore: string | undefined;
-  /** The open part is the first to be remembered after that text. */
+  /** Whether the open part is the first to be remembered after that text. */
   #joinsText = false;
   /** Characters of that text that the matcher has read and not returned yet. */
   #unreturnedBefore = 0;
@@ -44,7 +41,7 @@ export class PartStops {
     return this.#foundAfterAnswer ?? this.#matcher?.matched();
   }
 
-  /** A part begins. `followsAnswer`: an answer part has begun before it. */
+  /** Called when a part begins. `followsAnswer`: an answer part has begun before it. */
   start(kind: Part["kind"], followsAnswer: boolean): void {
     this.#matcher = kind === "content" ? this.#createMatcher() : undefined;
     this.#foundAfterAnswer = undefined;
@@ -66,7 +63,7 @@ export class PartStops {
     return this.#withoutBefore(this.#matcher?.end() ?? "");
   }
 
-  /** Text of the open part is emitted: a stop string may begin in it and end in the next part. */
+  /** Called with emitted text of the open part: a stop string may begin in it and end in the next part. */
   remember(kind: Part["kind"] | undefined, text: string): void {
     if (this.#separator === undefined) return;
     if (kind !== "preamble" && kind !== "content") return;
@@ -76,7 +73,7 @@ export class PartStops {
     this.#textBefore = whole.slice(Math.max(0, whole.length - this.#longest + 1));
   }
 
-  /** The answer before the open part has been discarded. */
+  /** Called when the answer before the open part has been discarded. */
   forget(): void {
     this.#foundAfterAnswer = undefined;
   }
@@ -89,7 +86,7 @@ export class PartStops {
     const matcher = createStopMatcher(this.#stop);
     this.#unreturnedBefore = 0;
     if (this.#separator !== undefined && this.#textBefore !== undefined) {
-      // A match inside the previous text has been judged there.
+      // Matches inside the previous text were handled there.
       const returned = matcher.skip(this.#textBefore) + matcher.push(this.#separator);
       this.#unreturnedBefore = this.#textBefore.length + this.#separator.length - returned.length;
     }

@@ -1,13 +1,13 @@
 /**
  * Matches stop strings in streamed text, split anywhere.
  *
- * An Aho–Corasick automaton. Its state after each code unit is the longest suffix of the text that is a
- * prefix of a stop string; exactly that suffix is held back. The match that ends first wins, because later
- * text cannot change it; of several that end together, the longest. The match itself is not returned.
+ * An Aho–Corasick automaton. Its state after each code unit is the longest suffix of the text that is a prefix of a
+ * stop string; exactly that suffix is held back. The match that ends first wins, because later text cannot change it;
+ * if several end together, the longest wins. The match itself is not returned.
  */
 
 export interface StopMatcher {
-  /** Reads text in which matches do not count, but may begin. Returns what no match begins in. */
+  /** Reads text in which matches do not count, but may begin. Returns the part in which no match begins. */
   skip(text: string): string;
   /** Returns the text that is certainly before any stop string. Returns nothing more after a match. */
   push(text: string): string;

@@ -1,4 +1,4 @@
-/** The parts of a turn for those that the parser finds: with call ids, and with the calls that the gateway runs marked. */
+/** Converts the parser's parts to parts of a turn: adds call ids and marks gateway calls. */
 import { formOf } from "../../harmony/call-form.ts";
 import type { PartStart } from "../../harmony/parts.ts";
 import { withForm } from "../call-id.ts";
@@ -8,8 +8,8 @@ import { type EmittedGatewayTools, toGatewayPart } from "./open-call.ts";
 export interface PartOptions {
   readonly newCallId: () => string;
   /**
-   * Emit preambles as reasoning. Next to an answer that must be a JSON document, visible text would make the
-   * whole invalid.
+   * Whether preambles are emitted as reasoning. Next to an answer that must be a JSON document, visible text would make
+   * the whole invalid.
    */
   readonly foldPreambles: boolean;
   /** Absent: the gateway runs no tools. */
@@ -18,9 +18,9 @@ export interface PartOptions {
 
 /** Circumstances in which a part begins. */
 export interface PartOrigin {
-  /** The call that comes next is one the client has approved. */
+  /** The approved call, if the next call is one that the client has approved. */
   readonly approved: ApprovedCall | undefined;
-  /** Whether the model chooses how headers are written, as it does unless the gateway or a constraint writes them. */
+  /** Whether the model chooses the form of headers. False while the gateway or a constraint writes them. */
   readonly choosesHeaders: boolean;
 }
 

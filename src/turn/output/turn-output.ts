@@ -1,4 +1,4 @@
-/** The events that a turn gives out. */
+/** Emits the events of a turn. */
 import { type Consumer, deliverAll, type Demand, SerialQueue } from "../../streams/push-stream.ts";
 import type { OnFact } from "../facts.ts";
 import type { TurnEvent } from "../turn.ts";
@@ -15,7 +15,7 @@ export class TurnOutput extends SerialQueue {
 
   /** Passes events to the consumer. Returns false if it wants no more. */
   emit(events: readonly TurnEvent[]): Demand {
-    // Deltas are left out: they are made from tokens that have been reported.
+    // Deltas are not reported as facts: they are made from tokens that have been reported.
     if (this.#onFact) {
       for (const event of events) {
         if (event.type !== "part-delta") this.#onFact({ type: "emitted", event });
@@ -27,7 +27,7 @@ export class TurnOutput extends SerialQueue {
       : this.pass(() => deliverAll(events, this.consumer));
   }
 
-  /** The same for a single delta. */
+  /** Like {@link emit}, for a single delta. */
   emitDelta(delta: TurnEvent): Demand {
     return this.deliver(delta, this.consumer);
   }

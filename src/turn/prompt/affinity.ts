@@ -1,9 +1,9 @@
-/** Derives the affinity key of a turn from how its conversation begins, for clients that send none. */
+/** Derives the affinity key of a turn from the beginning of its conversation, for clients that send none. */
 import type { ContentPart, Message } from "../../harmony/conversation.ts";
 
 /**
- * Returns a hash of the tenant and of the messages up to the first user message. It is the same for every
- * turn of a conversation, since later turns only append. The text cannot be recovered from it.
+ * Returns a hash of the tenant and of the messages up to the first user message. The hash is equal for all turns of a
+ * conversation, since later turns only append. The text cannot be recovered from it.
  */
 export function toAffinity(tenant: string, messages: readonly Message[]): string {
   const firstOfUser = messages.findIndex(({ role }) => role === "user");
@@ -16,7 +16,10 @@ export function toAffinity(tenant: string, messages: readonly Message[]): string
 /** Only the beginning of a long message is hashed: more text would add cost and no distinction. */
 const MOST_CHARACTERS = 2_000;
 
-/** The system message counts by its role only: it holds the date, which may change during a conversation. */
+/**
+ * The text of a message to hash. The system message counts by its role only: it contains the date, which may change
+ * during a conversation.
+ */
 function toStart({ role, content }: Message): string {
   const text =
     typeof content === "string" ? content : content.map((part) => toPartText(part)).join("\n");

@@ -1,6 +1,4 @@
-/**
- * Isolates tenants in the prefix caches of inference servers: one salt per tenant, the same on all replicas.
- */
+/** Isolates tenants in the prefix caches of inference servers: one salt per tenant, equal on all replicas. */
 
 /** Returns the tenant's salt, or undefined if caches are not isolated. */
 export type CacheSalts = (tenant: string) => string | undefined | Promise<string>;

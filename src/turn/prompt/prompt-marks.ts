@@ -1,6 +1,6 @@
 /**
- * Marks by which two prompts are compared when only the marks of one are left: digests of the sections of its beginning, and of all
- * ids up to the ends of its messages. No text can be recovered from them.
+ * Marks for comparing a prompt with an earlier one of which only the marks are stored: digests of the sections of its
+ * beginning, and of all ids up to the ends of its messages. No text can be recovered from them.
  */
 import { digestOf, joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
 import type { RenderedPrompt, RenderedSegment } from "../../harmony/prompt.ts";
@@ -9,34 +9,34 @@ import { systemText } from "../../harmony/system-message.ts";
 import { toolsSection } from "../../harmony/tools.ts";
 import { developerText } from "../../harmony/developer-message.ts";
 
-/** In the order in which a difference counts. */
+/** Sections in the order in which they are compared. */
 export const PROMPT_SECTIONS = ["effort", "tools", "system", "instructions", "format"] as const;
 
 export type PromptSection = (typeof PROMPT_SECTIONS)[number];
 
-/** How many ids, and the two halves of their digest. */
+/** The number of ids, and the two halves of their digest. */
 export type EndMark = readonly [length: number, low: number, high: number];
 
 export interface PromptMarks {
-  /** By section: its digest. */
+  /** The digest of each section. */
   readonly head: Readonly<Record<string, string>>;
-  /** Behind messages, in order; the last one is behind the last message. */
+  /** Marks at the ends of messages, in order; the last mark is at the end of the last message. */
   readonly ends: readonly EndMark[];
 }
 
 export interface PromptDifference {
-  /** `messages`: something behind the beginning. */
+  /** The differing section. `messages`: a message after the beginning. */
   readonly section: PromptSection | "messages";
-  /** Tokens before it, at most those up to the mark before. */
+  /** Lower bound of the tokens before the difference, up to the previous mark. */
   readonly shared: number;
 }
 
-/** Linear in messages, and in ids that are new. */
+/** Creates the marks in time linear in messages and new ids. */
 export function toPromptMarks(prompt: RenderedPrompt): PromptMarks {
   return { head: headOf(prompt), ends: endsOf(prompt) };
 }
 
-/** Undefined: nothing differs between the marks of the shorter one and the longer one. */
+/** Finds the first difference. Undefined: one prompt's marks are a beginning of the other's. */
 export function findDifference(
   earlier: PromptMarks,
   later: PromptMarks,
@@ -56,16 +56,16 @@ export function findDifference(
   return undefined;
 }
 
-/** Of all messages, in tokens. */
+/** Length of all messages, in tokens. */
 export function lengthOf({ ends }: PromptMarks): number {
   return ends.at(-1)?.[0] ?? 0;
 }
 
-/** Marks that are kept behind the last messages, and at even distances before these. */
+/** Number of marks kept at the last messages, and at even distances before them. */
 const MAX_LAST = 16;
 const MAX_BEFORE = 16;
 
-/** As many as are worth their bytes: about 1 KB. */
+/** Drops marks to limit their size to about 1 KB. */
 export function thinEnds(ends: readonly EndMark[]): readonly EndMark[] {
   const before = ends.slice(0, -MAX_LAST);
   const distance = Math.ceil(before.length / MAX_BEFORE);
@@ -91,7 +91,7 @@ function headOf({ segments: [system, developer] }: RenderedPrompt): PromptMarks[
   return { ...own, ...others, ...(all.length > 0 && { tools: all.join() }) };
 }
 
-/** By the text of the message, which prompts of a conversation share. */
+/** Section digests by the message's text, which prompts of a conversation share. */
 const heads = new WeakMap<Piece, PromptMarks["head"]>();
 
 function sectionsOf(segment: RenderedPrompt["segments"][number] | undefined): PromptMarks["head"] {
@@ -132,7 +132,7 @@ function digestSections({ message }: RenderedSegment): PromptMarks["head"] {
   }
 }
 
-/** 1 MB takes 3 ms. */
+/** The digest of a text. 1 MB takes 3 ms. */
 export function digestOfText(text: string): string {
   const units = new Uint16Array(text.length);
   for (let at = 0; at < text.length; at++) units[at] = text.charCodeAt(at);

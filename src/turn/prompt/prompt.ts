@@ -23,14 +23,14 @@ export interface PromptOptions {
 /** Bytes of the longest token. A text has at least `length / MAX_TOKEN_BYTES` tokens. */
 const MAX_TOKEN_BYTES = 128;
 
-/** Token limit for servers that do not report a context length: eight times that of gpt-oss. */
+/** Token limit for servers that do not report a context length: eight times the context of gpt-oss. */
 const LONGEST_CONTEXT = 1_048_576;
 
 /** Within a single word of megabytes, the ids counted so far may still be merged into fewer. */
 const UNSETTLED_TOKENS = 1024;
 
 /**
- * Synchronous if there is little to encode. Throws a `TurnError` if the conversation is far longer than the
+ * Renders synchronously if there is little to encode. Throws a `TurnError` if the conversation is far longer than the
  * context, without encoding all of it. The caller throws the same error if the encoded prompt is too long.
  */
 export function renderPrompt(
@@ -62,7 +62,7 @@ export class TurnPrompt {
     return this.#exactness;
   }
 
-  /** Undefined: it has not been rendered yet. */
+  /** Undefined: the prompt has not been rendered yet. */
   get rendered(): RenderedPrompt | undefined {
     return this.#whole;
   }

@@ -1,7 +1,6 @@
 /**
- * Everything the model has read and written in this turn: the prompt, then sampled and forced tokens, in
- * order. It is append-only, so that each engine call extends the previous one and hits the engine's prefix
- * cache.
+ * All tokens that the model has read and written in this turn: the prompt, then sampled and forced tokens, in order.
+ * The transcript is append-only, so that each engine call extends the previous one and hits the engine's prefix cache.
  */
 import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
 import { MarkerScanner, idOfMarker, isHalfMarker } from "../../harmony/markers.ts";
@@ -9,19 +8,19 @@ import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { CALL, END, END_OF_TEXT, RETURN, START } from "../../harmony/tokens.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../../tokenizer/index.ts";
 
-/** What was appended, text as our tokenizer's ids. */
+/** Appended tokens; text is encoded by the gateway's tokenizer. */
 interface Appended {
   readonly ids: TokenId[];
-  /** The messages that begin in it, in order. */
+  /** The messages that begin in these tokens, in order. */
   readonly starts: readonly MessageStart[];
-  /** Some of it is text. */
+  /** Whether some of the tokens came as text. */
   readonly isText: boolean;
 }
 
 export interface MessageStart {
   /** The index of `<|start|>`. */
   readonly at: number;
-  /** How many repairs the turn's parser had made when the message before ended, and when this one began. */
+  /** The numbers of repairs by the turn's parser when the previous message ended, and when this one began. */
   readonly before: number;
   readonly repairs: number;
 }
@@ -37,14 +36,17 @@ export class Transcript {
   /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
   readonly #runs: (TokenId[] | string)[] = [];
   readonly #countRepairs: () => number;
-  /** How far {@link take} has come, and the messages that have begun behind it. */
+  /** The position of {@link take}, and the messages that have begun after it. */
   #taken = { run: 0, at: 0 };
   #starts: (MessageStart & { readonly run: number })[] = [];
   #atMessageStart = true;
   /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
   readonly #scanner = new MarkerScanner();
 
-  /** @param countRepairs how many repairs the turn's parser has made. It has read all that is appended of the model's output. */
+  /**
+   * @param countRepairs returns the number of repairs by the turn's parser, which has read all appended output of the
+   * model.
+   */
   constructor(base: RenderedPrompt, tokenizer: Tokenizer, countRepairs: () => number) {
     this.#base = base;
     this.#tokenizer = tokenizer;
@@ -73,15 +75,15 @@ export class Transcript {
     }
   }
 
-  /** The engine was cut: what may be the beginning of a spelled control token is left out. */
+  /** Called when the engine was cut: drops a possible beginning of a spelled control token. */
   dropHalfMarker(): void {
     this.#scanner.end();
   }
 
   /**
-   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
-   * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
-   * without any content stays open; see `isAtMessageStart`.
+   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is replaced, like in
+   * any history: the model sampled it last, so no engine has continued from it. A message without any content stays
+   * open; see `isAtMessageStart`.
    */
   closeMessage(terminator: TokenId = END): void {
     const waiting = this.#scanner.end();
@@ -94,7 +96,7 @@ export class Transcript {
     else if (last !== END && last !== CALL) this.appendIds([terminator]);
   }
 
-  /** The header that the model has begun is given up: another one is written in its place. */
+  /** Discards the header that the model has begun. The gateway writes another in its place. */
   #beginAgain(): void {
     this.#atMessageStart = true;
     const start = this.#starts.pop();
@@ -107,12 +109,12 @@ export class Transcript {
     this.#atMessageStart = true;
   }
 
-  /** Nothing follows the `<|start|>assistant` at the end. */
+  /** Whether the transcript ends with `<|start|>assistant`. */
   isAtMessageStart(): boolean {
     return this.#atMessageStart;
   }
 
-  /** Returns what was appended since the last call, behind the ids `before`. */
+  /** Returns the tokens appended since the last call, after the ids `before`. */
   take(before: readonly TokenId[] = []): Appended {
     const ids = [...before];
     const starts: MessageStart[] = [];

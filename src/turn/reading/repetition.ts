@@ -1,6 +1,6 @@
 /**
- * Detects a model stuck in a loop: its last tokens are the same short sequence over and over. For engines
- * that return no ids, characters are compared instead of tokens.
+ * Detects a model stuck in a loop: its last tokens repeat one short sequence. For engines that return no ids,
+ * characters are compared instead of tokens.
  */
 import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
 
@@ -8,10 +8,12 @@ import type { Capabilities, EngineTokens } from "../../engines/engine.ts";
 const MAX_PERIOD = 64;
 /** Tokens that must be periodic to count as a loop. Higher than in lists and tables, which repeat too. */
 const MIN_REPEATED = 384;
-/** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it runs only every so many tokens. */
+/** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it runs only once per this many tokens. */
 const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
-/** Units are forgotten every so many checks: to move the others at each check costs more than the comparison. */
+/**
+ * Number of checks after which old units are dropped: moving the others at each check costs more than the comparison.
+ */
 const CHECKS_KEPT = 4;
 
 export class RepetitionGuard {
@@ -31,7 +33,7 @@ export class RepetitionGuard {
     this.#interval = INTERVAL * scale;
   }
 
-  /** At most as many as {@link untilCheck}, or one piece: a check would be skipped. */
+  /** Adds at most {@link untilCheck} units, or one piece: otherwise a check would be skipped. */
   push(tokens: EngineTokens): void {
     const recent = this.#recent;
     const before = recent.length;
@@ -71,8 +73,8 @@ export class RepetitionGuard {
   }
 
   /**
-   * Keeps the units that a check compares, and at most those of {@link CHECKS_KEPT} checks before them. In place: a copy
-   * would be most of the guard's garbage.
+   * Keeps the units that a check compares, and at most the units of {@link CHECKS_KEPT} earlier checks. They are moved
+   * in place, because copies would be most of the guard's garbage.
    */
   #forget(): void {
     const units = this.#recent;

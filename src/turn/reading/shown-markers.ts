@@ -1,16 +1,16 @@
 /**
- * Remembers which engines show the model's control tokens. An engine that has shown some is not suspected of
- * hiding them after one malformed answer. Tracked for each engine of a pool separately.
+ * Remembers which engines show the model's control tokens. An engine that has shown control tokens is not suspected of
+ * hiding them after one malformed answer. Each engine of a pool is tracked separately.
  */
 import type { Engine } from "../../engines/engine.ts";
 import type { Steering } from "../steering/settings.ts";
 import { TurnError } from "../turn-error.ts";
 
-/** How an engine's text is parsed. */
+/** Options of parsing an engine's text. */
 export interface MarkerReading {
   /** `hidden`: the engine is known to hide control tokens. */
   readonly markers: "shown" | "hidden";
-  /** Accept text whose control tokens may have been hidden; see {@link refuseHiddenMarkers}. */
+  /** Whether text is accepted whose control tokens may have been hidden; see {@link refuseHiddenMarkers}. */
   readonly allowHiddenMarkers: boolean;
   /** Called when the text contains a control token. */
   readonly onShownMarker: () => void;

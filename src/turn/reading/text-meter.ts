@@ -1,16 +1,18 @@
 /**
- * Counts the tokens of growing text incrementally, for engines that return no ids. A marker in what an engine returns is one token; in
- * the text of a part it is text, which the model has spelled with several.
+ * Counts the tokens of growing text incrementally, for engines that return no ids. A marker in an engine's output is
+ * one token; in the text of a part it is text, which the model has spelled with several tokens.
  */
 import { MarkerScanner } from "../../harmony/markers.ts";
 import type { Tokenizer } from "../../tokenizer/index.ts";
 
-/** Length in characters at which text without spaces is counted as it stands. */
+/** Length in characters at which text without spaces is counted, although further text may change its tokens. */
 const MAX_REST = 256;
 
-/** Bytes of a UTF-16 code unit in UTF-8: the most tokens that it can be. */
+/** Bytes of a UTF-16 code unit in UTF-8, which is its maximum number of tokens. */
 const MAX_TOKENS_PER_UNIT = 3;
-/** How many tokens the end of a text can have more than it has with what follows: half a marker, half a word. */
+/**
+ * Number of tokens by which the end of a text may be overcounted until more text follows: half a marker, half a word.
+ */
 const UNSURE_TOKENS = 8;
 
 /**
@@ -39,12 +41,12 @@ export class TextMeter {
     this.#settle(this.#rest.length);
   }
 
-  /** Those of the text that no further text can split otherwise. Costs nothing. */
+  /** The tokens of the text that further text cannot change. Needs no counting. */
   settled(): number {
     return this.#settled;
   }
 
-  /** Whether there are more tokens than this, whatever text follows. */
+  /** Whether there are more than `limit` tokens, whatever text follows. */
   exceeds(limit: number): boolean {
     const left = limit - this.#settled;
     if (left < 0) return true;

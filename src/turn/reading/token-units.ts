@@ -7,7 +7,7 @@ import { isSpecial } from "../../tokenizer/index.ts";
 
 type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
-/** How many ids, pieces or code units these are. */
+/** The number of ids, pieces or code units. */
 export function sizeOf(tokens: EngineTokens): number {
   switch (tokens.type) {
     case "ids":
@@ -22,8 +22,8 @@ export function sizeOf(tokens: EngineTokens): number {
 }
 
 /**
- * Where the unit ends that begins at `from`: behind a control token, the only one that can end a turn, or after `most` ids or code
- * units. A piece is a unit: cutting inside it would leave part of a token in the transcript.
+ * The end of the unit that begins at `from`: after a control token, because only control tokens can end a turn, or
+ * after `most` ids or code units. A piece is a unit: cutting inside it would leave part of a token in the transcript.
  */
 export function unitEnd(tokens: EngineTokens, from: number, most: number): number {
   switch (tokens.type) {
@@ -67,7 +67,7 @@ export function sliceTokens(tokens: EngineTokens, from: number, to: number): Eng
 }
 
 /**
- * If the engine counted the whole text, its tokens are assumed to be of equal length, and each counts where it begins.
+ * If the engine counted the whole text, its tokens are assumed to be of equal length, and each counts at its beginning.
  */
 function sliceText(tokens: TextTokens, from: number, to: number): TextTokens {
   const text = tokens.text.slice(from, to);
@@ -77,7 +77,7 @@ function sliceText(tokens: TextTokens, from: number, to: number): TextTokens {
   return { type: "text", text, tokens: begunBy(to) - begunBy(from) };
 }
 
-/** Yields the same tokens in the smallest units at which something can begin or end. */
+/** Splits tokens into the smallest units at which a part can begin or end. */
 export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
   for (let at = 0; at < sizeOf(tokens); at++) yield sliceTokens(tokens, at, at + 1);
 }

@@ -1,8 +1,7 @@
 /**
  * Parses the model's output across all messages of a turn.
  *
- * Each forced message starts a new Harmony parser. The previous one is ended first, and its counts are added
- * up.
+ * Each forced message starts a new Harmony parser. The previous parser is ended first, and its counts are added.
  */
 import type { EngineTokens } from "../../engines/engine.ts";
 import { LONGEST_LOST_HEADER, suggestsLostHeader } from "../../harmony/lost-markers.ts";
@@ -24,7 +23,7 @@ type TurnParserOptions = MarkerReading & ParsingOptions;
 export class TurnParser {
   readonly #tokenizer: Tokenizer;
   #options: TurnParserOptions;
-  /** Absent: no reasoning has come as text. */
+  /** Absent: no reasoning has been received as text. */
   #textMeter: TextMeter | undefined;
   /** Absent: the first parser is still in use. */
   #earlierRecoveries: ReadonlyMap<string, number> | undefined;
@@ -32,11 +31,11 @@ export class TurnParser {
   /** The engine returns text only. */
   #isText = false;
   #hasShownMarker = false;
-  /** Two header words are joined, as in text without the control tokens between them. */
+  /** Whether two header words are joined, as in text without the control tokens between them. */
   #hasLostHeader = false;
   /** The end of the text so far, since a control token or a header may be split across reads. */
   #tail = "";
-  /** The model must begin with a header: the gateway has written no part of one. */
+  /** Whether the model must begin with a header, because the gateway has written no part of one. */
   #expectsHeader = true;
   /** The parser has read nothing yet. */
   #isUntouched = true;
@@ -48,10 +47,7 @@ export class TurnParser {
     this.#parser = createParser(tokenizer, options);
   }
 
-  /**
-   * Called when another engine of a pool answers. How its text is parsed changes at the latest with the next
-   * message.
-   */
+  /** Called when another engine of a pool answers. The new options apply at the latest from the next message on. */
   readAs(reading: MarkerReading): void {
     const isKnown = reading.markers === this.#options.markers;
     this.#options = { ...this.#options, ...reading };
@@ -103,15 +99,15 @@ export class TurnParser {
     const seen = this.#tail + text;
     this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
     this.#hasLostHeader ||= suggestsLostHeader(seen);
-    // No control token is longer.
+    // No lost header is longer.
     this.#tail = seen.slice(-LONGEST_LOST_HEADER);
     if (this.#hasShownMarker) this.#options.onShownMarker();
   }
 
   /**
-   * Checked before the events are emitted: the parser holds them until it is certain. A completion begins
-   * with a control token, so text without one comes from an engine that hides them, unless the engine is
-   * known to show them.
+   * Checks for control tokens before events are emitted: the parser holds the events until it is certain. A completion
+   * begins with a control token, so text without one comes from an engine that hides them, unless the engine is known
+   * to show them.
    */
   #expectMarkers(events: readonly ParseEvent[]): void {
     if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;
@@ -130,7 +126,7 @@ export class TurnParser {
     this.#isUntouched = true;
   }
 
-  /** The model has ended its turn. Further engine output is ignored. */
+  /** Whether the model has ended its turn. Further engine output is ignored. */
   get done(): boolean {
     return this.#parser.done;
   }
@@ -148,7 +144,7 @@ export class TurnParser {
     return this.#parser.openPart;
   }
 
-  /** Reasoning tokens so far, calls to system tools included: counted by id, or for text by our own tokenizer. */
+  /** Reasoning tokens so far, calls to system tools included: counted by id, or for text by the gateway's tokenizer. */
   get reasoningTokens(): number {
     return this.#earlierTokens + analysisTokens(this.#parser) + (this.#textMeter?.tokens() ?? 0);
   }
@@ -162,7 +158,7 @@ export class TurnParser {
     return counts;
   }
 
-  /** How many these are. */
+  /** The number of repairs so far. */
   readonly countRepairs = (): number => {
     let repairs = 0;
     for (const count of this.#earlierRecoveries?.values() ?? []) repairs += count;

@@ -13,9 +13,12 @@ export class UsageCounter {
   #finished = 0;
   #toolOutputTokens = 0;
   #current = 0;
-  /** Absent: the current call has given no text without a count. */
+  /** Absent: the current call has returned no text without a count. */
   #meter: TextMeter | undefined;
-  /** Tokens of the current call. Text that ends within a token is encoded as several: it counts as no more than was requested. */
+  /**
+   * Tokens of the current call. Text that ends within a token is encoded as several, so the count is limited to the
+   * requested maximum.
+   */
   #maxTokens = Infinity;
 
   constructor(tokenizer: Tokenizer) {
@@ -32,7 +35,7 @@ export class UsageCounter {
     if (this.#engineCalls === 1) this.#promptTokens = sent;
   }
 
-  /** Takes the engine's count of cached prompt tokens before the call ends, in case it is cut. */
+  /** Adds the engine's count of cached prompt tokens before the call ends, in case it is cut. */
   addCached(tokens: number): void {
     if (this.#engineCalls !== 1) return;
     this.#cachedTokens = Math.min(toCount(tokens) ?? 0, this.#promptTokens);
@@ -75,7 +78,7 @@ export class UsageCounter {
     this.#cachedTokens = Math.min(cached, this.#promptTokens);
   }
 
-  /** Tokens of a tool's result. */
+  /** Counts the tokens of a tool's result. */
   addToolOutput(tokens: number): void {
     this.#toolOutputTokens += tokens;
   }
@@ -100,17 +103,17 @@ export class UsageCounter {
       promptTokens: this.#promptTokens,
       cachedTokens: this.#cachedTokens,
       completionTokens,
-      // Estimated separately where an engine returns text.
+      // Reasoning tokens are estimated separately if an engine returns text.
       reasoningTokens: Math.min(reasoningTokens, completionTokens),
       engineCalls: this.#engineCalls,
     };
   }
 }
 
-/** More than any context length: larger counts are ignored as wrong. */
+/** Maximum plausible count, above any context length: larger counts are ignored. */
 const MAX_COUNT = 1_000_000_000;
 
-/** Invalid counts are treated as absent. */
+/** Reads a count. Invalid counts are treated as absent. */
 function toCount(value: number | undefined): number | undefined {
   const isCount =
     Number.isInteger(value) && value !== undefined && value >= 0 && value <= MAX_COUNT;

@@ -1,6 +1,6 @@
 /**
- * How far a prompt is exactly what an engine was sent and has sampled in the steps of the running tool loop, token by token:
- * so much of it an engine can have in its cache.
+ * Measures the beginning of a prompt that equals, token by token, the tokens sent and sampled in the steps of the
+ * running tool loop. An engine can have this beginning in its cache.
  */
 import { joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
 import type { RenderedPrompt } from "../../harmony/prompt.ts";
@@ -13,14 +13,14 @@ import {
 } from "../../harmony/sampled-step.ts";
 
 export interface Exactness {
-  /** Tokens. */
+  /** Number of exact tokens. */
   readonly exact: number;
-  /** The first message that ended it, by its index in the prompt, and why. Absent: every step is exact. */
+  /** The first message that is not exact, by its index in the prompt, and the reason. Absent: every step is exact. */
   readonly departure?: { readonly message: number; readonly because: RenderedBecause };
   readonly steps: readonly WrittenStep[];
 }
 
-/** How a step was written, and why not by its ids. */
+/** The form in which a step was written, and the reason if its ids were not used. */
 export interface WrittenStep {
   readonly how: "ids" | "text" | "form" | "layout";
   readonly because?: RenderedBecause;
@@ -38,7 +38,7 @@ function toHeaderValue({ exact, departure }: Exactness): string {
   return `${exact};message=${departure.message};because=${departure.because}`;
 }
 
-/** Undefined: the prompt has no call of which something could be stored. */
+/** Undefined: the prompt has no call that could be stored. */
 export function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
   const steps = stepsOf(prompt);
   if (steps.length === 0) return undefined;
@@ -54,15 +54,15 @@ export function exactnessOf(prompt: RenderedPrompt): Exactness | undefined {
   return { exact: Math.max(exact, found.exact), departure, steps: written };
 }
 
-/** A step of the running tool loop as the prompt has it. */
+/** A step of the running tool loop in the prompt. */
 interface PromptStep {
-  /** Since the call before, the last of which is the call. */
+  /** The messages since the previous call. The last is the step's call. */
   readonly messages: readonly WrittenMessage[];
   /** The position of the call in the prompt. */
   readonly index: number;
-  /** All ids up to its end. */
+  /** Mark of all ids up to the end of the call. */
   readonly end: IdsMark;
-  /** Undefined: nothing is stored of it. */
+  /** Undefined: the step is not stored. */
   readonly step: SampledStep | undefined;
   readonly hasForm: boolean;
 }
@@ -70,14 +70,14 @@ interface PromptStep {
 interface WrittenMessage {
   readonly index: number;
   readonly before: IdsMark;
-  /** Ids up to its end. */
+  /** Number of ids up to the end of the message. */
   readonly after: number;
   readonly sampled: Sampled;
 }
 
 function stepsOf({ segments }: RenderedPrompt): PromptStep[] {
   const steps: PromptStep[] = [];
-  // Most turns are in no tool loop, and need no digest.
+  // Most turns are not in a tool loop and need no digest.
   if (!segments.some((each) => each.type === "rendered" && each.message?.sampled)) return steps;
   let digest = NO_IDS;
   let messages: WrittenMessage[] = [];
@@ -105,7 +105,10 @@ function toWrittenStep({ messages, step, hasForm }: PromptStep): WrittenStep {
   return { how: hasForm ? "form" : "layout", because };
 }
 
-/** Messages of a step that are put back where they were sampled are exact, if all before the step is. */
+/**
+ * Finds the first inexact message of a step. Messages restored at their sampled positions are exact, if all tokens
+ * before the step are.
+ */
 function findDeparture({ messages, step }: PromptStep) {
   const [first] = messages;
   const message = first?.index ?? 0;

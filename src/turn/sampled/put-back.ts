@@ -1,22 +1,25 @@
-/** Which messages of a history are written into the prompt as they were sampled, and why others are not. */
+/** Decides which messages of a history are written into the prompt with their sampled ids, and why others are not. */
 import type { Message } from "../../harmony/conversation.ts";
 import { isEmptyThought, type ReadSpan } from "../../harmony/read-span.ts";
 import { isSameMessage } from "../../harmony/same-message.ts";
 import type { RenderedBecause, Sampled, SampledStep } from "../../harmony/sampled-step.ts";
 
-/** A step as it is read from the store. */
+/** A step read from the store. */
 export interface ReadStep {
   readonly step: SampledStep;
-  /** Of each span, in order. Undefined: it is not the assistant's, or damaged. */
+  /** The message of each span, in order. Undefined: the span is not the assistant's, or damaged. */
   readonly spans: readonly (ReadSpan | undefined)[];
 }
 
-/** Maximum spans that are compared with one message. Bounds the work where a client has changed every message of a long step. */
+/**
+ * Maximum spans that are compared with one message. It bounds the work if a client has changed every message of a long
+ * step.
+ */
 const MAX_SKIPPED = 64;
 
 /**
- * The messages of a step with how they are written: those of the assistant since the call before, the last of which is the call.
- * Each takes the next span that says the same.
+ * Adds the sampled form to the messages of a step: the assistant's messages since the previous call, of which the last
+ * is the step's call. Each message takes the next span with an equal message.
  */
 export function putBackStep(
   messages: readonly Message[],
@@ -43,8 +46,8 @@ export function putBackStep(
 }
 
 /**
- * The pieces of a message, and those of empty thoughts directly before it, from `first` on: no history has them, since they say
- * nothing. The gateway writes one where a request wants no reasoning.
+ * The pieces of a message, and of empty thoughts directly before it, from `first` on: histories omit thoughts without
+ * text. The gateway writes one if a request disables reasoning.
  */
 function piecesOf(
   { spans, step }: ReadStep,
@@ -61,7 +64,7 @@ function piecesOf(
   return { pieces, ...(at !== undefined && { at }) };
 }
 
-/** No message stood between that was not kept. */
+/** Whether no dropped message stood between the span and the next. */
 function isFollowed({ spans }: SampledStep, index: number): boolean {
   const [span, next] = [spans[index], spans[index + 1]];
   return span !== undefined && next?.at === span.at + span.ids.length;

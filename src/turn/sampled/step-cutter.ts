@@ -1,7 +1,7 @@
 /**
- * Cuts what the model has written into messages, at the end of each call of the client's, and keeps those that may be put
- * back into a later prompt: the ones that the turn's parser has read without a repair. A malformed header that is put back
- * would teach the model to write more of them.
+ * Cuts the model's output into messages at the end of each client call, and keeps the messages that the turn's parser
+ * has read without a repair. Only these may be restored in a later prompt: a restored malformed header would teach the
+ * model to write more of them.
  */
 import { digestOf, type IdsDigest, joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
 import type { MessagePrefixes } from "../../harmony/message-prefixes.ts";
@@ -17,25 +17,25 @@ interface CutterDeps {
   readonly transcript: Transcript;
   readonly tokenizer: Tokenizer;
   readonly prefixes: Pick<MessagePrefixes, "assistant">;
-  /** How many repairs the turn's parser has made. */
+  /** The number of repairs by the turn's parser. */
   readonly countRepairs: () => number;
 }
 
-/** A turn begins behind `<|start|>assistant`. */
+/** A turn begins after `<|start|>assistant`. */
 const FIRST: MessageStart = { at: 0, before: 0, repairs: 0 };
 
 export class StepCutter {
   readonly #deps: CutterDeps;
-  /** Of all ids up to the call before. Undefined: there was none. */
+  /** Digest of all ids up to the previous call. Undefined: there was no call. */
   #before: IdsDigest | undefined;
-  /** The call before ended without a token: the engine does not return it. */
+  /** Whether the previous call ended without a token, because the engine does not return it. */
   #hasHiddenEnd = false;
 
   constructor(deps: CutterDeps) {
     this.#deps = deps;
   }
 
-  /** A call has just ended. */
+  /** Called when a call has just ended. Returns its step. */
   cut(): SampledStep {
     const { prompt, transcript, tokenizer, prefixes, countRepairs } = this.#deps;
     const isFirst = this.#before === undefined;
@@ -60,7 +60,7 @@ export class StepCutter {
   }
 }
 
-/** The messages of a prompt, without the header that the model continues. */
+/** Digest of a prompt's messages, without the header that the model continues. */
 function digestOfMessages({ segments }: RenderedPrompt): IdsDigest {
   let digest = NO_IDS;
   for (const segment of segments) {

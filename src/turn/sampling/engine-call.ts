@@ -1,6 +1,6 @@
 /**
- * Makes one engine call: limits it to the turn's remaining tokens, counts its usage and adds the request's
- * own fields.
+ * Makes one engine call: limits the call to the turn's remaining tokens, counts its usage and adds the request's own
+ * fields.
  */
 import { GPT_OSS_CONTEXT } from "../../engines/models-probe.ts";
 import { EngineError } from "../../engines/engine-error.ts";
@@ -17,25 +17,27 @@ interface EngineCall extends Pick<
   "sampling" | "stopIds" | "constraint" | "topLogprobs"
 > {
   readonly prompt: RenderedPrompt;
-  /** In tokens. Absent: all that the turn has left. */
+  /** Maximum tokens. Absent: all remaining tokens of the turn. */
   readonly maxTokens?: number;
 }
 
 export interface TokenReader {
-  /** Consumes the tokens of one read, reports them as a fact and counts those that it uses. Returns false to end the call. */
+  /**
+   * Consumes the tokens of one read, reports them as a fact and counts the used ones. Returns false to end the call.
+   */
   take(tokens: EngineTokens): Demand;
-  /** The call ends, or its usage comes: reads what {@link take} has passed on only. */
+  /** Called at the end of the call, or with its usage: reads tokens that {@link take} has only passed on. */
   settle?(): void;
 }
 
-/** How an engine call has ended. */
+/** The end of an engine call. */
 export type CallEnd =
   | {
       readonly type: "finished";
       readonly reason: "stop" | "length";
-      /** The finish reason as the server spelled it. */
+      /** The finish reason in the server's spelling. */
       readonly nativeReason: string | null;
-      /** The call's limit was all that the turn had left. */
+      /** Whether the call's limit was all remaining tokens of the turn. */
       readonly isTurnLimit: boolean;
     }
   | { readonly type: "cut" }
@@ -43,8 +45,8 @@ export type CallEnd =
   | { readonly type: "no-tokens-left" };
 
 /**
- * Throws the engine's `EngineError`, also if its stream ends without a finish event, and whatever
- * `reader` throws.
+ * Rejects with the engine's `EngineError`, also if its stream ends without a finish event, and with any error of
+ * `reader`.
  */
 export async function callEngine(
   state: TurnState,
@@ -76,7 +78,7 @@ export async function callEngine(
     await consume(engine.complete(request, state.signal), guarded.consumer);
     guarded.check();
   } catch (error) {
-    // A call that is stopped with its turn has not failed.
+    // A call that was stopped with its turn is not a failure.
     if (!state.signal.aborted) onFact?.({ type: "call-failed", error });
     throw error;
   } finally {
@@ -145,14 +147,14 @@ class Reading {
   }
 }
 
-/** Another engine of a pool answers. */
+/** Called when another engine of a pool answers. */
 function readAs({ parser, steering, onFact }: TurnState, engine: Engine): void {
   const reading = toMarkerReading(engine, steering);
   onFact?.({ type: "read-as", markers: reading.markers });
   parser.readAs(reading);
 }
 
-/** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */
+/** Tokens that may still be sampled: the minimum of the limits of request, context and operator. */
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
@@ -162,7 +164,7 @@ function tokensLeft(state: TurnState, promptLength: number): number {
   return Math.min(byRequest, byContext);
 }
 
-/** Holds for turns that the request's own limit does not concern, too: summaries. */
+/** The preset's locked limit. It also applies to turns without the request's limit, such as summaries. */
 function lockedTokens({ preset }: Turn): number {
   const { lock = [], maxOutputTokens = Infinity } = preset ?? {};
   return lock.includes("maxOutputTokens") ? maxOutputTokens : Infinity;

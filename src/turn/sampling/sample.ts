@@ -13,23 +13,28 @@ import type { TurnEvent } from "../turn.ts";
 import type { TurnState } from "../turn-state.ts";
 
 export interface SampleOptions<Cut extends string> {
-  /** Applies from the first token. Set only if the engine supports it. */
+  /** Constraint from the first token on. Set only if the engine supports it. */
   readonly constraint?: Constraint;
   /**
    * Ids that must not be sampled because they would break the current structure. Sent as a logit bias if the
    * engine supports it.
    */
   readonly ban?: readonly TokenId[];
-  /** Ids that end this call. For engines that cannot stop at them, `cut` does. */
+  /** Ids that end this call. For engines that cannot stop at them, `cut` ends the call. */
   readonly stopIds?: readonly TokenId[];
   /**
-   * Returns why to stop reading, or undefined to continue. Called behind each control token, after each check of the repetition
-   * guard, and at the end of each read.
+   * Returns the reason to stop reading, or undefined to continue. Called after each control token, each check of the
+   * repetition guard, and each read.
    */
   readonly cut?: () => Cut | undefined;
-  /** Call `cut` also after every token of a header, and where `idsUntilCut` says: for cuts that must be exact. */
+  /**
+   * Whether `cut` is also called after every token of a header, and after `idsUntilCut` ids, for cuts that must be
+   * exact.
+   */
   readonly cutsAnywhere?: boolean;
-  /** After how many ids that only continue the open part `cut` may return something else than before. Default: never. */
+  /**
+   * The number of ids continuing the open part after which the result of `cut` may change. Default: it does not change.
+   */
   readonly idsUntilCut?: () => number;
 }
 
@@ -59,26 +64,27 @@ export function sample<Cut extends string = never>(
     },
     sampler,
   );
-  // Not `await`, whose frame would be held as long as the model samples.
+  // Without `await`, because its frame would be retained as long as the model samples.
   return end.then((finish) => sampler.end(finish));
 }
 
-/** Most ids of an open unit. */
+/** Maximum number of ids in an open unit. */
 const MOST_OPEN = 32;
 
 /**
- * Reads the tokens of one engine call until enough of it has been read. Whatever their form and however many arrive together, they
- * are read in units within which nothing can end the call: up to a control token, a check of the repetition guard or the end of a
- * budget. Counters, parser, transcript and guard read the same units.
+ * Reads the tokens of one engine call until enough of it has been read. Tokens of any form and number are read in units
+ * within which nothing can end the call: up to a control token, a check of the repetition guard or the end of a budget.
+ * Counters, parser, transcript and guard read the same units.
  *
- * A unit of ids that only continue the open part stays open for further reads. Its text is passed on at once, and the unit is read
- * when it ends. Between two tokens of a stream come those of all others, which evict its objects from the processor's cache: an id
- * that is read touches a dozen of them, one that is added to a unit three (docs/decisions.md, "One reading loop").
+ * A unit of ids that only continue the open part stays open for further reads. Its text is passed on at once, and the
+ * unit is read when it ends. Between two tokens of a stream, the tokens of all other streams evict its objects from the
+ * processor's cache: reading an id touches a dozen objects, adding an id to a unit three (docs/decisions.md, "One
+ * reading loop").
  */
 class Sampler<Cut extends string> implements TokenReader {
-  // What an id of an open unit needs comes first.
+  // The fields needed for each id of an open unit come first.
   #openIds: TokenId[] = [];
-  /** How many ids the open unit may have. 0: the open part does not pass on the text of ids as it is. */
+  /** Maximum number of ids in the open unit. 0: the open part does not pass on the text of ids unchanged. */
   #openRoom = 0;
   readonly #output: TurnOutput;
   readonly #onFact: OnFact | undefined;
@@ -113,7 +119,7 @@ class Sampler<Cut extends string> implements TokenReader {
     return this.#end === undefined && more;
   }
 
-  /** Reads the open unit. Its text has been passed on, and nothing else comes of it. */
+  /** Reads the open unit. It has no other events, since its text has been passed on. */
   settle(): void {
     this.#openRoom = 0;
     const ids = this.#openIds;
@@ -122,7 +128,7 @@ class Sampler<Cut extends string> implements TokenReader {
     this.#read({ type: "ids", ids });
   }
 
-  /** Adds ids to the open unit, and returns their text. Empty, with nothing done: they have to be read. */
+  /** Adds ids to the open unit, and returns their text. Returns "" without a change if the ids must be read. */
   #extend(tokens: EngineTokens): string {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return "";
     const { ids } = tokens;
@@ -151,7 +157,7 @@ class Sampler<Cut extends string> implements TokenReader {
     return this.#end === undefined && more;
   }
 
-  /** Whether the text of ids that only continue the open part behind these tokens becomes a delta as it is. */
+  /** Whether the text of further ids that only continue the open part becomes an unchanged delta. */
   #passesOn(tokens: EngineTokens): boolean {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
     const { turn, parser, emitter } = this.#state;
@@ -160,27 +166,27 @@ class Sampler<Cut extends string> implements TokenReader {
     return last !== undefined && tokenText(last) !== undefined;
   }
 
-  /** How many ids may be read at once in the body of a part. */
+  /** The number of ids that may be read at once in the body of a part. */
   #unitRoom(): number {
     const untilCheck = this.#state.repetition?.untilCheck ?? MOST_OPEN;
     return Math.min(MOST_OPEN, untilCheck, this.#options.idsUntilCut?.() ?? MOST_OPEN);
   }
 
-  /** How the call has ended. */
+  /** Returns the result at the end of the call. */
   end(finish: CallEnd): SampleEnd<Cut> {
     if (finish.type === "no-tokens-left") return { why: "length" };
     if (this.#end !== undefined) return this.#end;
     if (finish.type === "cut") throw new ConsumerStopped();
-    // For a stop string, the native reason would depend on how tokens were grouped.
+    // For a stop string, the native reason would depend on the grouping of tokens.
     if (this.#atLastToken?.why !== "stop-sequence") this.#state.nativeReason = finish.nativeReason;
     return this.#atLastToken ?? { why: finish.reason };
   }
 
-  /** How many ids or characters may be read before something has to be judged. */
+  /** The number of ids or characters that may be read before the next judgement. */
   #room(tokens: EngineTokens): number {
     const { turn, parser, repetition } = this.#state;
     const { cutsAnywhere = false, idsUntilCut } = this.#options;
-    // What follows a stop string is neither counted nor judged, and each log probability has a text.
+    // Tokens after a stop string are neither counted nor judged, and each log probability needs its own text.
     if (turn.stop.length > 0 || turn.topLogprobs !== undefined) return 1;
     const untilCheck = repetition?.untilCheck ?? Infinity;
     if (!cutsAnywhere) return untilCheck;
@@ -194,7 +200,7 @@ class Sampler<Cut extends string> implements TokenReader {
     onFact?.({ type: "parsed", tokens });
     usage.add(tokens);
     const events = parser.push(tokens);
-    // Behind the parser, whose repairs belong to the message before a start in these tokens.
+    // The transcript follows the parser, whose repairs belong to the message before a start in these tokens.
     transcript.append(tokens);
     repetition?.push(tokens);
     return emitter.push(events, tokens.type === "ids" ? tokens.logprobs : undefined);
@@ -262,7 +268,7 @@ function withBan(
   return { ...sampling, logitBias };
 }
 
-/** Merges adjacent deltas, so that one read gives one delta even if its tokens were read one by one. */
+/** Merges adjacent deltas, so that one read results in one delta even if its tokens were read one by one. */
 function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   const joined: TurnEvent[] = [];
   for (const event of events) {

@@ -1,4 +1,6 @@
-/** Counts an engine's tokens against the most that a completion may have, whatever form they have and whatever the engine says. */
+/**
+ * Counts an engine's tokens against the maximum of a completion, in any form and regardless of the engine's own counts.
+ */
 import type { EngineTokens } from "../../engines/engine.ts";
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import { TextMeter } from "../reading/text-meter.ts";
@@ -8,12 +10,12 @@ type Ids = Extract<EngineTokens, { type: "ids" }>;
 type Pieces = Extract<EngineTokens, { type: "pieces" }>;
 type Text = Extract<EngineTokens, { type: "text" }>;
 
-/** No token of the vocabulary has more characters. A count of fewer tokens than these is not believed. */
+/** Maximum characters of a token in the vocabulary. A reported count that would need longer tokens is ignored. */
 const MAX_TOKEN_CHARS = 128;
 
 export class TokenAllowance {
   #left: number;
-  /** Absent: no text has come without a count. */
+  /** Absent: no text without a count has been received. */
   #meter: TextMeter | undefined;
 
   constructor(maxTokens: number) {
@@ -60,8 +62,8 @@ export class TokenAllowance {
   }
 
   /**
-   * Text counts as far as no further text can split it into fewer tokens. A server that stops at its limit never has more of it,
-   * and one that does not is stopped within some words.
+   * Counts text without a reported count, as far as further text cannot reduce its tokens. A server that stops at its
+   * limit never exceeds it, and any other is stopped within some words.
    */
   #takeText(tokens: Text): Text | undefined {
     const meter = (this.#meter ??= new TextMeter(o200kHarmony()));
@@ -73,7 +75,7 @@ export class TokenAllowance {
     return nonEmpty({ type: "text", text: firstTokens(tokens.text, room) });
   }
 
-  /** Returns how many of so many tokens there is room for. */
+  /** Returns the number of tokens, up to `count`, for which there is room. */
   #spend(count: number): number {
     const room = Math.min(count, this.#left);
     this.#left -= room;
@@ -90,7 +92,7 @@ function leastTokens(text: string): number {
   return Math.ceil(text.length / MAX_TOKEN_CHARS);
 }
 
-/** Without the bytes of a character that is not complete. */
+/** The text of the first tokens, without the bytes of an incomplete character. */
 function firstTokens(text: string, count: number): string {
   const tokenizer = o200kHarmony();
   const ids = tokenizer.encode(text.slice(0, count * MAX_TOKEN_CHARS)).slice(0, count);

@@ -1,7 +1,7 @@
 /**
- * Ends each completion of an engine at its limits: the wait for the first token and for each further one, and the number of
- * tokens. They are judged here and nowhere else, on tokens, so that neither pings nor the transport nor the kind of engine makes
- * a difference. Around each backend of a pool, so that a backend that only pings is one that another can replace.
+ * Ends each completion of an engine at its limits: the wait for the first token and for each further one, and the
+ * number of tokens. Limits are judged only here and only by tokens, so that pings, the transport and the kind of engine
+ * make no difference. They wrap each backend of a pool, so that another backend can replace one that only pings.
  */
 import { type Clock, systemClock } from "../../engines/clock.ts";
 import { EngineError } from "../../engines/engine-error.ts";
@@ -16,7 +16,10 @@ import {
 import { TokenAllowance } from "./token-allowance.ts";
 
 export interface TokenLimits {
-  /** The longest wait for the first token, including the server's queue and its work on the prompt, as long as it reports none. */
+  /**
+   * The longest wait for the first token, including the server's queue and, unless it reports progress, its work on the
+   * prompt.
+   */
   readonly firstTokenMs: number;
   /** The longest wait for each further token, while the consumer has room. */
   readonly idleMs: number;
@@ -24,7 +27,7 @@ export interface TokenLimits {
 
 export const DEFAULT_TOKEN_LIMITS: TokenLimits = { firstTokenMs: 600_000, idleMs: 300_000 };
 
-/** The same engine, whose completions are held to these limits and to the `maxTokens` of their requests. */
+/** Wraps an engine and ends its completions at these limits and at the `maxTokens` of their requests. */
 export function limitTokens(
   engine: Engine,
   limits: TokenLimits = DEFAULT_TOKEN_LIMITS,
@@ -55,22 +58,22 @@ interface CompletionDeps {
   readonly engine: Pick<Engine, "name">;
 }
 
-/** How many looks at a completion its limit is divided into: it is given up that much later than its limit, at most. */
+/** Number of looks per limit. A completion is ended at most one look later than its limit. */
 const LOOKS = 10;
 const MAX_STEP_MS = 1000;
 
 class Completion {
-  // What each token needs comes first, on neighbouring lines of the cache.
+  // The fields needed for each token come first, on neighbouring cache lines.
   readonly #consumer: Consumer<EngineEvent>;
   readonly #allowance: TokenAllowance;
-  /** Reads with tokens so far. */
+  /** Number of reads with tokens so far. */
   #reads = 0;
   /** Prompt tokens that the engine has reported as processed, before its first token. */
   #processed = 0;
   #isOver = false;
-  /** The consumer has no room: the engine cannot be blamed for silence. */
+  /** Whether the consumer has no room, so that silence is not the engine's fault. */
   #isFull = false;
-  /** The reads and the progress that the last look at the clock has seen. */
+  /** The sum of reads and progress at the last look. */
   #seen = 0;
   #silentMs = 0;
   readonly #deps: CompletionDeps;
@@ -87,9 +90,11 @@ class Completion {
   }
 
   /**
-   * Settles with the engine's stream, or at once when the completion is given up or aborted: an engine may be deaf to its signal.
+   * Settles with the engine's stream, or at once when the completion is ended or aborted, because an engine may ignore
+   * its signal.
    *
-   * @param start calls the engine. Not kept: its request would be held as long as the model samples.
+   * @param start calls the engine. It is not stored, because its request would be retained as long as the model
+   * samples.
    */
   async run(
     start: (signal: AbortSignal) => AsyncIterable<EngineEvent>,
@@ -115,7 +120,7 @@ class Completion {
       case "open":
         return this.#deliver(event);
       case "progress":
-        // The server works on the prompt, however long it takes.
+        // While the server reports progress with the prompt, the wait is not limited.
         if (this.#reads === 0) this.#processed = Math.max(this.#processed, event.processed);
         return this.#deliver(event);
       case "finish":
@@ -157,8 +162,8 @@ class Completion {
   }
 
   /**
-   * Looks at intervals whether tokens have arrived: to restart a timer with each token was a 30th of its instructions. A look that
-   * was late because the event loop was blocked counts once.
+   * Checks at intervals whether tokens have arrived: restarting a timer with each token took a 30th of its
+   * instructions. A look delayed by a blocked event loop counts once.
    */
   #scheduleLook(): void {
     const { clock, limits } = this.#deps;
@@ -177,7 +182,7 @@ class Completion {
     return this.#reads + this.#processed;
   }
 
-  /** Reads what has arrived first: an event loop that was blocked runs timers before it reads. */
+  /** Reads arrived data before the silence is confirmed: an event loop that was blocked runs timers before it reads. */
   #confirmSilence(): void {
     const { clock, engine, limits } = this.#deps;
     this.#stopClock = clock.after(0, () => {
@@ -200,7 +205,7 @@ class Completion {
   }
 }
 
-/** Nothing was sampled: an engine of one's own may say so instead of nothing. */
+/** Whether nothing was sampled. A custom engine may send empty tokens. */
 function isEmpty(tokens: EngineTokens): boolean {
   switch (tokens.type) {
     case "ids":
@@ -216,7 +221,7 @@ function isEmpty(tokens: EngineTokens): boolean {
 
 const CUT: EngineFinish = { type: "finish", reason: "length", nativeReason: null };
 
-/** Without a count of more tokens than were requested, which is wrong: ours is used. */
+/** Removes an engine's count that exceeds the requested tokens, so that the gateway's own count is used. */
 function withoutExcess(finish: EngineFinish, maxTokens: number): EngineFinish {
   const { completionTokens = 0, ...usage } = finish.usage ?? {};
   return completionTokens > maxTokens ? { ...finish, usage } : finish;

@@ -20,7 +20,7 @@ export function hasUncheckedCall({ tools, emitter }: TurnState): boolean {
 }
 
 /**
- * Returns why the answer is invalid, or undefined. Clients join all answer parts into one text, so a JSON
+ * Returns the reason why the answer is invalid, or undefined. Clients join all answer parts into one text, so a JSON
  * document next to other text is invalid.
  */
 export async function whyAnswerIsWrong({
@@ -51,7 +51,7 @@ export async function findWrongCall({
   for (const { part, text } of calls) {
     const tool = tools.checkedToolOf(part);
     const problem = tool && (await whyCallIsWrong(tool, text, signal));
-    // Another name than the tool's, which it can only stand for if its arguments are right.
+    // The call has another name than the tool, and is accepted only if its arguments are valid.
     const isOther = tool?.mapped !== undefined && tool.name !== nameOf(part);
     if (tool && problem !== undefined && !isOther) return { tool, problem };
   }
@@ -62,7 +62,7 @@ function nameOf(part: Part): string | undefined {
   return part.kind === "tool-call" ? part.name : undefined;
 }
 
-/** Of a mapped tool, what the client will get is checked. */
+/** Checks a call. For a mapped tool, the converted arguments are checked. */
 async function whyCallIsWrong(
   { mapped, checker }: OfferedTool,
   text: string,
@@ -75,8 +75,8 @@ async function whyCallIsWrong(
 }
 
 /**
- * Returns undefined if `text` is a document that satisfies the schema, else why not, in words the model can
- * act on. Without a schema, any JSON object is valid. Rejects if the signal is aborted.
+ * Returns undefined if `text` is a document that satisfies the schema, else the reason, in words that the model can act
+ * on. Without a schema, any JSON object is valid. Rejects if the signal is aborted.
  */
 async function whyInvalid(
   text: string,

@@ -1,6 +1,4 @@
-/**
- * Lets the model choose which of several functions a forced call goes to. Only a function name is accepted.
- */
+/** Lets the model choose the function of a forced call among several. Only a function name is accepted. */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { StreamingDecoder } from "../../tokenizer/index.ts";
 import { callEngine } from "../sampling/engine-call.ts";
@@ -75,7 +73,7 @@ function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
   }
 }
 
-/** What the model has to write to choose each function, after the namespace that the gateway writes. */
+/** The text by which the model chooses each function, after the namespace that the gateway writes. */
 function toSpellings(tools: TurnTools, names: readonly string[]) {
   const recipients = names.map((name) => [tools.recipientOf(name), name] as const);
   const namespaces = new Set(recipients.map(([recipient]) => namespaceOf(recipient)));

@@ -27,7 +27,7 @@ export function toArgumentsConstraint(
   const { strict, mapped } = tool;
   const isChoice = mapped !== undefined && !strict && state.turn.toolChoice.type !== "required";
   if (isChoice) return undefined;
-  // Only schemas that our own compiler has accepted are sent to an engine.
+  // Only schemas that the gateway's compiler has accepted are sent to an engine.
   return toJsonConstraint(state, tool.checker && tool.parameters);
 }
 

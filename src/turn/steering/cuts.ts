@@ -1,10 +1,10 @@
-/** Decides where reading stops before the model ends. All functions are pure predicates. */
+/** Decides whether reading stops before the model ends. All functions are pure predicates. */
 import { hasUncheckedCall } from "./checks.ts";
 import { findTextFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import type { Cut } from "./decision.ts";
 import type { TurnState } from "../turn-state.ts";
 
-/** Returns why reading should stop in the current stage, or undefined to continue. */
+/** Returns the reason to stop reading in the current stage, or undefined to continue. */
 export function findCut(state: TurnState): Cut | undefined {
   const { stage, emitter, parser } = state;
   switch (stage) {
@@ -22,7 +22,7 @@ export function findCut(state: TurnState): Cut | undefined {
       return isDocument(state) ? findWhiteSpace(state) : undefined;
     case "arguments":
       if (emitter.part?.kind !== "tool-call") return "call-completed";
-      // The body of a text's call is no JSON.
+      // The body of a call with text input is not JSON.
       return state.tools.bodyForm(emitter.part.name) === "raw" ? undefined : findWhiteSpace(state);
     case "more-calls":
       return parser.openPart && parser.openPart !== "tool-call" ? "not-a-call" : undefined;
@@ -50,8 +50,8 @@ export function mayCutAnywhere({ stage, turn, steering, engine }: TurnState): bo
 }
 
 /**
- * After how many ids that only continue the open part {@link findCut} may return something else than before, unless the repetition
- * guard has found something.
+ * The number of ids continuing the open part after which the result of {@link findCut} may change, unless the
+ * repetition guard has found a loop.
  */
 export function idsUntilCut(state: TurnState): number {
   return state.parser.openPart === "reasoning" ? reasoningLeft(state) : Infinity;
@@ -83,10 +83,12 @@ function isDocument({ turn }: TurnState): boolean {
   return turn.answer.type !== "text";
 }
 
-/** Longest white space within or behind a document, in characters: the deepest indentation needs less. */
+/** Longest white space within or after a document, in characters: the deepest indentation needs less. */
 const MAX_WHITE_SPACE = 1024;
 
-/** JSON allows white space without end between its tokens, and so do most grammars made of a schema. */
+/**
+ * Finds excessive white space: JSON and most grammars made from a schema allow unlimited white space between tokens.
+ */
 function findWhiteSpace({ emitter }: TurnState): Cut | undefined {
   return emitter.blankTail > MAX_WHITE_SPACE ? "white-space" : undefined;
 }
@@ -108,7 +110,7 @@ function mustEndReasoning(state: TurnState): boolean {
   return reasoningLeft(state) === 0 || state.repetition?.looping === true;
 }
 
-/** How many more tokens of reasoning its budget and the answer's reserve leave; none while it is disabled. */
+/** The number of further reasoning tokens within the budget and the answer's reserve; 0 while reasoning is disabled. */
 function reasoningLeft({ turn, steering, usage, parser }: TurnState): number {
   const { enabled, maxTokens = Infinity } = turn.reasoning;
   if (!enabled) return 0;

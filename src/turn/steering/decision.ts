@@ -2,11 +2,11 @@
 import type { TurnRepair } from "../repairs.ts";
 import type { OfferedTool, TurnFailure } from "../turn.ts";
 
-/** What the model is currently sampled for. */
+/** The current purpose of sampling. */
 export type Stage =
-  /** Anything. Sampling stops where a demand must be enforced. */
+  /** Unrestricted output. Sampling stops where a demand must be enforced. */
   | "free"
-  /** Anything, while the engine constrains the whole turn. */
+  /** Unrestricted output, while the engine constrains the whole turn. */
   | "constrained-turn"
   /** Reasoning only. A call is forced after it. */
   | "reasoning"
@@ -17,7 +17,7 @@ export type Stage =
   /** Another call, or nothing. */
   | "more-calls";
 
-/** Why reading stopped before the model ended. */
+/** The reason why reading stopped before the model ended. */
 export type Cut =
   /** Reasoning is disabled, has used up its budget, reaches into the answer's reserve, or repeats itself. */
   | "reasoning-budget"
@@ -27,7 +27,7 @@ export type Cut =
   | "answer-opened"
   /** The JSON document is complete. */
   | "answer-completed"
-  /** The document or the arguments go on with white space alone, which JSON allows without end. */
+  /** The document or the arguments continue with white space only, which JSON allows without limit. */
   | "white-space"
   /** A call has begun, and the engine can constrain its arguments to their schema. */
   | "call-opened"
@@ -35,7 +35,7 @@ export type Cut =
   | "call-completed"
   /** A call that the request does not allow. */
   | "call-refused"
-  /** A call is complete that the gateway runs. */
+  /** A gateway call is complete. */
   | "builtin-call"
   /** As many calls as the request allows are complete. */
   | "call-limit"
@@ -50,17 +50,17 @@ export interface Demands {
   readonly reasoning: boolean;
   /** Functions, or tools that the gateway runs, are offered. */
   readonly tools: boolean;
-  /** Tools are offered that the gateway runs. */
+  /** Gateway tools are offered. */
   readonly gatewayTools: boolean;
-  /** The first call must be to one of these of them. */
+  /** The gateway tools of which the first call must use one. */
   readonly forcedGatewayTools: readonly string[];
   /** The client gave the beginning of the answer. */
   readonly prefill: boolean;
-  /** Sample further calls after the first one. */
+  /** Further calls are sampled after the first one. */
   readonly moreCalls: boolean;
-  /** Open the answer if the model stopped without one, or with an empty one. */
+  /** The answer is opened if the model stopped without one, or with an empty one. */
   readonly openMissingAnswer: boolean;
-  /** Tools may be called: let the model begin another message if it stopped after a preamble. */
+  /** Tools may be called, so the model may begin another message if it stopped after a preamble. */
   readonly continueAnnouncedCalls: boolean;
   /** The engine can constrain the whole turn in one call, and the operator enabled it. */
   readonly singleCallConstraint: boolean;
@@ -82,9 +82,9 @@ export interface SteeringState {
   readonly endsInPreamble: boolean;
   /** A call is complete and held until its arguments are checked. */
   readonly uncheckedCall: boolean;
-  /** A call is complete that the gateway runs, and has not been run. */
+  /** A gateway call is complete and has not been run. */
   readonly gatewayCall: boolean;
-  /** Calls the client has approved that are still to be made. */
+  /** Number of approved calls that have not been made. */
   readonly approvedCalls: number;
   /** Name of the call being refused. */
   readonly refusedCall: string | undefined;
@@ -136,7 +136,7 @@ export type Decision =
   | { readonly type: "check-answer" }
   /** Tell the model why its answer was rejected, and sample another. */
   | { readonly type: "retry-answer"; readonly problem: string; readonly repair: TurnRepair }
-  /** Ask the model which of these functions to call. */
+  /** Let the model choose one of these functions to call. */
   | {
       readonly type: "choose-function";
       readonly names: readonly string[];

@@ -65,9 +65,9 @@ function firstStep(demands: Demands): Decision {
     : { type: "choose-function", names: forcedGatewayTools };
 }
 
-/** At the beginning, and after a result. */
+/** The decision at the beginning of a turn, and after a result. */
 function goOn({ requiredCalls, gatewayTools, reasoning, tools }: Demands): Decision {
-  // With tools of its own at hand, the model may use them before the call: it is forced where it would answer.
+  // The model may use gateway tools before the required call, which is forced when the model would answer.
   if (requiredCalls && !(gatewayTools && reasoning))
     return reasoning ? { type: "open-reasoning" } : forceCall(requiredCalls);
   if (reasoning) return { type: "continue" };
@@ -141,8 +141,8 @@ function afterFreeStop(state: SteeringState): Decision {
 }
 
 /**
- * A preamble usually comes before a call. An answer that is opened behind it would replace the call, so that the client's loop
- * ends: the model first chooses the channel and the recipient itself, once. What the preamble says is not read.
+ * A preamble usually comes before a call. An answer opened after it would replace the call and end the client's loop,
+ * so the model may first choose channel and recipient itself, once. The preamble's text is not interpreted.
  */
 function isCallAnnounced({ demands, endsInPreamble, repairs }: SteeringState): boolean {
   return (
@@ -189,7 +189,10 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
   }
 }
 
-/** A model that goes on making such calls would otherwise be sampled until the context is full, in one engine call for each. */
+/**
+ * Limits refused calls: a model that keeps making them would be sampled until the context is full, with one engine call
+ * for each.
+ */
 function afterRefusedCall(state: SteeringState): Decision {
   const { repairs, refusedCall = "" } = state;
   switch (repairs.get("refused-call")) {
@@ -211,8 +214,8 @@ function afterWrongAnswer({ holdsAnswers, repairs }: SteeringState, problem: str
 }
 
 /**
- * Explanations of calls in a turn. After them, a call goes to the client as it is, whose error the model will read, unless the
- * request wants a valid one.
+ * Maximum number of explained calls in a turn. A further invalid call goes to the client unchanged, and the model reads
+ * the client's error, unless the request requires valid calls.
  */
 const MAX_EXPLAINED_CALLS = 2;
 

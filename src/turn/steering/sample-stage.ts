@@ -18,7 +18,7 @@ export function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
   const constraint = toConstraint(state);
   holdUnchecked(state, constraint !== undefined);
   const end = sample(state, toSampleOptions(state, constraint));
-  // Not `await`, whose frame would be held as long as the model samples.
+  // Without `await`, because its frame would be retained as long as the model samples.
   return end.then((ended) => toOutcome(state, ended));
 }
 
@@ -32,7 +32,7 @@ function toOutcome(state: TurnState, end: SampleEnd<Cut>): Outcome {
     case "stop-sequence":
       return { type: "stop-sequence" };
     case "cut":
-      // The other cuts fall between messages, or where one goes on.
+      // The other cuts fall between messages, or at a point where the message continues.
       if (end.cut === "reasoning-budget" || end.cut === "white-space") cutMessage(state);
       return { type: "cut", cut: end.cut };
     default:

@@ -7,7 +7,7 @@ export interface Steering {
   readonly answerReserve: number;
   /** Cut analysis that repeats itself. */
   readonly repetitionGuard: boolean;
-  /** After a call, sample on to find further calls. Costs one engine call each time. */
+  /** After a call, continue sampling to find further calls. Costs one engine call each time. */
   readonly sampleMoreCalls: boolean;
   /**
    * Answer a call to a tool that was not offered with an error that the client does not see, once per turn,
@@ -24,9 +24,8 @@ export interface Steering {
    */
   readonly singleCallConstraint: boolean;
   /**
-   * Accept answers from engines that hide control tokens, and infer from the remaining header words what is
-   * reasoning and what is the answer. If off, such answers are rejected, because a malformed one would show
-   * reasoning as the answer.
+   * Accept answers from engines that hide control tokens, and use the remaining header words to distinguish reasoning
+   * from the answer. If off, such answers are rejected, because a malformed answer would show reasoning as the answer.
    */
   readonly allowHiddenMarkers: boolean;
   /** Output limit in tokens, if neither the request nor the context length sets one. */

@@ -14,7 +14,7 @@ import type { Steering } from "./settings.ts";
 import type { Turn } from "../turn.ts";
 import type { TurnTools } from "../turn-tools.ts";
 
-/** What may follow the reasoning. */
+/** The allowed output after the reasoning. */
 interface Endings {
   /** JSON Schema of the answer, as text. Absent: no answer is allowed. */
   readonly answer?: string;
@@ -23,7 +23,7 @@ interface Endings {
 }
 
 /**
- * Undefined if the operator has not enabled it, the engine does not support it, or the turn has nothing to
+ * Undefined if the operator has not enabled the constraint, the engine does not support it, or the turn has nothing to
  * constrain.
  */
 export function toSingleCallConstraint(
@@ -34,7 +34,7 @@ export function toSingleCallConstraint(
 ): Constraint | undefined {
   if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
     return undefined;
-  // Calls to tools that the gateway runs, or of training, would need a form of their own.
+  // Calls of gateway tools and trained tools would need a different form.
   if (turn.gatewayTools !== undefined || tools.hasMapped) return undefined;
   const endings = toEndings(turn, tools);
   if (endings === undefined) return undefined;
@@ -45,11 +45,11 @@ export function toSingleCallConstraint(
 
 function toEndings({ toolChoice, answer }: Turn, tools: TurnTools): Endings | undefined {
   const callable = tools.allowed;
-  // A text without JSON around it has no end that a grammar of the whole turn could name.
+  // A text without JSON around it has no end that a grammar of the whole turn could express.
   if (callable.some(({ text }) => text !== undefined)) return undefined;
   const calls = callable.map(({ name, parameters, checker }) => {
     const recipient = tools.recipientOf(name);
-    // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
+    // Schemas that the gateway has not compiled are not sent: they may be huge, or rejected by the engine.
     const isHeld = parameters !== undefined && checker !== undefined;
     return { recipient, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
   });
@@ -64,9 +64,9 @@ const ANY_OBJECT = '{"type":"object"}';
 // xgrammar: vLLM, SGLang
 
 /**
- * Longest white space between the tokens of a document. Without a limit, a model can write nothing else until its tokens are
- * used up; indented JSON needs far less. xgrammar obeys it from 0.2.4, and ignored the member before. The servers' own
- * settings against white space do not concern structural tags.
+ * Longest white space between the tokens of a document. Without a limit, a model can write nothing else until its
+ * tokens are used up; indented JSON needs far less. xgrammar applies the member from 0.2.4 on, and ignored it before.
+ * The servers' own settings against white space do not affect structural tags.
  */
 const MAX_WHITE_SPACE = 64;
 

@@ -1,9 +1,9 @@
 /**
  * Makes a turn meet the request's demands on any engine.
  *
- * The mechanism is always the same: sample up to the point where a demand applies, close the open message,
- * append the required header, and let the engine continue from there, with a constraint if it supports one.
- * `next-step.ts` decides, this module executes.
+ * There is one mechanism: sample up to the point where a demand applies, close the open message, append the required
+ * header, and let the engine continue from there, with a constraint if it supports one. `next-step.ts` decides, this
+ * module executes.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { resultMessage } from "../../harmony/messages.ts";
@@ -26,7 +26,7 @@ import {
   type TurnState,
 } from "../turn-state.ts";
 
-/** Resolves once everything but the end event has been emitted. */
+/** Resolves once all events but the end event have been emitted. */
 export async function steer(state: TurnState): Promise<Conclusion> {
   const demands = toDemands(state);
   let outcome: Outcome = { type: "begun" };
@@ -76,7 +76,7 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
   };
 }
 
-/** Not async: its frame would be held as long as the model samples. */
+/** Executes a decision. Not async, because its frame would be retained as long as the model samples. */
 function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Promise<Outcome> {
   const { tools, prefixes, emitter } = state;
   switch (decision.type) {
@@ -174,7 +174,7 @@ async function checkCalls(state: TurnState): Promise<Outcome> {
 
 async function writeApprovedCall(state: TurnState): Promise<Outcome> {
   const approved = state.turn.gatewayTools?.approved?.[state.approvedRun++];
-  // Nothing is sampled for it, so no engine says that the turn has begun.
+  // Nothing is sampled for an approved call, so no engine has started the turn.
   const demand = emitStart(state);
   if (!(demand === true || (await demand))) throw new ConsumerStopped();
   if (approved) writeGatewayCall(state, approved);
@@ -194,7 +194,7 @@ function openAnswer(state: TurnState): Promise<Outcome> {
   return sampleStage(state, isDocument ? "answer" : "free");
 }
 
-/** Emits what is held, or discards it if the turn has failed. */
+/** Emits held events, or discards them if the turn has failed. */
 function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   // If no tokens were left for any engine call, `start` has not been emitted yet.
   void emitStart(state);
@@ -211,7 +211,7 @@ function toCallPrefix({ tools, prefixes }: TurnState, name: string): readonly To
   return prefixes.call(recipient, tools.bodyForm(name));
 }
 
-/** A result that the gateway writes, where that of the tool would stand. */
+/** A result that the gateway writes in place of the tool's. */
 function toResult(recipient: string, text: string): Message {
   const toMessage = isTrainedTool(recipient) ? trainedResultMessage : resultMessage;
   return toMessage(recipient, text);
