@@ -92,9 +92,5 @@ export function toExpiry(text: string): KeyExpiry {
 }
 
 function unauthorized(message: string): RequestError {
-  return new RequestError(message, {
-    status: 401,
-    type: "authentication_error",
-    errorType: "authentication",
-  });
+  return new RequestError(message, { status: 401 });
 }

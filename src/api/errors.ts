@@ -18,7 +18,7 @@ export type ErrorType =
 
 /** An invalid request. `param` names the field as a client would write it: `messages[0].role`. */
 export class RequestError extends Error {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 429 | 503;
   readonly type: ErrorType;
   readonly param: string | null;
   /** OpenRouter's more precise type, `metadata.error_type`. */
@@ -33,10 +33,12 @@ export class RequestError extends Error {
   constructor(message: string, details: RequestErrorDetails = {}) {
     super(message);
     this.name = "RequestError";
-    this.status = details.status ?? 400;
-    this.type = details.type ?? "invalid_request_error";
+    const { status = 400 } = details;
+    const [type, errorType] = KINDS[status];
+    this.status = status;
+    this.type = type;
     this.param = details.param ?? null;
-    this.errorType = details.errorType ?? "invalid_request";
+    this.errorType = details.errorType ?? errorType;
     this.retryAfter = details.retryAfter;
     this.details = details.details;
     this.reason = withoutMadeUpName(details.reason ?? withoutQuotes(message), this.param);
@@ -44,14 +46,27 @@ export class RequestError extends Error {
 }
 
 interface RequestErrorDetails {
+  /** Default: 400. */
   readonly status?: RequestError["status"];
-  readonly type?: ErrorType;
   readonly param?: string | null;
+  /** Default: that of the status. */
   readonly errorType?: string;
   readonly retryAfter?: number;
   readonly details?: object;
   readonly reason?: string;
 }
+
+/** OpenAI's and OpenRouter's types of a status. */
+const KINDS: Readonly<Record<RequestError["status"], readonly [ErrorType, string]>> = {
+  400: ["invalid_request_error", "invalid_request"],
+  401: ["authentication_error", "authentication"],
+  403: ["permission_error", "permission_denied"],
+  404: ["not_found_error", "not_found"],
+  405: ["invalid_request_error", "invalid_request"],
+  413: ["invalid_request_error", "payload_too_large"],
+  429: ["rate_limit_error", "rate_limit_exceeded"],
+  503: ["server_error", "provider_overloaded"],
+};
 
 /** An error that names the field and its problem. */
 export function refusal(
@@ -60,19 +75,6 @@ export function refusal(
   details?: Omit<RequestErrorDetails, "param">,
 ): RequestError {
   return new RequestError(`${param}: ${problem}`, { ...details, param });
-}
-
-/** Like {@link refusal}, for a field that is too large. */
-export function tooLarge(param: string, problem: string): RequestError {
-  return refusal(param, problem, { status: 413, errorType: "payload_too_large" });
-}
-
-export function noSuchPath(message: string): RequestError {
-  return new RequestError(message, {
-    status: 404,
-    type: "not_found_error",
-    errorType: "not_found",
-  });
 }
 
 /**

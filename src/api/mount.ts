@@ -5,7 +5,7 @@ import { type Api, type Services, OPENAI_PREFIXES } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import { type ApiEnv, obeyRecordHeader, RECORD_HEADER } from "./request/client.ts";
 import { toErrorResponse } from "./reply/error-response.ts";
-import { type ErrorReader, noSuchPath, RequestError, toError } from "./errors.ts";
+import { type ErrorReader, RequestError, toError } from "./errors.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 import { recordExchange } from "./middleware/record-exchange.ts";
 
@@ -90,7 +90,7 @@ function wrongMethod(methods: readonly string[]): RequestError {
 function notFound(path: string, apis: readonly Api[]): RequestError {
   const meant = toKnownPaths(apis).find((each) => path === each || path.startsWith(`${each}/`));
   const hint = meant === undefined ? toAlternatives(apis) : `Did you mean /v1${meant}?`;
-  return noSuchPath(`There is no route with this path. ${hint}`);
+  return new RequestError(`There is no route with this path. ${hint}`, { status: 404 });
 }
 
 function toAlternatives(apis: readonly Api[]): string {
@@ -109,7 +109,7 @@ function unsupportedPaths(alternatives: string): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, sentence] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw noSuchPath(`${sentence} ${alternatives}`);
+      throw new RequestError(`${sentence} ${alternatives}`, { status: 404 });
     });
   }
   return routes;

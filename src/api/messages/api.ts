@@ -5,7 +5,7 @@ import type { ApiEnv } from "../request/client.ts";
 import { readTurn, serveTurn } from "../turn/serve-turn.ts";
 import { type MessagesCodec, messagesCodec } from "./codec.ts";
 import { toMessagesErrorReply } from "./errors.ts";
-import { noSuchPath } from "../errors.ts";
+import { RequestError } from "../errors.ts";
 import { createFindModel, modelRoutes, namesVersion } from "./models.ts";
 
 export const messagesApi: Api = {
@@ -65,12 +65,13 @@ function unsupportedRoutes(): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, name] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw noSuchPath(`This gateway does not support ${name}.`);
+      throw new RequestError(`This gateway does not support ${name}.`, { status: 404 });
     });
   }
   routes.all("/v1/*", () => {
-    throw noSuchPath(
+    throw new RequestError(
       "The path contains /v1 twice. Anthropic's clients append /v1 themselves: configure the base URL without it.",
+      { status: 404 },
     );
   });
   return routes;

@@ -155,9 +155,7 @@ export function unknownModel(name: string, models: Models): RequestError {
   return new RequestError(`model: ${name}.${listAvailable(models)}${hint}`, {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,
-    type: "not_found_error",
     param: "model",
-    errorType: "not_found",
   });
 }
 

@@ -25,7 +25,7 @@ export function checkHost(settings: Settings, host: string | undefined): Middlew
     }
     throw new RequestError(
       `The host name ${withoutPort(sent)} is not allowed. To allow it, add it to the setting allowedHosts.`,
-      { status: 403, type: "permission_error", errorType: "permission_denied" },
+      { status: 403 },
     );
   };
 }

@@ -90,8 +90,5 @@ export function toSize(bytes: number): string {
 }
 
 function tooLarge(maxBytes: number): RequestError {
-  return new RequestError(`The request body is larger than ${toSize(maxBytes)}.`, {
-    status: 413,
-    errorType: "payload_too_large",
-  });
+  return new RequestError(`The request body is larger than ${toSize(maxBytes)}.`, { status: 413 });
 }

@@ -28,7 +28,7 @@ export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
     if (guarded && !isAllowed(origin)) {
       throw new RequestError(
         `Web pages from ${origin} may not use this gateway. To allow them, add the origin to the setting corsOrigins.`,
-        { status: 403, type: "permission_error", errorType: "permission_denied" },
+        { status: 403 },
       );
     }
     return allow(c, next);

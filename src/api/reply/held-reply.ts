@@ -179,7 +179,7 @@ export class HeldReply {
       throw new RequestError(
         `The reply has become larger than the ${most} bytes that can be held for one. ` +
           "Send a limit of tokens, fewer choices, or a lower top_logprobs.",
-        { status: 413, errorType: "payload_too_large" },
+        { status: 413 },
       );
     }
     this.#lease ??= this.#replies.open(this.#tenant);

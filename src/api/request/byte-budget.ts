@@ -154,15 +154,13 @@ export class ByteBudget {
         `The gateway is ${this.#doing} too many large requests. Try again later.`,
         {
           status: 503,
-          type: "server_error",
-          errorType: "provider_overloaded",
           retryAfter: 1,
         },
       );
     }
     return new RequestError(
       `The gateway is ${this.#doing} requests of this key with more than ${this.tenantBytes} bytes together. Send fewer at a time.`,
-      { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
+      { status: 429, retryAfter: 1 },
     );
   }
 }

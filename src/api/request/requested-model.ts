@@ -82,7 +82,6 @@ export function modelNotFound(sentence: string, models: Models): RequestError {
   return new RequestError(sentence + listAvailable(models), {
     reason: UNKNOWN_MODEL_REASON,
     status: 404,
-    type: "not_found_error",
     param: "model",
     errorType: "model_not_found",
   });

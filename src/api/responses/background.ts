@@ -159,7 +159,7 @@ export class Background {
     if (this.#running.size >= settings.maxBackground) {
       throw new RequestError(
         "The gateway has reached its limit of background responses. Try again later.",
-        { ...TOO_MANY, status: 503, type: "server_error" },
+        { ...TOO_MANY, status: 503 },
       );
     }
     const own = [...this.#running.values()].filter((each) => each.tenant === tenant).length;
@@ -167,7 +167,7 @@ export class Background {
     throw refusal(
       "background",
       `this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
-      { ...TOO_MANY, status: 429, type: "rate_limit_error" },
+      { ...TOO_MANY, status: 429 },
     );
   }
 

@@ -108,7 +108,7 @@ export class OpenSockets {
     if (own < this.#maxOf(tenant)) return;
     throw new RequestError(
       `This key has reached its limit of ${own} open WebSockets. Close one, or send the request with POST.`,
-      { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
+      { status: 429, retryAfter: 1 },
     );
   }
 

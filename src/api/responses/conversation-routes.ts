@@ -164,7 +164,6 @@ function toConversation({ id, createdAt, metadata }: StoredConversation) {
 function unknownItem(id: string): RequestError {
   return new RequestError(`There is no item with the id ${JSON.stringify(id)}.`, {
     status: 404,
-    type: "not_found_error",
     errorType: "item_not_found",
   });
 }

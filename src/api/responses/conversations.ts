@@ -14,7 +14,7 @@ import { createEntries, type Entries, type EntryDeps } from "../../store/entries
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import { storeKey } from "../../store/store.ts";
 import { waitAtMost } from "../../streams/timers.ts";
-import { RequestError, tooLarge } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import type { RequestLimits } from "../request/limits.ts";
 import type { WireItem } from "./items.ts";
 
@@ -157,15 +157,16 @@ export class ConversationStore {
 /** @throws RequestError if a conversation would have more items than a request may have messages. */
 export function refuseManyItems(count: number, { maxMessages }: RequestLimits): void {
   if (count <= maxMessages) return;
-  throw tooLarge(
+  throw refusal(
     "conversation",
     `would have ${count} items, more than the ${maxMessages} allowed (setting maxMessages). Delete items from it, or start a new one.`,
+    { status: 413 },
   );
 }
 
 export function conversationTooLarge(): RequestError {
   return new RequestError(
     "The conversation would be too large to be stored. Delete items from it, or start a new one.",
-    { status: 413, param: "conversation", errorType: "payload_too_large" },
+    { status: 413, param: "conversation" },
   );
 }

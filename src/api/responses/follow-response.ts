@@ -134,7 +134,6 @@ function createPatience(patienceMs: number, clock: () => number, signal: AbortSi
 export function unknownResponse(id: string): RequestError {
   return new RequestError(`There is no response with the id ${JSON.stringify(id)}.`, {
     status: 404,
-    type: "not_found_error",
     errorType: "response_not_found",
   });
 }
@@ -148,7 +147,6 @@ const storedFailure = z.lazy(() =>
 function lostEvents(id: string): RequestError {
   return new RequestError(`The events of the response ${id} have expired.`, {
     status: 404,
-    type: "not_found_error",
     errorType: "events_not_found",
   });
 }

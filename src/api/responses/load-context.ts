@@ -1,6 +1,6 @@
 /** Loads the earlier responses or the conversation that a request continues, and adds the request's input. */
 import type { ReasoningOutcome, SampledSteps } from "../../store/reasoning-store.ts";
-import { refusal, RequestError, tooLarge } from "../errors.ts";
+import { refusal, RequestError } from "../errors.ts";
 import { refuseManyItems } from "./conversations.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type LocatedItem, resolveHistory } from "./history.ts";
@@ -100,9 +100,10 @@ function createBudget(maxSize: number): HistoryBudget & { size(): number } {
     add(added, param) {
       size += added;
       if (size <= maxSize) return;
-      throw tooLarge(
+      throw refusal(
         param,
         `the referenced items make the input longer than ${maxSize} bytes. Reference fewer items, or shorten the conversation.`,
+        { status: 413 },
       );
     },
   };
@@ -154,7 +155,6 @@ function unknownPrevious(id: string): RequestError {
 export function unknownConversation(id: string): RequestError {
   return new RequestError(`There is no conversation with the id ${JSON.stringify(id)}.`, {
     status: 404,
-    type: "not_found_error",
     param: "conversation",
     errorType: "conversation_not_found",
   });
@@ -194,7 +194,7 @@ async function dereferenceAll(
 }
 
 function unknownItem(id: string, param: string): RequestError {
-  const details = { status: 404, type: "not_found_error", errorType: "item_not_found" } as const;
+  const details = { status: 404, errorType: "item_not_found" } as const;
   return refusal(`${param}.id`, `there is no item with the id ${JSON.stringify(id)}`, details);
 }
 

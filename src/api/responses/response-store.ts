@@ -8,7 +8,7 @@ import * as z from "zod";
 import { JsonText, toJson } from "../../json-text.ts";
 import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
-import { type RequestError, tooLarge } from "../errors.ts";
+import { refusal, type RequestError } from "../errors.ts";
 import { type KeptPrompt, keptPrompt } from "../turn/cache-diagnosis.ts";
 import type { WireItem } from "./items.ts";
 
@@ -102,9 +102,10 @@ export function createResponseStore(deps: EntryDeps): ResponseStore {
 export function responseTooLarge(param: "input" | "top_logprobs"): RequestError {
   const advice =
     param === "input" ? "Send less input" : "Send a lower one or a lower max_output_tokens";
-  return tooLarge(
+  return refusal(
     param,
     `the response would be too large to be stored. ${advice}, or set store to false.`,
+    { status: 413 },
   );
 }
 

@@ -29,10 +29,7 @@ export async function readMessage(
   pause: Pause,
 ): Promise<SocketMessage> {
   if (message.length > maxBytes) {
-    throw new RequestError(`The message is larger than ${toSize(maxBytes)}.`, {
-      status: 413,
-      errorType: "payload_too_large",
-    });
+    throw new RequestError(`The message is larger than ${toSize(maxBytes)}.`, { status: 413 });
   }
   const value = await parseInStages(message, createStages(message.length, pause));
   const members = new Map<string, unknown>(Object.entries(value));

@@ -26,8 +26,6 @@ import type { SocketPort } from "./socket-port.ts";
 import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
 
-const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
-
 /** WebSocket close codes. */
 const NORMAL = 1000;
 const UNSUPPORTED_DATA = 1003;
@@ -124,7 +122,7 @@ export class SocketSession {
       this.#drop(UNSUPPORTED_DATA, "Messages must be JSON text.");
     } else if (this.#isBusy && !this.#queue.hasRoomFor(message)) {
       const problem = "Too many requests are waiting. Wait for a response.";
-      await this.#refuseMessage(new RequestError(problem, BUSY), readLane(message));
+      await this.#refuseMessage(new RequestError(problem, { status: 429 }), readLane(message));
     } else {
       this.#queue.add(message);
       this.#hold();
