@@ -4,36 +4,36 @@ import { isHostedKind, isServerKind } from "../engines/find-kind.ts";
 import type { backendEntry } from "./settings/engine.ts";
 import type { Settings } from "./settings.ts";
 
-/** The name of a model for which the operator gives none. */
+/** The name of a model without a configured one. */
 export const DEFAULT_MODEL = "openai/gpt-oss-20b";
 
 export type BackendEntry = z.output<ReturnType<typeof backendEntry>>;
 
 /** One configured engine with its settings resolved. */
 export interface BackendSettings {
-  /** Distinguishes it from the others of its model. */
+  /** Distinguishes the engine from others of its model. */
   readonly name: string;
   readonly engine: Settings["engine"];
-  /** Absent: the engine's default, if it has one. */
+  /** URL of the engine. Absent: the engine's default, if it has one. */
   readonly url: string | undefined;
-  /** The name at the inference server. */
+  /** The model's name at the inference server. */
   readonly model: string;
   readonly engineKey: string | undefined;
-  /** The operator has named no model, and the server has a list of those it offers. */
+  /** The operator has named no model, and the server lists its models. */
   readonly findsModel: boolean;
-  /** The name for clients. */
+  /** The model's name for clients. */
   readonly servedName: string;
   readonly aliases: readonly string[];
   readonly contextLength: number | undefined;
   readonly maxConcurrent: number | undefined;
   readonly tokenEndpoint: boolean;
-  /** Additional headers for every request to it. */
+  /** Additional headers for every request to the engine. */
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Additional body fields for every completion, as the server names them. */
+  /** Additional body fields for every completion, by the server's names. */
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The engines to serve: those of `backends`, or the one the single settings describe. */
+/** The engines to serve: those of `backends`, or one engine from the single settings. */
 export function toBackends(settings: Settings): readonly BackendSettings[] {
   const seen = new Map<string, number>();
   return toEntries(settings).map((each) => {
@@ -63,33 +63,33 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
   });
 }
 
-/** The entries of `backends`, or the one that the single settings stand for. */
+/** The entries of `backends`, or one entry from the single settings. */
 export function toEntries(settings: Settings): readonly BackendEntry[] {
   return settings.backends.length > 0 ? settings.backends : [settings];
 }
 
-/** The list of a hosted provider is not the operator's choice of models. */
+/** Whether the server's list is the operator's choice of models, unlike a hosted provider's. */
 function hasModelList(engine: Settings["engine"]): boolean {
   return engine === "auto" || (isServerKind(engine) && !isHostedKind(engine));
 }
 
-/** Every spelling of a name that finds it without a suffix. */
+/** All spellings by which a name is found, without a suffix. */
 export function spellings(name: string): readonly string[] {
   return [name, name.replace(/^openai\//, ""), `openai/${name}`];
 }
 
-/** By every spelling: the names of the models that are served, aliases included. */
+/** Names of the served models by every spelling, including aliases. */
 export function servedNames(settings: Settings): ReadonlyMap<string, string> {
   const names = toBackends(settings).flatMap(({ servedName, aliases }) => [servedName, ...aliases]);
   return new Map(names.flatMap((name) => spellings(name).map((each) => [each, name] as const)));
 }
 
-/** Whether a model's name says that it is a file for the engine `llama`. */
+/** Whether a model's name is a file for the engine `llama`. */
 export function isGgufFile(model: string): boolean {
   return /^hf:/i.test(model) || /\.gguf$/i.test(model);
 }
 
-/** `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`: clients should not learn the path. */
+/** The public name, such as `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`, which hides the path from clients. */
 export function toModelName(model: string): string {
   if (!isGgufFile(model)) return model;
   const file = model.split(/[/\\]/).at(-1) ?? model;

@@ -1,4 +1,4 @@
-/** Problems between settings that are each valid. */
+/** Contradictions between settings that are valid separately. */
 import { ENGINES } from "../engines/create-engine.ts";
 import { servedNames, spellings, toBackends } from "./backends.ts";
 import { backendEntry } from "./settings/engine.ts";
@@ -157,7 +157,7 @@ function findTwice(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index);
 }
 
-/** Reasons not to start. */
+/** Problems that prevent the start. */
 function portProblems(settings: Settings): string[] {
   const { metricsPort, port, reusePort } = settings;
   const problems: string[] = [];
@@ -179,7 +179,7 @@ function portProblems(settings: Settings): string[] {
   return problems;
 }
 
-/** Warnings for the operator of a gateway that starts nevertheless. */
+/** Warnings that do not prevent the start. */
 export function portWarnings(settings: Settings): string[] {
   if (!settings.reusePort || settings.store !== "memory") return [];
   return [
@@ -188,18 +188,18 @@ export function portWarnings(settings: Settings): string[] {
   ];
 }
 
-/** Reasoning travels with the clients of all keys, so no process has to keep it. */
+/** Whether all clients carry encrypted reasoning, so that no process has to store it. */
 function isSealed({ keys, reasoningPolicy }: Settings): boolean {
   return [reasoningPolicy, ...keys.map((key) => key.reasoningPolicy)].every(
     (policy) => policy === undefined || policy === "sealed",
   );
 }
 
-/** Why presets cannot work with the models that are served. */
+/** Problems of presets with the served models. */
 function presetProblems(settings: Settings): string[] {
   const served = servedNames(settings);
   const taken = new Set(served.keys());
-  // Models that a server offers are known once it has been asked.
+  // The models of a server are known after its first answer.
   const isComplete = toBackends(settings).every(({ findsModel }) => !findsModel);
   return toPresets(settings).flatMap(({ name, model, lock, ...given }) => {
     const where = `presets.${name}`;
@@ -229,7 +229,7 @@ function presetProblems(settings: Settings): string[] {
   });
 }
 
-/** Why keys and Claude's names cannot use the models that they name. */
+/** Problems of model names in keys and in aliases for Claude's names. */
 function namedModelProblems(settings: Settings): string[] {
   if (toBackends(settings).some(({ findsModel }) => findsModel)) return [];
   const presets = Object.keys(settings.presets);
@@ -249,7 +249,7 @@ function namedModelProblems(settings: Settings): string[] {
   ];
 }
 
-/** Also with suffixes or a preset, `gpt-oss-20b:high`, which are not checked here. */
+/** Whether a model is known, also with a suffix or preset such as `gpt-oss-20b:high`, which is not checked here. */
 function isNamed(known: ReadonlySet<string>, model: string): boolean {
   const name = model.replace(/^@preset\//, "");
   if (known.has(name)) return true;

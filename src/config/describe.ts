@@ -4,7 +4,7 @@ import type { Setting, SettingGroup } from "./setting.ts";
 import { listSettings, type SettingName } from "./settings.ts";
 import { lazy } from "../lazy.ts";
 
-/** How a setting is written on a command line or in a variable. */
+/** The form of a setting on a command line or in a variable. */
 export type SettingKind = "boolean" | "number" | "choice" | "text" | "list" | "object";
 
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
@@ -14,21 +14,21 @@ export const describedSettings: () => readonly SettingDescription[] = lazy(() =>
   listSettings().map(({ name, setting }) => new SettingDescription(name, setting)),
 );
 
-/** Makes the schema of a setting only for the methods that depend on it. */
+/** The description of a setting. Its schema is created only for the methods that depend on it. */
 export class SettingDescription {
   readonly name: SettingName;
-  /** `--max-body-bytes` */
+  /** Flag: `--max-body-bytes`. */
   readonly flag: string;
-  /** `HARMONY_GATEWAY_MAX_BODY_BYTES` */
+  /** Variable: `HARMONY_GATEWAY_MAX_BODY_BYTES`. */
   readonly variable: string;
   readonly group: SettingGroup;
   readonly description: string;
-  /** Undefined: not set. */
+  /** Default value. Undefined: there is no default. */
   readonly defaultValue: unknown;
   readonly secret: boolean;
-  /** Has no effect on Workers and in other programs. */
+  /** The setting has no effect on Workers and in other programs. */
   readonly nodeOnly: boolean;
-  /** Each is described at `SettingMeta`. */
+  /** Flags as described at `SettingMeta`. */
   readonly ofServer: boolean;
   readonly fixed: boolean;
   readonly common: boolean;
@@ -54,7 +54,7 @@ export class SettingDescription {
     this.#setting = setting;
   }
 
-  // Reads the zod schema directly. Going through a JSON Schema takes ten times as long.
+  // The zod schema is read directly. The detour through a JSON Schema takes ten times as long.
 
   get kind(): SettingKind {
     return toKind(this.#setting.type());
@@ -65,7 +65,7 @@ export class SettingDescription {
     return toChoices(this.#setting.type());
   }
 
-  /** What a value looks like: `a whole number from 0 to 65535`. */
+  /** The form of a value: `a whole number from 0 to 65535`. */
   get expected(): string {
     return this.#setting.expected ?? toExpected(this.#setting.type());
   }
@@ -76,12 +76,12 @@ export class SettingDescription {
   }
 }
 
-/** `--max-body-bytes` for `maxBodyBytes`. */
+/** Converts a name to a flag: `--max-body-bytes` for `maxBodyBytes`. */
 export function toFlag(name: string): string {
   return `--${toWords(name)}`;
 }
 
-/** `HARMONY_GATEWAY_MAX_BODY_BYTES` for `maxBodyBytes`. */
+/** Converts a name to a variable: `HARMONY_GATEWAY_MAX_BODY_BYTES` for `maxBodyBytes`. */
 export function toVariable(name: string): string {
   return VARIABLE_PREFIX + toWords(name).replaceAll("-", "_").toUpperCase();
 }

@@ -1,7 +1,7 @@
-/** Values of settings from the text of flags and variables. */
+/** Converts the text of flags and variables to values of settings. */
 import type { SettingDescription } from "./describe.ts";
 
-/** Converts text to the type of its setting. Text that does not fit stays text, and the schema reports it. */
+/** Converts text to the type of its setting. Invalid text is returned unchanged, and the schema reports it. */
 export function fromText(setting: SettingDescription, text: string): unknown {
   switch (setting.kind) {
     case "boolean":
@@ -30,7 +30,7 @@ function fromBooleanText(text: string): boolean | string {
   return /^(false|0|no|off)$/i.test(text) ? false : text;
 }
 
-/** A JSON array, or a comma-separated list. */
+/** Parses a JSON array or a comma-separated list. */
 function fromListText(text: string): unknown {
   if (text.trim() === "") return [];
   if (!text.trimStart().startsWith("[")) return text.split(",").map((each) => each.trim());

@@ -1,4 +1,4 @@
-/** Settings that a key can override, and some of them a preset. */
+/** Settings that a key can override, some of which a preset can override too. */
 import type { Preset, PromptRules } from "../turn/preset.ts";
 import type { Settings } from "./settings.ts";
 
@@ -6,7 +6,7 @@ type ClientKey = Settings["keys"][number];
 
 export type KeySetting = keyof Settings & Exclude<keyof ClientKey, "name" | "sha256">;
 
-/** Looks up a setting for a tenant: its key's own value, or else the general one. */
+/** Looks up a setting for a tenant: its key's own value, otherwise the general one. */
 export function createKeySetting<N extends KeySetting>(
   settings: Settings,
   name: N,
@@ -15,7 +15,10 @@ export function createKeySetting<N extends KeySetting>(
   return (tenant) => own.get(tenant) ?? settings[name];
 }
 
-/** Looks up the settings that decide what the prompt of a request is: of the tenant's key, else of the preset, else the general ones. */
+/**
+ * Looks up the settings that determine the prompt of a request: those of the tenant's key, otherwise of the preset, otherwise the
+ * general ones.
+ */
 export type PromptRulesOf = (tenant: string, preset: Preset | undefined) => PromptRules;
 
 export function createPromptRules(settings: Settings): PromptRulesOf {

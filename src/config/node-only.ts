@@ -1,10 +1,10 @@
-/** Settings that only the command on Node can honour. Anywhere else they have no effect, and each of them is named. */
+/** Settings that require the command on Node. Elsewhere they have no effect, and each is reported by name. */
 import { toBackends } from "./backends.ts";
 import { describedSettings } from "./describe.ts";
 import type { SettingInput } from "./setting-input.ts";
 import type { Settings } from "./settings.ts";
 
-/** The other settings, and a sentence for each that is left out. */
+/** The other settings, and a sentence for each setting that is left out. */
 export function leaveOutNodeOnly(inputs: readonly SettingInput[]): {
   readonly inputs: readonly SettingInput[];
   readonly warnings: readonly string[];
@@ -18,7 +18,7 @@ export function leaveOutNodeOnly(inputs: readonly SettingInput[]): {
   };
 }
 
-/** Values that only Node can honour, of settings that have others. */
+/** Values that require Node, of settings with other values. */
 export function nodeOnlyValues(settings: Settings): string[] {
   const { builtinTools, pythonRuntime } = settings;
   return [

@@ -1,4 +1,4 @@
-/** Settings as the options of a function: each under its own name. */
+/** Settings as the options of a function, each under its own name. */
 import type * as z from "zod";
 import { describedSettings } from "./describe.ts";
 import { SettingsError } from "./resolve.ts";
@@ -9,21 +9,21 @@ import { suggest } from "./suggest.ts";
 export type SettingOptions = Partial<z.input<typeof settingsSchema>>;
 
 export interface OptionRules {
-  /** The function, for messages. */
+  /** Name of the function for messages. */
   readonly caller: string;
-  /** Options that are no settings. */
+  /** Options that are not settings. */
   readonly own: readonly string[];
-  /** Without a server: its settings are options of `startGateway` only. */
+  /** The function starts no server: the server's settings are options of `startGateway` only. */
   readonly isEmbedded?: true;
-  /** Values of settings whose options hold something else. */
+  /** Values of settings whose options have another type. */
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>;
 }
 
 /**
- * Settings that were resolved before may be given again: beside `backends`, a single setting of the default value is one that
- * nobody has given.
+ * Converts options to inputs. Resolved settings are accepted as options: beside `backends`, a single setting with its default
+ * value counts as not given.
  *
- * @throws SettingsError that names each unknown option, and the one that may be meant
+ * @throws SettingsError that names each unknown option, and a similar known one
  */
 export function toOptionInputs(
   options: object,

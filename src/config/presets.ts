@@ -1,4 +1,4 @@
-/** The setting `presets`: model names that bring settings of a request along. */
+/** The setting `presets`: model names with settings of a request. */
 import * as z from "zod";
 import type { NeutralParameter } from "../engines/sampling.ts";
 import { TRAINED_TOOLS } from "../harmony/trained-tools.ts";
@@ -11,7 +11,7 @@ import { toolSettings } from "./settings/tools.ts";
 const MAX_PRESETS = 256;
 const MAX_INSTRUCTIONS = 100_000;
 
-/** The values that a request can have too, and that can be locked. */
+/** Values that a request can have too, and that can be locked. */
 const values = lazy(() => ({
   effort: z.enum(["none", "low", "medium", "high"]).optional(),
   ...samplingValues(),
@@ -60,7 +60,7 @@ interface WithPresets {
   readonly presets: z.output<ReturnType<typeof presets>>;
 }
 
-/** From the settings: the presets with their names. */
+/** The presets of the settings, with their names. */
 export function toPresets(settings: WithPresets): readonly Preset[] {
   return Object.entries(settings.presets).map(([name, each]) => ({ ...each, name }));
 }

@@ -1,6 +1,6 @@
 /**
- * Merges the values given by flags, variables and a file, and checks them. Reports all problems at once, each naming
- * the setting as the operator wrote it.
+ * Merges the values from flags, variables and a file, and checks them. Reports all problems at once, each with the setting's name
+ * in the operator's spelling.
  */
 import type * as z from "zod";
 import { contradictions } from "./contradictions.ts";
@@ -37,7 +37,7 @@ export class SettingsError extends Error {
 }
 
 /**
- * The effective settings. Of several values for one setting, the first in `given` wins.
+ * The effective settings. Of several values for one setting, the first in `given` takes precedence.
  * @throws SettingsError
  *
  * @example
@@ -66,7 +66,7 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   return settings;
 }
 
-/** An operator who names a server or a model does not want the demo. */
+/** Sets the kind of engine. A configured server or model turns the demo off. */
 function withKind(settings: Settings, given: ReadonlyMap<SettingName, SettingInput>): Settings {
   const isNamed = given.has("url") || given.has("model");
   return isNamed && !given.has("engine") ? { ...settings, engine: "auto" } : settings;
@@ -93,19 +93,19 @@ function toProblems(
   return [`${where}: ${issue.message}${isChoice ? got(setting, issue.input) : ""}.${hint}`];
 }
 
-/** ` Did you mean …?` for a value that is similar to a choice. */
+/** Returns ` Did you mean …?` for a value that is similar to a choice. */
 function toHint(issue: z.core.$ZodIssue): string {
   if (issue.code !== "invalid_value" || typeof issue.input !== "string") return "";
   return suggest(issue.input, issue.values.map(String));
 }
 
-/** `["keys", 0, "name"]` as `keys[0].name`. */
+/** Converts `["keys", 0, "name"]` to `keys[0].name`. */
 function toPath(name: string, rest: readonly PropertyKey[]): string {
   const parts = rest.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
   return name + parts.join("");
 }
 
-/** `, got "abc"`, unless the value is secret. */
+/** Returns `, got "abc"`, unless the value is secret. */
 function got(setting: SettingDescription, value: unknown): string {
   if (setting.secret) return "";
   return `, got ${JSON.stringify(typeof value === "string" ? hidePassword(value) : value)}`;

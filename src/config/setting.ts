@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 
-/** The groups settings are listed in, in this order. */
+/** The groups of settings, in the order of lists. */
 export const SETTING_GROUPS = {
   listening: "Listening",
   engine: "Engine",
@@ -24,41 +24,44 @@ export type SettingGroup = keyof typeof SETTING_GROUPS;
 /** The description of a setting for operators. */
 interface SettingMeta {
   readonly group: SettingGroup;
-  /** One or two sentences from which an operator can decide. */
+  /** One or two sentences on which an operator can decide. */
   readonly description: string;
-  /** Its value never appears in output. */
+  /** The value never appears in output. */
   readonly secret?: true;
-  /** Only the command on Node can honour it; see `node-only.ts`. The description that is shown says so. */
+  /** The setting requires the command on Node; see `node-only.ts`. A sentence about it is added to the description. */
   readonly nodeOnly?: true;
-  /** A program that embeds the gateway has its own: `createGateway` has no such option. */
+  /** The setting belongs to the server, which a program that embeds the gateway supplies: `createGateway` has no such option. */
   readonly ofServer?: true;
-  /** A reload cannot change it: what it describes is made once, at the start. */
+  /** A reload cannot change the setting: its object is created once, at the start. */
   readonly fixed?: true;
   /** Listed first in `--help all` and the docs; the others are listed as advanced. */
   readonly common?: true;
-  /** What a value looks like, where the description derived from the type is unclear. */
+  /** The form of a value, where the description derived from the type is unclear. */
   readonly expected?: string;
 }
 
-/** The schemas are made at first use: an operator sets few of the settings, and all schemas take a Worker milliseconds. */
+/**
+ * A setting with its schemas, which are created at first use: an operator sets few of the settings, and all schemas take a Worker
+ * milliseconds.
+ */
 export interface Setting<
   S extends z.ZodType = z.ZodType,
   T extends z.ZodType = z.ZodType,
   P extends true | undefined = true | undefined,
 > extends SettingMeta {
-  /** The schema of a value that is given. */
+  /** The schema of a given value. */
   readonly type: () => T;
-  /** The schema of a value that may be absent. */
+  /** The schema of an optional value. */
   readonly schema: () => S;
-  /** Undefined: not set. */
+  /** Default value. Undefined: there is no default. */
   readonly default?: unknown;
-  /** A key may have a value of its own. The description that is shown says so. */
+  /** A key may have its own value. A sentence about it is added to the description. */
   readonly perKey?: P;
 }
 
 type MetaOf<T> = Omit<SettingMeta, "group"> & T;
 
-/** @param type makes the schema of its value. */
+/** @param type creates the schema of its value. */
 export function setting<T extends z.ZodType, P extends true | undefined = undefined>(
   group: SettingGroup,
   type: () => T,
@@ -86,7 +89,7 @@ type PerKey<D extends Readonly<Record<string, Setting>>> = {
   >;
 };
 
-/** The fields of a key, by the settings that say so. */
+/** The fields of a key, from the settings with `perKey`. */
 export function perKeyFields<D extends Readonly<Record<string, Setting>>>(settings: D): PerKey<D>;
 export function perKeyFields(
   settings: Readonly<Record<string, Setting>>,
@@ -98,7 +101,7 @@ export function perKeyFields(
 // Values
 
 export const bytes = () => z.int().min(1);
-/** Node's longest timer. It treats longer delays as 1 ms. */
+/** Node's maximum timer. It treats longer delays as 1 ms. */
 const MAX_TIMER_MS = 2_147_483_647;
 export const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
 export const count = () => z.int().min(1);

@@ -1,7 +1,7 @@
 /**
- * Every setting of the gateway, in one list. Flags, environment variables, `--help`, the table in
- * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
- * to its group in `settings/` and read it where it is needed.
+ * Every setting of the gateway, in one list. Flags, environment variables, `--help`, the table in `docs/settings.md` and the list
+ * printed at start are all generated from it. To add a setting, add one line to its group in `settings/` and read it where it is
+ * used.
  *
  * `node/cli/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
@@ -51,7 +51,7 @@ function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(settingsByName(), name);
 }
 
-// `z.lazy` keeps the schema that it parses with, and makes another one for each `unwrap`.
+// `z.lazy` caches the schema for parsing, but creates another one for each `unwrap`.
 /**
  * @example
  * ```ts
@@ -75,18 +75,18 @@ function toShape(settings: Readonly<Record<string, Setting>>): Record<string, z.
 export type Settings = z.output<typeof settingsSchema>;
 
 interface ParsedSettings {
-  /** Without those that have an issue. */
+  /** The settings without invalid ones. */
   readonly settings: Settings;
   readonly issues: readonly SettingIssue[];
 }
 
-/** What is wrong with the value of a setting. The path of the issue begins within that value. */
+/** A problem with the value of a setting. The path of the issue begins within that value. */
 export interface SettingIssue {
   readonly name: SettingName;
   readonly issue: z.core.$ZodIssue;
 }
 
-/** Parses as {@link settingsSchema} does, with no schemas but those of the values given. */
+/** Parses like {@link settingsSchema}, with the schemas of the given values only. */
 export function parseSettings(given: ReadonlyMap<SettingName, unknown>): ParsedSettings;
 export function parseSettings(given: ReadonlyMap<SettingName, unknown>): {
   readonly settings: object;
@@ -108,7 +108,7 @@ export function parseSettings(given: ReadonlyMap<SettingName, unknown>): {
   return { settings: Object.fromEntries(parsed), issues };
 }
 
-/** Undefined: zod's own text, for issues that settings have only with a message of their schema. */
+/** Undefined: zod's own text, for issues that only arise with a message in their schema. */
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":

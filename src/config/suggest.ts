@@ -1,4 +1,4 @@
-/** ` Did you mean …?` for a misspelt name; empty if no known name is similar. */
+/** Returns ` Did you mean …?` for a misspelt name; empty if no known name is similar. */
 export function suggest(name: string, known: readonly string[]): string {
   let best = { distance: Math.max(2, Math.floor(name.length / 3)) + 1, known: "" };
   for (const each of known) {

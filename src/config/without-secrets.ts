@@ -20,7 +20,7 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
     ...(!isEmpty(settings.mcpServers) && {
       mcpServers: hideServerSecrets(settings.mcpServers),
     }),
-    // Instructions are content.
+    // Instructions are content, not settings.
     ...(!isEmpty(settings.presets) && {
       presets: Object.fromEntries(
         Object.entries(settings.presets).map(([name, { instructions, ...preset }]) => [
@@ -34,14 +34,14 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
       ...each,
       ...(each.url !== undefined && { url: hidePassword(each.url) }),
       ...(each.engineKey !== undefined && { engineKey: HIDDEN }),
-      // Headers and extra fields may contain other keys.
+      // Headers and extra fields may contain keys.
       ...(each.headers !== undefined && { headers: HIDDEN }),
       ...(each.extraBody !== undefined && { extraBody: HIDDEN }),
     })),
   };
 }
 
-/** A list or an object of nothing. */
+/** Whether a list or an object has no elements. */
 function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
@@ -64,7 +64,7 @@ function hideServerSecrets(
   );
 }
 
-/** `redis://user:password@host` with the credentials hidden. Other text is unchanged. */
+/** Hides the credentials of `redis://user:password@host`. Other text is unchanged. */
 export function hidePassword(url: string): string {
   return url.replace(/\/\/[^/]*@/, `//${HIDDEN}@`);
 }

@@ -1,4 +1,4 @@
-/** Collects one completion for the doctor. Its size is bounded, whatever the engine sends. */
+/** Collects one completion for the doctor. Its size is bounded for any engine. */
 import type { Clock } from "../engines/clock.ts";
 import type {
   CompletionRequest,
@@ -23,7 +23,7 @@ export interface Completion {
   readonly logprobs: readonly TokenLogprob[];
   /** The reads: milliseconds since the call, and the number of tokens in each. */
   readonly reads: readonly Read[];
-  /** Absent if reading stopped before the end. */
+  /** Absent: reading stopped before the end. */
   readonly finish: EngineFinish | undefined;
   /** The engine sent far more than was requested and was stopped. */
   readonly overran: boolean;
@@ -38,7 +38,7 @@ export interface Read {
 
 /** Tokens beyond the limit after which the doctor disconnects from an engine that does not stop. */
 const TOLERATED_TOKENS = 64;
-/** The same for text, in characters per token of the limit, and at least. */
+/** Limit for text, in characters per token of the limit, and the minimum. */
 const CHARACTERS_PER_TOKEN = 64;
 const LEAST_CHARACTERS = 8192;
 
@@ -138,7 +138,7 @@ class Collector {
   }
 }
 
-/** Ids that gpt-oss does not have are shown as such. */
+/** The text of ids. Unknown ids are printed as numbers. */
 function toText(ids: readonly TokenId[]): string {
   const decoder = o200kHarmony().createDecoder();
   let text = "";
@@ -150,12 +150,12 @@ function toText(ids: readonly TokenId[]): string {
   return text + decoder.end();
 }
 
-/** The rows of the vocabulary. */
+/** Whether the vocabulary has the id. */
 function isToken(id: number): boolean {
   return Number.isInteger(id) && id >= 0 && id <= 201_087;
 }
 
-/** The text without the control tokens that end it, and the white space behind them. */
+/** The text without its final control tokens and the white space after them. */
 export function body({ text }: Completion): string {
   for (let end = text.length; ;) {
     const from = text.lastIndexOf("<|", end - 1);
@@ -164,7 +164,7 @@ export function body({ text }: Completion): string {
   }
 }
 
-/** Milliseconds to the first token; undefined if none came. */
+/** Milliseconds to the first token. Undefined: there were no tokens. */
 export function firstTokenMs({ reads }: Completion): number | undefined {
   return reads[0]?.ms;
 }

@@ -1,6 +1,6 @@
 /**
- * The doctor: checks the properties of an engine that the gateway's adapters rely on, and reports what each result
- * means for users and what to change. Time and tokens are bounded, whatever the engine does.
+ * The doctor: checks the properties of an engine on which the gateway's adapters rely, and reports what each result means for
+ * users, with advice. Time and tokens are bounded for any engine.
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { withTimeout } from "../engines/clock.ts";
@@ -23,7 +23,7 @@ import {
   worst,
 } from "./finding.ts";
 
-/** In the order in which they run: later checks rely on earlier ones. */
+/** All checks in the order in which they run: later ones rely on earlier ones. */
 export const CHECKS: readonly Check[] = [
   REACHABLE,
   ...IDENTITY_CHECKS,
@@ -57,12 +57,12 @@ export interface DoctorReport {
   readonly engine: string;
   readonly url?: string;
   readonly model: string;
-  /** The server's own description. */
+  /** The server's own description of itself. */
   readonly description?: string;
-  /** In tokens. */
+  /** Context length in tokens. */
   readonly contextLength?: number;
   readonly verdict: "ok" | "degraded" | "broken";
-  /** One sentence. */
+  /** Summary in one sentence. */
   readonly summary: string;
   readonly settings: Recommendation;
   readonly checks: readonly CheckResult[];
@@ -90,7 +90,10 @@ export async function examine(options: DoctorOptions, signal: AbortSignal): Prom
   return toReport(examination, options, results, (clock.now() - startedAt) / 1000);
 }
 
-/** Until the engine answers, no other check makes sense, except detecting its kind if that was unexpected. */
+/**
+ * Whether a check can run. Without an answer of the engine no other check is useful, except detecting its kind if that was
+ * unexpected.
+ */
 function canBeAsked(check: Check, examination: Examination): boolean {
   if (check === REACHABLE || examination.probe !== undefined) return true;
   return examination.probeError?.kind === "not-found" && IDENTITY_CHECKS.includes(check);
@@ -112,7 +115,7 @@ async function runCheck(
   leftMs: number,
   signal: AbortSignal,
 ): Promise<Finding> {
-  // In this process, the first answer includes loading the model.
+  // For the in-process engine, the first answer includes loading the model.
   const loads = check === REACHABLE && examination.engine.name === "llama";
   const ms = Math.ceil(loads ? leftMs : Math.min(check.maxMs ?? CHECK_MS, leftMs));
   try {
@@ -137,7 +140,7 @@ function explainFailure(error: unknown): Finding {
   };
 }
 
-/** The server's response caused an error in our own code. The doctor continues. */
+/** Describes an error in our own code that the server's response caused. The doctor continues. */
 function describe(error: unknown): string {
   return error instanceof Error ? printable(`${error.name}: ${error.message}`, 300) : "It failed.";
 }
@@ -163,7 +166,7 @@ function toReport(
   };
 }
 
-/** The summary, for readers who read nothing else. */
+/** The summary of all checks in one sentence. */
 function summarize(checks: readonly CheckResult[]): string {
   const asked = checks.filter(({ verdict }) => verdict !== "not-applicable");
   const broken = checks.filter(({ verdict }) => verdict === "broken");
@@ -181,10 +184,10 @@ function names(results: readonly CheckResult[]): string {
   return results.map(({ id }) => id).join(", ");
 }
 
-/** Settings by name, as in the config file. No keys. */
+/** Recommended settings by name, as in the config file, without keys. */
 type Recommendation = Readonly<Record<string, string | number | boolean>>;
 
-/** @param url without credentials. */
+/** @param url URL without credentials. */
 function recommend(
   examination: Examination,
   checks: readonly CheckResult[],
@@ -205,7 +208,7 @@ function recommend(
   };
 }
 
-/** As a command line. */
+/** The settings as a command line. */
 export function toCommand(settings: Recommendation): string {
   const flags = Object.entries(settings).map(([name, value]) => {
     const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -1,21 +1,21 @@
-/** What the doctor knows of each kind of engine: the changes that it advises, and where the server shows its state. */
+/** The doctor's advice for each kind of engine, and the endpoints with the server's state. */
 import type { EngineKind } from "../engines/create-engine.ts";
 
 export interface EngineAdvice {
-  /** Gives it a longer context. */
+  /** Advice that gives the engine a longer context. */
   readonly longerContext: string;
-  /** Makes it enforce constraints. */
+  /** Advice that makes the engine enforce constraints. */
   readonly constraints: string;
-  /** Forbids white space between the tokens of JSON. Absent: the kind has no such setting. */
+  /** Advice that forbids white space between the tokens of JSON. Absent: the kind has no such setting. */
   readonly compactJson?: string;
-  /** Makes it send the ids of its tokens. Absent: the kind sends text only. */
+  /** Advice that makes the engine send token ids. Absent: the kind sends text only. */
   readonly ids?: string;
   readonly prefixCache: string;
-  /** Makes it cache what it generates, too. */
+  /** Advice that makes the engine cache generated tokens, too. */
   readonly loopCache: string;
-  /** The body of a request to its `/tokenize`. Absent: it has none. */
+  /** The body of a request to `/tokenize`. Absent: the engine has no such endpoint. */
   readonly tokenizeBody?: (text: string, model: string) => object;
-  /** The metric with the number of running completions. Absent: it has none. */
+  /** The metric with the number of running completions. Absent: the engine has no such metric. */
   readonly runningGauge?: string;
 }
 
@@ -85,7 +85,7 @@ export const ENGINE_ADVICE: Readonly<Record<EngineKind, EngineAdvice>> = {
   demo: GENERAL,
 };
 
-/** @param kind undefined: it is not known yet. */
+/** @param kind undefined: the kind is unknown. */
 export function adviceFor(kind: EngineKind | undefined): EngineAdvice {
   return kind === undefined ? GENERAL : ENGINE_ADVICE[kind];
 }

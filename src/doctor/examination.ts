@@ -1,4 +1,4 @@
-/** The engine under examination: what is known about it so far, and how checks send it requests. */
+/** The engine under examination: its known properties, and the functions by which checks send requests. */
 import { GREEDY_SAMPLING } from "../engines/sampling.ts";
 import { type Clock, systemClock, withTimeout } from "../engines/clock.ts";
 import { ENGINE_KINDS, type EngineKind } from "../engines/create-engine.ts";
@@ -15,24 +15,24 @@ export interface ExaminationOptions {
   readonly engine: Engine;
   /** The model's name at the server. */
   readonly model: string;
-  /** As configured, in tokens. */
+  /** Configured context length, in tokens. */
   readonly contextLength?: number;
   /** Requests other paths of the server. Absent for engines without a server. */
   readonly query?: ServerQuery;
-  /** Detects which kind of server answers. Absent for engines without a server. */
+  /** Detects the kind of the server. Absent for engines without a server. */
   readonly findKind?: (signal: AbortSignal) => Promise<FoundServer>;
   /** Number of corpus turns to run. */
   readonly turns: number;
   /** Numbers of concurrent streams in the speed check. */
   readonly streams: readonly number[];
-  /** How long an abandoned completion may keep its slot. Default: {@link PATIENCE_MS}. */
+  /** Maximum time in which an abandoned completion may keep its slot. Default: {@link PATIENCE_MS}. */
   readonly patienceMs?: number;
   readonly clock?: Clock;
 }
 
 export interface CallOptions {
   readonly maxTokens: number;
-  /** Default: greedy. */
+  /** Sampling parameters. Default: greedy. */
   readonly sampling?: Partial<Sampling>;
   readonly stopIds?: readonly TokenId[];
   readonly constraint?: Constraint;
@@ -40,11 +40,11 @@ export interface CallOptions {
   readonly cacheSalt?: string;
   /** Number of tokens after which reading stops. */
   readonly leaveAfter?: number;
-  /** Default: {@link CALL_MS}. */
+  /** Timeout in milliseconds. Default: {@link CALL_MS}. */
   readonly timeoutMs?: number;
 }
 
-/** A model on a processor, under a grammar, writes a token or two a second. */
+/** Timeout of a call: a model on a CPU writes a token or two a second under a grammar. */
 const CALL_MS = 60_000;
 const PATIENCE_MS = 10_000;
 
@@ -60,7 +60,7 @@ export class Examination {
   readonly clock: Clock;
   /** The result of the probe. */
   probe: EngineProbe | undefined;
-  /** Why the probe failed. */
+  /** The error of a failed probe. */
   probeError: EngineError | undefined;
   /** The largest number of concurrent streams that the server did not queue, if known. */
   comfortableStreams: number | undefined;
@@ -79,12 +79,12 @@ export class Examination {
     this.clock = options.clock ?? systemClock;
   }
 
-  /** Undefined until the kind of a server is known. */
+  /** Undefined: the kind of the server is unknown. */
   get kind(): EngineKind | undefined {
     return ENGINE_KINDS.find((kind) => kind === this.engine.name);
   }
 
-  /** In tokens. Undefined if neither the settings nor the server say. */
+  /** Context length in tokens. Undefined: neither the settings nor the server define it. */
   get contextLength(): number | undefined {
     const probed = this.probe?.contextLength;
     const configured = this.configuredContext;
@@ -92,7 +92,7 @@ export class Examination {
     return Math.min(probed, configured);
   }
 
-  /** Throws an `EngineError`, `timeout` among them. */
+  /** Runs a completion. Throws an `EngineError`, for instance `timeout`. */
   call(ids: readonly TokenId[], options: CallOptions, signal: AbortSignal): Promise<Completion> {
     const { timeoutMs = CALL_MS, leaveAfter, sampling, stopIds = [], ...rest } = options;
     this.#calls += 1;
@@ -111,7 +111,7 @@ export class Examination {
     );
   }
 
-  /** Whether a bias of 100 forces a token. Many checks use that to make the engine write a certain token. */
+  /** Whether a bias of 100 forces a token. Many checks force a certain token with it. */
   obeysBias(signal: AbortSignal): Promise<boolean> {
     return (this.#bias ??= this.#tryBias(signal));
   }
@@ -128,5 +128,5 @@ export class Examination {
   }
 }
 
-/** A token that no model would answer with. */
+/** A token that no model would choose as an answer. */
 const FORCED = " banana";

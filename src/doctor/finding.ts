@@ -1,35 +1,35 @@
 /** A check of the doctor, and its finding. */
 import type { Examination } from "./examination.ts";
 
-/** `degraded`: it works, at a cost. `broken`: users get wrong answers or none. */
+/** The result of a check. `degraded`: the feature works, at a cost. `broken`: users get wrong answers or none. */
 export type Verdict = "ok" | "degraded" | "broken" | "not-applicable";
 
 export interface Finding {
   readonly verdict: Verdict;
-  /** What the engine did, in one line; for `not-applicable`, why the check did not run. */
+  /** The engine's behaviour, in one line; for `not-applicable`, the reason why the check did not run. */
   readonly came: string;
-  /** What it means for users. Absent: `means` of the check applies. */
+  /** The consequence for users. Absent: `means` of the check applies. */
   readonly means?: string;
-  /** What to change, in one line. Absent if nothing needs to change. */
+  /** The advice, in one line. Absent: no change is needed. */
   readonly change?: string;
   /** Figures, with their unit in the name. */
   readonly measured?: Readonly<Record<string, number>>;
 }
 
 export interface Check {
-  /** As in `--checks`: `stop-token`. */
+  /** Id of the check for `--checks`: `stop-token`. */
   readonly id: string;
   /** A title of a few words. */
   readonly title: string;
-  /** What is tested, in one line. */
+  /** The tested property, in one line. */
   readonly asked: string;
-  /** What it means for users if the check fails, in one line. */
+  /** The consequence of a failure for users, in one line. */
   readonly means: string;
-  /** Left out by `--quick`. */
+  /** The check is left out by `--quick`. */
   readonly isSlow?: true;
-  /** In milliseconds. Default: {@link CHECK_MS}. */
+  /** Time limit in milliseconds. Default: {@link CHECK_MS}. */
   readonly maxMs?: number;
-  /** May throw an `EngineError`: the check is then `broken`. */
+  /** Runs the check. It may throw an `EngineError`: the check is then `broken`. */
   run(examination: Examination, signal: AbortSignal): Promise<Finding>;
 }
 
@@ -57,7 +57,7 @@ export function worst(verdicts: readonly Verdict[]): Exclude<Verdict, "not-appli
 
 /** @param most maximum characters; longer text is cut. */
 export function printable(text: string, most = 200): string {
-  // Control characters and bidirectional marks could rewrite what a terminal shows.
+  // Control characters and bidirectional marks could change the display of a terminal.
   const clean = text.replaceAll(
     /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu,
     " ",
@@ -65,7 +65,7 @@ export function printable(text: string, most = 200): string {
   return clean.length > most ? `${clean.slice(0, most - 1)}…` : clean;
 }
 
-/** Between backticks, as code. */
+/** Puts a text between backticks, as code. */
 export function quoted(text: string, most = 60): string {
   return `\`${printable(text, most).replaceAll("`", "'")}\``;
 }

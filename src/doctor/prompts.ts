@@ -7,7 +7,7 @@ import type { Prompt } from "../engines/engine.ts";
 import { toIdsJson } from "../tokenizer/ids-json.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
 
-/** Special tokens by id, and text between them. */
+/** A special token by its id, or text. */
 export type Part = TokenId | string;
 
 export const FINAL: readonly Part[] = [CHANNEL, "final", MESSAGE];
@@ -22,8 +22,7 @@ export function toIds(parts: readonly Part[]): TokenId[] {
 }
 
 /**
- * A user's question, up to the point where the model continues: in a message that `opened` begins, or before any
- * header.
+ * A user's question, up to the point at which the model continues: in a message that `opened` begins, or before any header.
  */
 export function conversation(question: string, opened: readonly Part[] = []): TokenId[] {
   const messages = [SYSTEM, userMessage(question)];
@@ -39,7 +38,7 @@ const SPELLED = new RegExp(
   `(${[...SPECIAL_IDS.keys()].map((name) => name.replaceAll("|", "\\|")).join("|")})`,
 );
 
-/** Number of tokens in a text whose control tokens are spelled out. */
+/** Number of tokens in a text with spelled control tokens. */
 export function countTokens(text: string): number {
   let tokens = 0;
   for (const part of text.split(SPELLED)) {

@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<Verdict, string>> = {
 
 const WIDTH = "degraded  ".length;
 
-/** A check as lines: its question, its result, and what to change if anything needs to change. */
+/** A check as lines: its question, its result, and the advice if a change is needed. */
 export function toLines(result: CheckResult, paint: PaintVerdict): string {
   const { verdict, title, id, asked, came, means, change } = result;
   const head = `${paint(verdict, WORDS[verdict].padEnd(WIDTH))}${title} (${id})`;
@@ -46,7 +46,7 @@ export function toClosing(report: DoctorReport, paint: PaintVerdict): string {
   ].join("\n");
 }
 
-/** A section for a page. Durations are left out, because they differ between runs. */
+/** The report as a section of a page. Durations are left out, because they differ between runs. */
 export function toMarkdown(report: DoctorReport): string {
   const rows = report.checks.map(({ title, verdict, came }) =>
     [title, WORDS[verdict], came].map(toCell),
@@ -69,7 +69,7 @@ export function toMarkdown(report: DoctorReport): string {
   ].join("\n");
 }
 
-/** A bar ends a cell, also within code; a bracket begins a tag, but not within code. */
+/** Escapes a cell: a bar ends it, also within code; a bracket begins a tag, but not within code. */
 function toCell(text: string): string {
   const escaped = text
     .split("`")

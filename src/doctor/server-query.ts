@@ -6,7 +6,7 @@ import type { Transport, TransportRequest } from "../engines/transport.ts";
 import { parseJson } from "../engines/untyped-json.ts";
 
 export interface ServerQuery {
-  /** The body of a successful answer. Undefined if there is none, whatever the reason. */
+  /** The body of a successful answer. Undefined: there is no such answer, for any reason. */
   get(path: string, signal: AbortSignal): Promise<string | undefined>;
   /** The JSON of a successful answer to a JSON document. */
   post(path: string, document: object, signal: AbortSignal): Promise<unknown>;
@@ -19,9 +19,9 @@ export interface ServerQueryOptions {
   readonly transport: Transport;
 }
 
-/** From the request to the end of the answer. */
+/** Timeout from the request to the end of the answer. */
 const TIMEOUT_MS = 5_000;
-/** The metrics of a busy server take some hundred kilobytes. */
+/** Maximum bytes of an answer. The metrics of a busy server take some hundred kilobytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export function createServerQuery(options: ServerQueryOptions): ServerQuery {

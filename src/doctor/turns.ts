@@ -14,10 +14,10 @@ export interface TurnSketch {
   readonly answer?: AnswerFormat;
 }
 
-/** Enough for low effort. */
+/** Maximum tokens of a turn, sufficient for low effort. */
 const MAX_TOKENS = 512;
 
-/** @param seed makes turns of the same sketch differ. */
+/** @param seed number that distinguishes turns of the same sketch. */
 export function turnOf(sketch: TurnSketch, seed = 0): Turn {
   const { question = "Say hello.", tools = [], required = false } = sketch;
   const answer = sketch.answer ?? { type: "text" };

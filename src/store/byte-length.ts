@@ -1,8 +1,8 @@
-/** Above so many characters, native code is faster although it encodes the text: three times for 8 MB of ASCII. */
+/** Number of characters above which native code is faster although it encodes the text: three times for 8 MB of ASCII. */
 const LONG = 65_536;
 const encoder = new TextEncoder();
 
-/** Returns the length of a text in UTF-8 bytes. A text that is not long is not encoded. */
+/** Returns the length of a text in UTF-8 bytes. Only a long text is encoded. */
 export function byteLength(text: string): number {
   if (text.length > LONG) return encoder.encode(text).length;
   let bytes = text.length;

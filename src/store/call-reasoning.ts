@@ -1,21 +1,21 @@
-/** The chain of thought around the calls of a tool loop: what is kept for the next request, and what a history holds. */
+/** The chain of thought around the calls of a tool loop: the stored form for the next request, and the form in a history. */
 import type { KeptCall } from "./kept-call.ts";
 
-/** What the model wrote between two tool results, as in a history: reasoning, then calls. */
+/** The model's output between two tool results, as in a history: reasoning, then calls. */
 export interface LoopStep {
-  /** Readable reasoning from the client. If there is any, it takes precedence. */
+  /** Readable reasoning from the client. It takes precedence if present. */
   readonly sent: readonly string[];
   /** Encrypted reasoning from the client. Entries that cannot be decrypted are ignored. */
   readonly sealed: readonly string[];
-  /** Undefined: a call without an id, as in the legacy form. */
+  /** Ids of the calls. Undefined: a call without an id, as in the legacy form. */
   readonly callIds: readonly (string | undefined)[];
 }
 
 /** The reasoning around a call, one text per analysis message. */
 export interface CallReasoning {
   /**
-   * Reasoning since the previous call: one list before each text the model wrote for the user, and the last
-   * list directly before the call. A single list stands before everything.
+   * Reasoning since the previous call: one list before each text that the model wrote for the user, and the last list directly
+   * before the call. A single list precedes everything.
    */
   readonly before: readonly (readonly string[])[];
   /** Reasoning after the last call of a step. */
@@ -24,7 +24,7 @@ export interface CallReasoning {
   readonly tools?: readonly PlacedCall[] | undefined;
 }
 
-/** A call that the gateway ran: it stands in the list of this index, before the analysis message of this index. */
+/** A call that the gateway ran. Its position is the list of this index, before the analysis message of this index. */
 export interface PlacedCall {
   readonly list: number;
   readonly at: number;
@@ -34,7 +34,7 @@ export interface PlacedCall {
 /** Separates several analysis messages for APIs that show them as one text. */
 export const REASONING_SEPARATOR = "\n\n";
 
-/** Reasoning whose position between texts is unknown goes first. */
+/** Reasoning whose position between texts is unknown precedes all of them. */
 export function beforeAllTexts(texts: readonly string[]): CallReasoning {
   return { before: [texts], after: [] };
 }

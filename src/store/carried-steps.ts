@@ -1,6 +1,6 @@
 /**
- * What a client carries for a running loop in one list of encrypted entries, as Chat Completions has it: analysis, calls that
- * the gateway ran, and for each call of the client's own where all of that stood before it.
+ * The list of encrypted entries in which a Chat Completions client carries the state of a running loop: analysis, calls that the
+ * gateway ran, and for each call of the client the positions of both before it.
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
@@ -14,11 +14,11 @@ import {
 } from "./call-reasoning.ts";
 
 export const REASONING_PURPOSE = "reasoning";
-/** One of its own, so that no reasoning can be passed off as a result. */
+/** A separate purpose, so that no reasoning can be passed off as a result. */
 export const CALL_PURPOSE = "builtin-call";
 const STEP_PURPOSE = "loop-step";
 
-/** Where everything before a call of the client's stood. The calls at `places` are entries of their own. */
+/** The reasoning and positions before a call of the client. The calls at `places` are separate entries. */
 export interface CarriedStep {
   /** The id of the client's call. */
   readonly id: string;
@@ -40,7 +40,7 @@ export function sealCarriedStep(
   return cipher.seal(JSON.stringify(step), { tenant, purpose: STEP_PURPOSE });
 }
 
-/** Never rejects: what cannot be read is refused. */
+/** Decrypts an entry. Never rejects: an unreadable entry is refused. */
 export async function openCarried(
   cipher: ReasoningCipher,
   tenant: string,
@@ -58,13 +58,13 @@ export async function openCarried(
 
 export interface Carried {
   readonly texts: readonly string[];
-  /** By the id of the client's call. */
+  /** Reasoning by the id of the client's call. */
   readonly steps: ReadonlyMap<string, CallReasoning>;
-  /** There are entries, and all of them could be read. */
+  /** There are entries, and all of them are readable. */
   readonly complete: boolean;
 }
 
-/** Calls belong to the step that follows them. Of a step that lacks any of its calls, all are left out. */
+/** Joins entries. Calls belong to the step that follows them. If any call of a step is missing, all of its calls are left out. */
 export function joinCarried(entries: readonly CarriedEntry[]): Carried {
   const texts: string[] = [];
   const steps = new Map<string, CallReasoning>();
@@ -97,9 +97,9 @@ export function ofCall(
 }
 
 /**
- * The client has readable reasoning beside what it carries. If it is the same text, what it carries is used, which is split
- * into messages; text that follows stands behind the last call. Otherwise the client's text counts, behind the calls that
- * the gateway ran.
+ * Combines readable reasoning from the client with its carried entries. If the texts are equal, the carried ones are used, which
+ * are split into messages; further text follows the last call. Otherwise the client's text counts, after the calls that the
+ * gateway ran.
  */
 export function confirmCarried(
   { sent, callIds }: LoopStep,

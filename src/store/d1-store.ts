@@ -1,19 +1,18 @@
 /**
- * Cloudflare's D1 as a store, for Workers: a SQLite database that all locations see in the same state.
+ * Cloudflare's D1 as a store, for Workers: a SQLite database that is consistent in all locations.
  *
- * An entry is one row, or several where it is longer than a row may be. `parts` in the first row says how many belong to it:
- * rows that an earlier, longer value has left behind it are not read, and expire. The table is made by the first write that
- * misses it.
+ * An entry is one row, or several if it exceeds the size of a row. `parts` in the first row is their number: further rows of an
+ * earlier, longer value are not read, and expire. The first write without a table creates it.
  */
 import { openExpiryClock } from "./expiry-clock.ts";
 import { hasMethods } from "./kv-store.ts";
 import { isRefusal, StoreRefusal } from "./store-error.ts";
 import { type Store, UNREADABLE } from "./store.ts";
 
-/** The part of a D1 database that is used. */
+/** The members of a D1 database that are used. */
 export interface D1Database {
   prepare(query: string): D1Statement;
-  /** One transaction. */
+  /** Runs the statements in one transaction. */
   batch(statements: D1Statement[]): Promise<unknown>;
 }
 
@@ -33,15 +32,15 @@ const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${TABLE}_until ON ${TABLE} (until)`,
 ];
 
-/** A row has at most 2,000,000 bytes, and a character at most three. */
+/** Maximum characters of a row, which has at most 2,000,000 bytes. A character has at most three. */
 const MAX_PART = 600_000;
-/** A query has at most 100 parameters, of which one is the time. */
+/** Maximum keys of a query, which has at most 100 parameters, including the time. */
 const MAX_KEYS = 99;
-/** The database is in one place, which may be far away. */
+/** Timeout of a query. The database is in one location, which may be far away. */
 const TIMEOUT_MS = 3000;
-/** A background response of twenty minutes then takes fewer queries than one invocation has. */
+/** Minimum time between writes. A background response of twenty minutes then takes fewer queries than one invocation may use. */
 const PACE_MS = 1000;
-/** How often an isolate removes expired rows, and how many at most. */
+/** Interval at which an isolate removes expired rows, and their maximum number. */
 const PRUNE_EVERY_MS = 60_000;
 const PRUNE_ROWS = 1000;
 
@@ -77,7 +76,7 @@ export function createD1Store(database: D1Database): Store {
       await run(statements);
     } catch (error) {
       if (isRefusal(error, NO_TABLE)) await run(SCHEMA.map((query) => database.prepare(query)));
-      // The refused transaction has removed nothing.
+      // The refused transaction has removed no rows.
       else if (isRefusal(error, ...FULL)) await run([removeExpired()]);
       else throw error;
       await run(statements);
@@ -126,7 +125,7 @@ export function createD1Store(database: D1Database): Store {
   };
 }
 
-/** Cuts no character of two units apart: half of one does not survive UTF-8. */
+/** Splits a value. A surrogate pair stays together, because half of it does not survive UTF-8. */
 function toParts(value: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at === 0 || at < value.length;) {
@@ -138,7 +137,7 @@ function toParts(value: string): string[] {
   return parts;
 }
 
-/** @param rows in the order of key and part. */
+/** @param rows rows in the order of key and part. */
 function toEntries(rows: readonly Readonly<Record<string, unknown>>[]): [string, string][] {
   return [...Map.groupBy(rows, (row) => String(row["key"]))].map(([key, own]) => {
     const parts = Number(own[0]?.["parts"]);
@@ -151,7 +150,7 @@ function toEntries(rows: readonly Readonly<Record<string, unknown>>[]): [string,
 
 const NO_TABLE = "no such table";
 const FULL = ["Exceeded maximum DB size", "SQLITE_FULL"];
-/** Errors of a database that answers. `Too many`: one invocation has used up its queries. */
+/** Matches errors of a database that answers. `Too many`: one invocation has used up its queries. */
 const REFUSALS = new RegExp([NO_TABLE, ...FULL, "SQLITE_TOOBIG", "Too many"].join("|"));
 
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

@@ -4,9 +4,9 @@
  * A stored value can be truncated or altered, so it is validated when it is read. An invalid value counts as missing, and is
  * reported.
  *
- * During an upgrade an older and a newer gateway share a store, so each value begins with the version of its format: `v1 {…}`.
- * A gateway reads the versions up to its own; a later one counts as missing. An optional member is no new version: earlier
- * gateways ignore it.
+ * During an upgrade an older and a newer gateway share a store, so each value begins with the version of its format: `v1 {…}`. A
+ * gateway reads the versions up to its own; a value of a later one counts as missing. An optional member needs no new version:
+ * earlier gateways ignore it.
  */
 import type * as z from "zod";
 import { endOfString, JsonText } from "../json-text.ts";
@@ -16,16 +16,16 @@ import { readMany, type Store, storeKey } from "./store.ts";
 export interface EntryDeps {
   readonly store: Store;
   readonly ttlSeconds: number;
-  /** Called for each entry that could not be read. `version`: it is one that this gateway does not know. */
+  /** Called for each unreadable entry. `version`: the entry has this unknown version. */
   readonly onUnreadable: (kind: string, version?: number) => void;
 }
 
-/** Rejects as the store does. */
+/** Entries of one kind. Operations reject if the store's do. */
 export interface Entries<T> {
   get(tenant: string, ...id: readonly string[]): Promise<T | undefined>;
-  /** Those that exist, by their ids. */
+  /** The existing entries, by their ids. */
   getMany(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
-  /** Takes a value, or its JSON. False: it is too large, and the previous value is unchanged. */
+  /** Stores a value, or its JSON. False: the value is too large, and the previous one is unchanged. */
   set(value: T | JsonText, tenant: string, ...id: readonly string[]): Promise<boolean>;
   delete(tenant: string, ...id: readonly string[]): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function createEntries<S extends z.ZodType>(
   const newest = `v${formats.length} `;
   const pause = createPause();
 
-  /** In slices where the text is large. */
+  /** Parses a value, in slices if the text is long. */
   async function read(text: string): Promise<z.output<S> | undefined> {
     const version = VERSION.exec(text)?.[1];
     const schema = formats[Number(version) - 1];
@@ -90,12 +90,12 @@ export function createEntries<S extends z.ZodType>(
 
 const VERSION = /^v(\d{1,6}) /;
 
-/** Undefined for text that is not JSON, nests too deeply or does not meet the schema. Never throws. */
+/** Undefined: the text is not JSON, nests too deeply or does not meet the schema. Never throws. */
 export function readStored<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {
   return schema.safeParse(parseStored(text)).data;
 }
 
-/** Undefined for text that is not JSON or nests too deeply: no schema of stored values accepts it. */
+/** Undefined: the text is not JSON or nests too deeply. No schema of stored values accepts undefined. */
 function parseStored(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -105,10 +105,13 @@ function parseStored(text: string): unknown {
   }
 }
 
-/** Characters that are read and written without a pause. */
+/** Maximum characters that are read and written without a pause. */
 const AT_ONCE = 100_000;
 
-/** Twice what requests may nest: deeper values were not stored by a gateway, and overflow the stack of whoever walks them. */
+/**
+ * Maximum nesting, twice that of requests: deeper values were not stored by a gateway, and overflow the stack of recursive
+ * functions.
+ */
 const MAX_DEPTH = 256;
 const QUOTE = 0x22;
 
@@ -117,7 +120,7 @@ function isTooDeep(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) at = endOfString(text, at);
-    // [ and {, which differ from ] and } by two.
+    // The unit is [ or {, which differ from ] and } by two.
     else if ((unit | 0x20) === 0x7b && ++depth > MAX_DEPTH) return true;
     else if ((unit | 0x20) === 0x7d) depth -= 1;
   }

@@ -1,32 +1,32 @@
 /**
- * The time at which entries expire that outlive their process, by the system's clock and a monotonic one.
+ * The time for the expiry of entries that outlive their process, from the system's clock and a monotonic one.
  *
- * A clock that jumps decides nothing that cannot be taken back: an entry is removed when both clocks say that it has expired, and
- * kept from its writing for as long as either needs. The system's clock is believed again once it has gone evenly for an hour.
+ * A clock that jumps must not cause an irreversible decision: an entry is removed when it has expired by both clocks, and its
+ * lifetime is set by the later one. The system's clock is trusted again after an hour without a jump.
  */
 
-/** Milliseconds since 1970. Apart only after a jump. */
+/** Two times in milliseconds since 1970, which differ only after a jump. */
 export interface ExpiryClock {
-  /** What is removed must have expired by then. */
+  /** The time for removal: entries that expired before it are removed. */
   earliest(): number;
-  /** What is written lives from then on. */
+  /** The time for writing: the lifetime of an entry begins at it. */
   latest(): number;
 }
 
-/** How long the system's clock must go evenly before a store relies on it alone. */
+/** Time without a jump after which a store relies on the system's clock alone. */
 export const CLOCK_PROOF_MS = 3_600_000;
-/** Less is a clock that is adjusted. */
+/** Minimum size of a jump. A smaller change is an adjustment. */
 const JUMP_MS = 5_000;
 
 export interface ClockSources {
-  /** Milliseconds since 1970, as the system's clock says. */
+  /** Time of the system's clock, in milliseconds since 1970. */
   readonly wall: () => number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   readonly monotonic: () => number;
 }
 
 export function createExpiryClock({ wall, monotonic }: ClockSources): ExpiryClock {
-  /** What the system's clock has more than the monotonic one: as believed, and since its jump. */
+  /** Difference between the system's clock and the monotonic one: the trusted value, and the one since a jump. */
   let believed = wall() - monotonic();
   let jumped = { to: believed, at: -Infinity };
 

@@ -4,7 +4,7 @@
  * a single tenant may use the whole store.
  */
 
-/** What one tenant holds. */
+/** Entries and bytes of one tenant. */
 export interface Share {
   readonly tenant: string;
   readonly entries: number;
@@ -18,11 +18,11 @@ export interface StoreQuota {
 
 export interface StoreLimits {
   readonly maxEntries: number;
-  /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
+  /** Maximum bytes of keys and values together, in UTF-8. A larger entry is not stored. */
   readonly maxBytes: number;
 }
 
-/** The limits of one tenant: those of the store, or lower ones of its own. */
+/** The limits of one tenant: those of the store, or the tenant's own lower ones. */
 export function limitsOf({ maxEntries, maxBytes }: StoreLimits, quota?: StoreQuota): StoreLimits {
   return {
     maxEntries: Math.min(maxEntries, quota?.maxEntries ?? maxEntries),
@@ -30,7 +30,7 @@ export function limitsOf({ maxEntries, maxBytes }: StoreLimits, quota?: StoreQuo
   };
 }
 
-/** The most that each tenant may hold so that all together hold at most `limit`: only the largest give way. */
+/** Maximum amount of each tenant so that all together have at most `limit`: only the largest are reduced. */
 export function fairLevel(amounts: readonly number[], limit: number): number {
   let left = limit;
   const sorted = amounts.toSorted((a, b) => a - b);
@@ -42,7 +42,7 @@ export function fairLevel(amounts: readonly number[], limit: number): number {
   return limit;
 }
 
-/** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
+/** Whether an entry of this size would stay after eviction from all tenants with more bytes. */
 export function hasRoom(
   shares: Iterable<Share>,
   { tenant, size }: { readonly tenant: string; readonly size: number },
@@ -56,8 +56,8 @@ export function hasRoom(
 }
 
 /**
- * The tenant that loses an entry next. Prefers another tenant to the writer if both hold as much, so that the new entry stays.
- * There are few tenants: those with keys.
+ * The tenant that loses an entry next. If the writer and another tenant have equal shares, the other one is chosen, so that the
+ * new entry stays. There are few tenants: only keys.
  */
 export function largestShare<T extends Share>(
   shares: Iterable<T>,

@@ -1,9 +1,9 @@
 /**
- * A store with a timeout and circuit breakers, whose failures are reported. Rejects with a {@link StoreError}, because
- * clients rely on what is stored here. Where a loss only costs quality, see `forgiving-store.ts`.
+ * A store with a timeout and circuit breakers, whose failures are reported. Rejects with a {@link StoreError}, because clients
+ * rely on stored data. For data whose loss only costs quality, see `forgiving-store.ts`.
  *
- * Reads and writes have a breaker each: a store that is full, or has become a replica, can still be read. An error that the
- * store answered opens neither, because it may concern a single entry.
+ * Reads and writes have separate breakers: a full store, or a replica, can still be read. An error answer of the store opens
+ * neither, because it may concern a single entry.
  */
 import { partOf, type ProcessState } from "../lazy.ts";
 import { byteLength } from "./byte-length.ts";
@@ -23,12 +23,12 @@ interface GuardOptions {
   readonly timeoutMs: number;
   /** Maximum size of a value, in UTF-8 bytes. Absent: limited by the store only. */
   readonly maxEntryBytes?: number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   readonly now: () => number;
   readonly onFailure: (operation: StoreOperation, failure: StoreFailure, error?: unknown) => void;
-  /** Reads and writes succeed again, and none has failed for a while. */
+  /** Called when reads and writes succeed again, and none has failed for a while. */
   readonly onRecovery: () => void;
-  /** Knows how the store has answered so far. Absent: nobody does. */
+  /** The state with the store's recent failures. Absent: there is no earlier state. */
   readonly state?: ProcessState;
 }
 
@@ -36,11 +36,11 @@ export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
   readonly staleMs: number;
   readonly paceMs: number;
-  /** Longest time in which an entry is read and then written. */
+  /** Maximum time of a read followed by a write. */
   readonly changeMs: number;
   /**
-   * Rejects if reading or writing is known to fail. Costs nothing while the store works: only after a failure does it
-   * send a request, to find out whether the store works again.
+   * Rejects if reading or writing is known to fail. Costs nothing while the store works: only after a failure is there a request to
+   * the store, which tests whether it works again.
    */
   check(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export interface GuardedStore extends Store {
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 1000;
 
-/** Read and written only to find out whether the store works. */
+/** Key of an entry that only tests the store. */
 const PROBE_KEY = "probe";
 const PROBE_TTL_SECONDS = 60;
 
@@ -66,7 +66,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     paceMs: store.paceMs ?? 0,
     changeMs: 2 * options.timeoutMs + writeWaitMs,
     get,
-    // Elsewhere each entry is an operation of its own: one that cannot be read costs no other.
+    // Without `getMany` each entry is a separate operation: an unreadable entry affects no other.
     ...(store.getMany !== undefined && {
       getMany: (keys: readonly string[]) => guard.read(() => readMany(store, keys)),
     }),
@@ -77,7 +77,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
     delete: (key) => guard.write("delete", () => store.delete(key)),
     async check() {
       if (guard.areReadsFailing) await get(PROBE_KEY);
-      // Each time another key: KV refuses to write one more than once a second.
+      // The key is always new: KV refuses more than one write a second of the same key.
       const key = `${PROBE_KEY}:${crypto.randomUUID()}`;
       if (guard.areWritesFailing) await set(key, "", PROBE_TTL_SECONDS, "");
     },
@@ -87,7 +87,7 @@ export function createGuardedStore(store: Store, options: GuardOptions): Guarded
 interface Circuits {
   readonly reads: Circuit;
   readonly writes: Circuit;
-  /** The last reported failure; undefined once its end has been reported. */
+  /** Time of the last reported failure. Undefined: its end was reported. */
   failedAt: number | undefined;
 }
 
@@ -100,7 +100,7 @@ const circuitsIn = partOf((): Circuits => {
 interface Circuit {
   /** The last operation has failed. */
   isFailing: boolean;
-  /** Consecutive ones without any answer. */
+  /** Consecutive outages without any answer. */
   outages: number;
   restUntil: number;
 }
@@ -111,7 +111,7 @@ class StoreGuard {
   readonly #writeWaitMs: number;
   readonly #circuits: Circuits;
 
-  /** @param writeWaitMs how much longer than a read a write may take. */
+  /** @param writeWaitMs additional time of a write. */
   constructor(options: GuardOptions, writeWaitMs: number) {
     this.#options = options;
     this.#writeWaitMs = writeWaitMs;
@@ -189,14 +189,14 @@ class StoreGuard {
     circuit.outages = 0;
     if (this.#circuits.failedAt === undefined || this.areReadsFailing || this.areWritesFailing)
       return;
-    // Some entries may be refused while others succeed: that is one failure, not many.
+    // A few refused entries among others that succeed are one failure.
     if (now() - this.#circuits.failedAt < REST_MS) return;
     this.#circuits.failedAt = undefined;
     onRecovery();
   }
 }
 
-/** A character has one to three bytes, so only a value near the limit is counted. */
+/** Whether a value fits. A character has one to three bytes, so only a value near the limit is counted. */
 function fits(value: string, maxBytes: number): boolean {
   if (value.length > maxBytes) return false;
   return value.length * 3 <= maxBytes || byteLength(value) <= maxBytes;
@@ -210,7 +210,7 @@ function unavailable(cause?: unknown): StoreError {
 
 const LATE = Symbol("late");
 
-/** Never rejects. The guarded store has already reported the failure. */
+/** A store whose operations never reject. The guarded store has reported the failure already. */
 export function createForgivingStore(store: GuardedStore): Store {
   return {
     get: (key) => store.get(key).catch(() => undefined),

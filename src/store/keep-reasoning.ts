@@ -10,22 +10,22 @@ import { toStoredStep } from "./stored-step.ts";
 
 export interface KeepOptions {
   readonly tenant: string;
-  /** Reasoning parts and calls that the gateway ran end with their encrypted text. */
+  /** Encrypts the text of reasoning parts and of calls that the gateway ran, at their end. */
   readonly seal: boolean;
   /**
-   * Calls that the gateway ran are encrypted, and a call of the client's behind them begins with where all of that stands,
-   * for clients that carry everything in one list.
+   * Encrypts calls that the gateway ran, and adds all positions to the beginning of the client's next call, for clients that
+   * carry everything in one list.
    */
   readonly carry?: boolean;
 }
 
 export interface KeepDeps {
   readonly cipher: ReasoningCipher;
-  /** Never rejects. */
+  /** Stores the reasoning of a call. Never rejects. */
   readonly write: (callId: string, kept: KeptReasoning) => Promise<unknown>;
 }
 
-/** A call of the client's, what stood before it, and the ids it was sampled as. */
+/** A call of the client, the content before it, and its sampled ids. */
 interface KeptStep {
   readonly id: string;
   readonly before: string[][];
@@ -49,7 +49,7 @@ export class TurnReasoning {
   /** Calls that the gateway ran since the client's last call. */
   #tools: PlacedCall[] = [];
   #lastStep: KeptStep | undefined;
-  /** `#lastStep` is still to be stored: its call has not ended. */
+  /** `#lastStep` has not been stored: its call has not ended. */
   #isCallOpen = false;
   #hasRun = false;
 
@@ -58,7 +58,7 @@ export class TurnReasoning {
     this.#deps = deps;
   }
 
-  /** Takes note of the events and passes them on. */
+  /** Notes the events and delivers them. */
   relayTo(consumer: Consumer<TurnEvent>): Consumer<TurnEvent> {
     return (event) => {
       const passed = this.pass(event);
@@ -66,12 +66,12 @@ export class TurnReasoning {
     };
   }
 
-  /** After the last event. A client that knows the id of a call may come back with it, even if the turn broke off within it. */
+  /** Called after the last event. A client that has the id of a call may send it, even if the turn broke off within the call. */
   async leave(): Promise<void> {
     if (this.#isCallOpen && this.#lastStep) await this.#write(this.#lastStep, []);
   }
 
-  /** Takes note of an event. Returns it, or a copy with encrypted text, when it may be delivered. */
+  /** Notes an event. Returns it, or a copy with encrypted text, when it may be delivered. */
   pass(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
     switch (event.type) {
       case "part-start":
@@ -110,7 +110,7 @@ export class TurnReasoning {
     return this.#options.carry && this.#hasRun ? this.#sealStep(event, step) : event;
   }
 
-  /** Delivered once all of it is stored, by one write: stores limit how often a key is written. */
+  /** Returns the event once the call is stored, by one write: stores limit the writes of a key. */
   #endCall({ sampled, ...event }: End): TurnEvent | Promise<TurnEvent> {
     this.#isCallOpen = false;
     const step = this.#lastStep;
@@ -126,7 +126,7 @@ export class TurnReasoning {
     return this.#options.seal ? this.#sealInto(event, text) : event;
   }
 
-  /** Everything since the last call stands before this one. */
+  /** The content since the last call precedes this one. */
   #endStep(id: string): KeptStep {
     const tools = this.#tools;
     const before = [...this.#beforeTexts, this.#analysis];
@@ -146,13 +146,13 @@ export class TurnReasoning {
     return this.#options.seal || this.#options.carry ? this.#sealCall(event) : event;
   }
 
-  /** The model reasoned further after its last call. */
+  /** Stores reasoning after the last call. */
   #writeReasoningAfterCalls(): Promise<unknown> | undefined {
     const after = [...this.#beforeTexts.flat(), ...this.#analysis];
     return this.#lastStep && after.length > 0 ? this.#write(this.#lastStep, after) : undefined;
   }
 
-  /** Also for a call without reasoning, to distinguish it from one whose reasoning was lost. */
+  /** Stores a call even without reasoning, to distinguish it from a call whose reasoning was lost. */
   #write({ id, ...placed }: KeptStep, after: string[]): Promise<unknown> {
     return this.#deps.write(id, { ...placed, after });
   }
@@ -177,7 +177,7 @@ export class TurnReasoning {
   }
 }
 
-/** The latest state of a tool is all that a later turn needs. */
+/** Adds a call. A later turn needs only the latest state of a tool. */
 function withCall(tools: readonly PlacedCall[], placed: PlacedCall): PlacedCall[] {
   const { state } = placed.call;
   const others = tools.map((each) =>

@@ -1,6 +1,6 @@
 /**
- * What a call that the gateway ran leaves for later requests: its messages as the model saw them, and the tool's state.
- * Items of such calls do not hold it, so it is stored beside them, or goes along encrypted for the client to send back.
+ * The data of a call that the gateway ran, for later requests: its messages for the model, and the tool's state. Items of such
+ * calls do not contain it, so it is stored beside them, or encrypted for the client to return.
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
@@ -12,10 +12,10 @@ export interface KeptCall {
   readonly state?: { readonly tool: string; readonly saved: string } | undefined;
 }
 
-/** The member of a stored item. It is never shown. */
+/** The member of a stored item with this data. Clients never receive it. */
 export const KEPT = "harmony";
 
-/** Kinds of items that such calls have. */
+/** Whether an item's type is one of calls that the gateway ran. */
 export function isGatewayItem(type: string): boolean {
   return /^(?:web_search|code_interpreter|mcp)_call$/.test(type);
 }
@@ -24,7 +24,7 @@ export function toKeptCall({ messages, state }: GatewayCallResult): KeptCall {
   return { messages, ...(state && { state }) };
 }
 
-/** Undefined: it is none. */
+/** Undefined: the value is not a kept call. */
 export function readKeptCall(value: unknown): KeptCall | undefined {
   const read = keptCall().safeParse(value).data;
   if (read === undefined) return undefined;
@@ -52,7 +52,7 @@ export function parseKeptCall(text: string): KeptCall | undefined {
 const text = lazy(() => z.string());
 const headerOrder = lazy(() => z.enum(["recipient-first", "channel-first"]));
 
-/** A call and its result, and nothing else: no message of the system's or the user's. */
+/** A call and its result. Messages of the system or the user are rejected. */
 const keptCall = lazy(() =>
   z.object({
     messages: z

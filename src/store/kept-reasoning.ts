@@ -1,4 +1,4 @@
-/** What is stored for a call, in one entry: the reasoning around it, the calls the gateway ran before it, and its exact ids. */
+/** The stored entry of a call: the reasoning around it, the calls that the gateway ran before it, and its exact ids. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { type KeptCall, readKeptCall } from "./kept-call.ts";
@@ -10,7 +10,7 @@ export const keptReasoning = z.lazy(() =>
     before: z.array(z.array(z.string())),
     after: z.array(z.string()),
     tools: z.array(z.object({ list: z.int(), at: z.int(), call: keptCall() })).optional(),
-    /** The step that ends with the call, as it was sampled; see `stored-step.ts`. */
+    /** The sampled step that ends with the call; see `stored-step.ts`. */
     sampled: z.string().optional(),
   }),
 );

@@ -1,15 +1,15 @@
 /**
  * Cloudflare's KV as a store, for Workers.
  *
- * KV is eventually consistent: another location may see an entry up to a minute late, so a loop whose requests move
- * between locations can miss what was kept. It takes one write a second for each key, and a thousand operations in one
- * invocation, of which a read of a hundred keys is one. Entries live for a minute at least, whatever their TTL.
+ * KV is eventually consistent: another location may see an entry up to a minute late, so a loop whose requests move between
+ * locations can miss stored data. KV accepts one write a second for each key, and a thousand operations in one invocation, of
+ * which a read of a hundred keys is one. Entries live for at least a minute, with any TTL.
  */
 import { sleep } from "../streams/timers.ts";
 import { isRefusal, StoreRefusal } from "./store-error.ts";
 import type { Store } from "./store.ts";
 
-/** The part of a KV namespace that is used. */
+/** The members of a KV namespace that are used. */
 export interface KvNamespace {
   get(key: string): Promise<string | null>;
   get(keys: string[]): Promise<ReadonlyMap<string, string | null>>;
@@ -21,7 +21,7 @@ export function isKvNamespace(value: unknown): value is KvNamespace {
   return hasMethods(value, ["get", "put", "delete"]);
 }
 
-/** Whether it is a binding with these methods. */
+/** Whether the value is a binding with these methods. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return (
     typeof value === "object" &&
@@ -30,19 +30,19 @@ export function hasMethods(value: unknown, names: readonly string[]): boolean {
   );
 }
 
-/** KV refuses less. */
+/** Minimum TTL that KV accepts. */
 const SHORTEST_TTL_SECONDS = 60;
-/** Each location caches what it has read, misses included. */
+/** Lifetime of a location's cache, which includes misses. */
 const CACHE_MS = 60_000;
-/** An entry that its location has not cached comes from far away. */
+/** Timeout of an operation. An entry without a local copy comes from a distant location. */
 const TIMEOUT_MS = 3000;
-/** KV takes one write of a key in this time. */
+/** Minimum time between two writes of a key. */
 const WRITE_EVERY_MS = 1000;
-/** All waits of one write together. Another location may write the key as well, so KV may refuse a write that has waited. */
+/** Maximum total wait of one write. Another location may write the key as well, so KV may refuse a write that has waited. */
 const MAX_WRITE_WAIT_MS = 3 * WRITE_EVERY_MS;
-/** A background response of half an hour then takes fewer operations than one invocation has. */
+/** Minimum time between writes. A background response of half an hour then takes fewer operations than one invocation may use. */
 const PACE_MS = 2000;
-/** KV reads no more keys at once. */
+/** Maximum keys of one read. */
 const MAX_KEYS = 100;
 
 /**
@@ -120,11 +120,11 @@ export function createKvStore(namespace: KvNamespace): Store {
 }
 
 /**
- * Gives each write of a key a second of its own, in the order of the calls. Each waits by a timer of its own: on Workers, a
- * request cannot wait for the timer of another one.
+ * Schedules the writes of a key, one a second, in the order of the calls. Each write has a separate timer: on Workers, a request
+ * cannot wait for the timer of another one.
  */
 function createWriteTurns(): (key: string, latest: number) => Promise<void> {
-  /** The latest turn of each key, in the order in which the turns were given. */
+  /** The latest scheduled write of each key, in the order of scheduling. */
   const turns = new Map<string, number>();
   return async (key, latest) => {
     const now = performance.now();
@@ -145,7 +145,7 @@ function createWriteTurns(): (key: string, latest: number) => Promise<void> {
 const TOO_OFTEN = "429";
 const TOO_LARGE = "413";
 
-/** One key is written too often, or one invocation has used up its operations: no outage for others. */
+/** Converts refusals: a key is written too often, or one invocation has used up its operations, without an outage for others. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

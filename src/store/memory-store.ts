@@ -1,4 +1,4 @@
-/** The default store: this process's memory, bounded by entries and bytes, and shared as `fair-share.ts` says. */
+/** The default store: this process's memory, bounded by entries and bytes, and shared by the rule in `fair-share.ts`. */
 import { byteLength } from "./byte-length.ts";
 import {
   hasRoom,
@@ -10,9 +10,9 @@ import {
 import type { Store } from "./store.ts";
 
 export interface MemoryStoreOptions extends StoreLimits {
-  /** The maximum a tenant may hold, even if there is room. Absent: unlimited. */
+  /** The maximum of a tenant, even if there is room. Absent: unlimited. */
   readonly quotaOf?: (tenant: string) => StoreQuota;
-  /** Milliseconds, of a monotonic clock: entries must not expire because the system's clock is set. */
+  /** Milliseconds of a monotonic clock: setting the system's clock must not expire entries. */
   readonly now: () => number;
 }
 
@@ -27,7 +27,7 @@ interface Entry {
 /** The entries of one tenant. */
 class Owner {
   readonly tenant: string;
-  /** In order of last use: a Set keeps insertion order, and a key is reinserted when its entry is read. */
+  /** Keys in order of last use: a Set keeps insertion order, and a key is reinserted when its entry is read. */
   readonly keys = new Set<string>();
   bytes = 0;
 
@@ -61,7 +61,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   };
 }
 
-/** Uses no timers: expired entries are removed when they are read, or when room is needed. */
+/** A store without timers: expired entries are removed when they are read, or when room is needed. */
 class Memory {
   readonly #options: MemoryStoreOptions;
   readonly #entries = new Map<string, Entry>();
@@ -79,9 +79,9 @@ class Memory {
     return entry.value;
   }
 
-  /** False: it does not fit, and a previous value is unchanged. */
+  /** Stores an entry. False: the entry does not fit, and a previous value is unchanged. */
   set(key: string, value: string, ttlSeconds: number, tenant: string): boolean {
-    // Checked first, since a text has at least one byte per code unit.
+    // The cheap check comes first: a text has at least one byte per code unit.
     if (value.length > this.#options.maxBytes) return false;
     const size = byteLength(key) + byteLength(value);
     if (!this.#hasRoom(tenant, size)) return false;

@@ -1,4 +1,4 @@
-/** Opens the configured store on Workers: memory, or what is bound under a name. */
+/** Opens the configured store on Workers: memory, or the binding of a name. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import { storeForms, storeKind, type StoreKindOn } from "../config/settings/store.ts";
@@ -9,7 +9,7 @@ import type { Store } from "./store.ts";
 
 export interface OpenBinding {
   readonly store: Store;
-  /** What an operator has to know of this store, and of this platform. */
+  /** Notes for the operator about this store on this platform. */
   readonly notes: readonly string[];
 }
 

@@ -1,11 +1,11 @@
-/** Reads a stored step, and the messages in it. Steps come back with every request of a loop, so they are cached by tenant. */
+/** Parses a stored step and its messages. Every request of a loop repeats earlier steps, so they are cached by tenant. */
 import { readSpan } from "../harmony/read-span.ts";
 import { rememberByText } from "../harmony/text-memory.ts";
 import { TEXT_BUDGET } from "../turn/prompt/text-budget.ts";
 import type { ReadStep } from "../turn/sampled/put-back.ts";
 import { readStoredStep } from "./stored-step.ts";
 
-/** Undefined: another version of the gateway has stored it. */
+/** Undefined: the step was stored by another version of the gateway. */
 export function readStep(stored: string, tenant: string): ReadStep | "damaged" | undefined {
   return remembered(stored, tenant).read;
 }
@@ -19,7 +19,7 @@ const remembered = rememberByText(
   },
   {
     budget: TEXT_BUDGET,
-    // Per byte a third of an id: 12 bytes as numbers, 11 in its piece, and its text.
+    // A byte is a third of an id, which takes 12 bytes as a number, 11 in its piece, and its text.
     bytesOf: (stored) => 10 * stored.length + 2048,
   },
 );

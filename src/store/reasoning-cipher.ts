@@ -6,8 +6,8 @@
  *     0        1              9               21                         end
  *     | version | key id (8)  | nonce (12)    | ciphertext, then tag (16) |
  *
- * The version, the key id, what the text is for and the tenant are authenticated with it. The nonce is random, which
- * is safe for 2³² texts under one key. Rotate keys long before that.
+ * The version, the key id, the purpose and the tenant are authenticated with it. The nonce is random, which is safe for 2³² texts
+ * under one key. Rotate keys long before that.
  */
 import { createPause } from "../streams/slices.ts";
 
@@ -16,7 +16,7 @@ export interface ReasoningCipher {
   readonly open: (sealed: string, bound: SealBinding) => Promise<OpenedSeal>;
 }
 
-/** What encrypted reasoning is bound to: decrypting it for anything else fails. */
+/** The binding of encrypted reasoning: decryption with any other binding fails. */
 export interface SealBinding {
   readonly tenant: string;
   /** The kind of text, for instance `reasoning`, so that one kind cannot replace another. */
@@ -36,7 +36,7 @@ export type SealRefusal =
   | "not-authentic";
 
 interface ReasoningCipherOptions {
-  /** At least one, newest first: the first encrypts, all decrypt. Any text; it should be hard to guess. */
+  /** Secrets, newest first: the first encrypts, all decrypt. Any text that is hard to guess. */
   readonly secrets: readonly [string, ...string[]];
   readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>;
 }
@@ -47,9 +47,12 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES;
 const SHORTEST = HEADER_BYTES + NONCE_BYTES + TAG_BYTES;
-/** In characters. Fits reasoning as long as a whole context, at eight bytes per token. Longer texts are refused before decoding. */
+/**
+ * Maximum characters, for reasoning as long as a whole context, at eight bytes per token. Longer texts are refused before
+ * decoding.
+ */
 const LONGEST = 1_500_000;
-/** Characters that name the version and the key. */
+/** Number of characters with the version and the key id. */
 const HEADER_CHARACTERS = (HEADER_BYTES / 3) * 4;
 
 export function createReasoningCipher(options: ReasoningCipherOptions): ReasoningCipher {
@@ -104,7 +107,7 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
   };
 }
 
-/** Node's types have no name for it. */
+/** The type of a WebCrypto key, which Node's types do not export. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 interface DerivedKey {
@@ -137,7 +140,7 @@ async function deriveKey(secret: string): Promise<DerivedKey> {
   return { id: new Uint8Array(id), key };
 }
 
-/** JSON, so that tenant and purpose are separated unambiguously. */
+/** The binding as JSON, so that tenant and purpose are separated unambiguously. */
 function additionalData(
   header: Uint8Array<ArrayBuffer>,
   { purpose, tenant }: SealBinding,
@@ -170,7 +173,7 @@ function toBase64Url(bytes: Uint8Array): string {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Undefined unless it is exactly the output of `toBase64Url`: another spelling would be an undetected change. */
+/** Undefined: the text is not exactly an output of `toBase64Url`. Another spelling would be an undetected change. */
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]+$/.test(text)) return undefined;
   let binary: string;
@@ -181,7 +184,7 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  // Only bits after the last byte can be spelled in several ways.
+  // Only the bits after the last byte have several spellings.
   const tail = bytes.subarray(bytes.length - (bytes.length % 3));
   return text.endsWith(toBase64Url(tail)) ? bytes : undefined;
 }

@@ -39,16 +39,16 @@ import type { ReadStep } from "../turn/sampled/put-back.ts";
 
 export interface ReasoningStore {
   /**
-   * Passes the events on. Reasoning is stored when the following call ends, and the call's `part-end` is
-   * delivered only after that. With `seal`, reasoning parts end with their encrypted text.
+   * Stores reasoning of the events when the following call ends, and delivers the call's `part-end` only after that. With `seal`,
+   * reasoning parts end with their encrypted text.
    */
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
-  /** What is stored for these calls, the latest of them. One read for a whole loop. Never rejects. */
+  /** Reads the stored data of the latest of these calls. One read for a whole loop. Never rejects. */
   readCalls(tenant: string, callIds: readonly string[]): Promise<StoredCalls>;
   /**
    * The reasoning for each step of a running loop, in the same order. Never rejects.
    *
-   * @param stored what is stored for their calls. Absent: it is read.
+   * @param stored the stored data of their calls. Absent: the data is read.
    */
   restore(
     tenant: string,
@@ -57,14 +57,14 @@ export interface ReasoningStore {
   ): Promise<RestoredStep[]>;
   /** Decrypts the `sealed` of a reasoning part that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
-  /** The same for a call that the gateway ran. Undefined: it is not one of this tenant's. */
+  /** Decrypts a call that the gateway ran. Undefined: the text is not such a call of this tenant. */
   openCall(tenant: string, sealed: string): Promise<KeptCall | undefined>;
-  /** The same where either may stand. Undefined: neither. */
+  /** Decrypts reasoning or a call. Undefined: the text is neither of this tenant. */
   openEither(tenant: string, sealed: string): Promise<string | KeptCall | undefined>;
 }
 
 export interface StoredCalls {
-  /** By call id. */
+  /** Reasoning by call id. */
   readonly reasoning: ReadonlyMap<string, CallReasoning>;
   /** The steps that ended with these calls, as they were sampled. */
   readonly sampled: SampledSteps;
@@ -77,7 +77,7 @@ interface RestoredStep {
   readonly outcome: ReasoningOutcome | undefined;
 }
 
-/** Where the reasoning of a step was found; `lost` if any of it was not. */
+/** Source of the reasoning of a step; `lost` if any of it was not found. */
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
 
 interface ReasoningStoreDeps {
@@ -93,7 +93,7 @@ interface ReasoningStoreDeps {
 /** Maximum calls looked up for one request, latest first. */
 const MAX_LOOKUPS = 1000;
 
-/** By call id. */
+/** Sampled steps by call id. */
 export type SampledSteps = ReadonlyMap<string, ReadStep | "damaged">;
 
 const NONE_STORED: StoredCalls = { reasoning: new Map(), sampled: new Map() };
@@ -175,7 +175,7 @@ class CallReasoningStore implements ReasoningStore {
     return opened.type === "call" ? opened.call : undefined;
   }
 
-  /** @param known what is stored of each call. */
+  /** @param known stored data of each call. */
   async #restoreStep(
     tenant: string,
     step: LoopStep,
@@ -200,9 +200,8 @@ class CallReasoningStore implements ReasoningStore {
   }
 
   /**
-   * The client's text decides. If the stored reasoning is the same text, the stored copy is used: it is split
-   * into messages, and complete even if the client has only the end. `openai`'s stream helper keeps only the
-   * last delta of an unknown field.
+   * Confirms the client's text. If the stored reasoning has the same text, the stored copy is used: it is split into messages,
+   * and complete even if the client has only the end. `openai`'s stream helper keeps only the last delta of an unknown field.
    */
   async #confirmSent(
     tenant: string,
@@ -220,7 +219,9 @@ class CallReasoningStore implements ReasoningStore {
     return { reasoning: confirmCarried(step, steps), outcome: "sent" };
   }
 
-  /** Reads what a stateless client carries: analysis, calls that the gateway ran, and where the client's calls stood. */
+  /**
+   * Reads the entries of a stateless client: analysis, calls that the gateway ran, and their positions before the client's calls.
+   */
   async #readCarried(tenant: string, sealed: readonly string[]): Promise<Carried> {
     return joinCarried(await Promise.all(sealed.map((each) => this.#openCarried(tenant, each))));
   }
@@ -248,7 +249,7 @@ export function worstOutcome(
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
 }
 
-/** The store, which calls `note` with each text that was decrypted or found. */
+/** Wraps the store so that it calls `note` with each text that was decrypted or found. */
 export function watchReasoning(
   store: ReasoningStore,
   note: (tenant: string, text: string, source: "sealed" | "stored") => void,

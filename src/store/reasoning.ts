@@ -15,12 +15,12 @@ import type { Store } from "./store.ts";
 export interface ReasoningDeps {
   readonly log: Log;
   readonly meters: Meters;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   readonly now: () => number;
   readonly state?: ProcessState;
 }
 
-/** The bounds of a store that keeps its own, in memory or in a file. */
+/** The limits of a store in memory or in a file. */
 export interface StoreBounds {
   readonly limits: StoreLimits;
   readonly quotaOf: (tenant: string) => StoreQuota;
@@ -41,10 +41,10 @@ export function toMemoryStore(settings: Settings): Store {
   return createMemoryStore({ ...limits, quotaOf, now: () => performance.now() });
 }
 
-/** Maximum wait for a store in this process, on its machine or near it. */
+/** Maximum wait for a store in this process, on its machine or nearby. */
 export const DEFAULT_TIMEOUT_MS = 500;
 
-/** Default: an entry may take one eighth of the store. */
+/** Default share of the store for one entry: one eighth. */
 const ENTRY_SHARE = 8;
 
 /** Maximum size of a value, in any store. */
@@ -52,7 +52,7 @@ export function maxEntryBytes({ storeMaxEntryBytes, storeMaxBytes }: Settings): 
   return storeMaxEntryBytes ?? Math.floor(storeMaxBytes / ENTRY_SHARE);
 }
 
-/** Counts every failure of the store. Logs the first of several in a row, and the recovery. */
+/** Counts every failure of the store. Logs the first of consecutive ones, and the recovery. */
 export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): GuardedStore {
   const { log, meters, state } = deps;
   const reported = reportedIn(state);
@@ -107,8 +107,8 @@ export function openReasoningStore(
 }
 
 /**
- * Without configured keys, uses a random one. Other replicas, and this one after a restart, cannot then
- * decrypt the reasoning. This is logged only at the first use, because most gateways never encrypt any.
+ * Creates the cipher. Without configured keys, it uses a random one. Other replicas, and this one after a restart, then cannot
+ * decrypt the reasoning. The warning is logged at the first use, because most gateways never encrypt any.
  */
 export function createCipher(
   { sealingKeys }: Settings,
@@ -118,7 +118,7 @@ export function createCipher(
   const random = randomKeyOf(state);
   const isRandom = sealingKeys.length === 0;
   if (isRandom) random.key ??= crypto.randomUUID() + crypto.randomUUID();
-  // The random key opens what was encrypted with it until the process ends, also after keys were configured.
+  // The random key decrypts until the process ends, even after keys were configured.
   const secrets = random.key === undefined ? sealingKeys : [...sealingKeys, random.key];
   const [newest = "", ...older] = secrets;
   const cipher = createReasoningCipher({

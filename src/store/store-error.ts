@@ -1,9 +1,9 @@
-/** Failures of a store: the errors of requests, and those that a store throws to its guard. */
+/** Failures of a store: the errors of requests, and the errors that a store throws to its guard. */
 
 export type StoreErrorKind =
-  /** It failed, timed out, or is not used for a while after several failures. */
+  /** The store failed, timed out, or is not used for a while after several failures. */
   | "unavailable"
-  /** The value is larger than an entry may be. */
+  /** The value exceeds the maximum size of an entry. */
   | "too-large";
 
 export class StoreError extends Error {
@@ -16,9 +16,9 @@ export class StoreError extends Error {
   }
 }
 
-/** The store has answered, with an error: this operation failed, and others may succeed. Any other rejection is an outage. */
+/** The store has answered with an error: this operation failed, and others may succeed. Any other rejection is an outage. */
 export class StoreRefusal extends Error {
-  /** The name of the error, in the store's words: `OOM`. */
+  /** The store's own name of the error: `OOM`. */
   readonly code: string;
 
   constructor(code: string, message: string, cause?: unknown) {

@@ -1,21 +1,21 @@
 /**
- * The stored form of a sampled step: a version, then numbers in base64url digits, three for an id and six for any other number. What
- * is read is not trusted: each message is checked alone before it is put back.
+ * The stored form of a sampled step: a version, then numbers in base64url digits, three for an id and six for any other number.
+ * Stored data is untrusted: each message is checked separately before its use.
  */
 import type { IdsMark, SampledSpan, SampledStep } from "../harmony/sampled-step.ts";
 
-/** Entries of another version count as not there. */
+/** Version of the format. Entries of another version count as missing. */
 const VERSION = "2";
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CODES = new TextEncoder().encode(DIGITS);
-/** By code; undefined for what is no digit. */
+/** Values of digits, by character code; undefined for other characters. */
 const VALUES: (number | undefined)[] = [];
 for (const [value, code] of CODES.entries()) VALUES[code] = value;
-/** Of an id, which is below 2^18. */
+/** Digits of an id, which is below 2^18. */
 const ID_DIGITS = 3;
-/** Of any other number, which has at most 32 bits. */
+/** Digits of any other number, which has at most 32 bits. */
 const NUMBER_DIGITS = 6;
-/** Numbers before the spans. */
+/** Number of values before the spans. */
 const HEAD = 7;
 
 export function toStoredStep({ start, end, spans, isText }: SampledStep): string {
@@ -59,7 +59,7 @@ export function readStoredStep(stored: string): SampledStep | "damaged" | "other
 }
 
 class DigitReader {
-  /** Negative: the text has ended within a number, or has something other than digits. */
+  /** Number of characters left. Negative: the text has ended within a number, or contains other characters than digits. */
   left: number;
   readonly #text: string;
 

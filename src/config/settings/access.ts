@@ -1,4 +1,4 @@
-/** The settings of the group `access`: who may use the gateway, and from where. */
+/** The settings of the group `access`: client keys and permitted origins. */
 import * as z from "zod";
 import { perKeyFields, setting } from "../setting.ts";
 import { lazy } from "../../lazy.ts";
@@ -19,10 +19,10 @@ const own = lazy(() =>
   }),
 );
 
-/** The settings of which a key may have a value of its own. */
+/** Names of settings that a key can override. */
 const perKeyNames = () => Object.keys(own());
 
-/** Of one key. */
+/** Maximum models of one key. */
 const MAX_MODELS = 256;
 
 const clientKey = lazy(() =>

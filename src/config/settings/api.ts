@@ -1,4 +1,4 @@
-/** The settings of the group `api`: what the APIs do with what gpt-oss does not support. */
+/** The settings of the group `api`: the treatment of features that gpt-oss does not support. */
 import * as z from "zod";
 import { setting } from "../setting.ts";
 

@@ -1,4 +1,4 @@
-/** The settings of the group `harmony`: what the system message says, and how headers are written. */
+/** The settings of the group `harmony`: the content of the system message, and the form of headers. */
 import * as z from "zod";
 import { setting } from "../setting.ts";
 

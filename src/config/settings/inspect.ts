@@ -1,4 +1,4 @@
-/** The settings of the group `inspect`: who may see turns, and what is kept of them. */
+/** The settings of the group `inspect`: access to turns, and the limits of records. */
 import * as z from "zod";
 import { bytes, count, setting } from "../setting.ts";
 

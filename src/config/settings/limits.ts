@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { bytes, count, milliseconds, setting } from "../setting.ts";
 
-/** Long, because it is data: one entry for each setting, in the order of `docs/settings.md`. */
+/** The function is long because it is data: one entry for each setting, in the order of `docs/settings.md`. */
 export function limitSettings() {
   return {
     maxBodyBytes: setting("limits", bytes, {

@@ -1,4 +1,4 @@
-/** The settings of the group `listening`: where the gateway listens, and how it stops. */
+/** The settings of the group `listening`: the gateway's address and its shutdown. */
 import * as z from "zod";
 import { milliseconds, setting, url } from "../setting.ts";
 

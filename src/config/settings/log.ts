@@ -1,4 +1,4 @@
-/** The settings of the group `log`: what is logged, and how. */
+/** The settings of the group `log`: content and form of the log. */
 import * as z from "zod";
 import { setting } from "../setting.ts";
 

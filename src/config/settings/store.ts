@@ -3,16 +3,18 @@ import * as z from "zod";
 import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 interface StoreEntry {
-  /** The runtime that has it. */
+  /** The runtime that supports the store. */
   readonly on: "any" | "node" | "workers";
-  /** The setting's values, in the form that a reader sees. */
+  /** Pattern of the setting's values, and their form for readers. */
   readonly pattern: RegExp;
   readonly form: string;
-  /** Ends the sentence "Entries are kept …". */
+  /** Completes the sentence "Entries are kept …". */
   readonly place: string;
 }
 
-/** The kinds of stores. The setting, errors and help are made from it, and each runtime has an opener for each of its own. */
+/**
+ * The kinds of stores. The setting, errors and help are generated from it, and each runtime has an opener for each of its own.
+ */
 export const STORES = {
   memory: {
     on: "any",
@@ -53,7 +55,7 @@ export const STORES = {
 } as const satisfies Readonly<Record<string, StoreEntry>>;
 
 export type StoreKind = keyof typeof STORES;
-/** The kinds that a runtime has. */
+/** The kinds that a runtime supports. */
 export type StoreKindOn<R extends "node" | "workers"> = {
   [K in StoreKind]: (typeof STORES)[K]["on"] extends "any" | R ? K : never;
 }[StoreKind];
@@ -62,12 +64,12 @@ export function isStoreOnNode(kind: StoreKind | undefined): kind is StoreKindOn<
   return kind !== undefined && STORES[kind].on !== "workers";
 }
 
-/** Undefined: the value is none of the setting. */
+/** Undefined: the value is not valid. */
 export function storeKind(store: string): StoreKind | undefined {
   return STORE_KINDS.find((kind) => STORES[kind].pattern.test(store));
 }
 
-/** `sqlite:PATH, redis://HOST or postgres://HOST/DATABASE`: what lasts, on a runtime or on all. */
+/** Lists the persistent stores of a runtime, or all: `sqlite:PATH, redis://HOST or postgres://HOST/DATABASE`. */
 export function storeForms(runtime?: "node" | "workers"): string {
   const kinds = STORE_KINDS.map((kind) => STORES[kind]).filter(
     ({ on }) => on !== "any" && (runtime === undefined || on === runtime),

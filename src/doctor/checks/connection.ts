@@ -1,10 +1,10 @@
-/** Whether the server answers, what it is, and what it serves. */
+/** Checks that the server answers, its identity, and its models. */
 import { EngineError } from "../../engines/engine-error.ts";
 import { OtherModelError } from "../../engines/other-model.ts";
 import { adviceFor } from "../engine-advice.ts";
 import { type Check, type Finding, notApplicable, ok, printable, quoted } from "../finding.ts";
 
-/** All other checks depend on this one. */
+/** The check on which all others depend. */
 export const REACHABLE: Check = {
   id: "reachable",
   title: "It answers",
@@ -28,7 +28,7 @@ function explainProbeError(error: EngineError): Finding {
   const came = printable(error.message, 300);
   switch (error.kind) {
     case "not-found":
-      // It answered. Missing features are reported by later checks.
+      // The server answered. Later checks report missing features.
       return ok("It answered.");
     case "auth":
       return {
@@ -123,7 +123,7 @@ const MODEL: Check = {
   },
 };
 
-/** A prompt like a coding agent's: instructions, tools and a few results. */
+/** Context for a prompt of a coding agent: instructions, tools and a few results. */
 const ENOUGH_TOKENS = 32_768;
 
 const CONTEXT: Check = {

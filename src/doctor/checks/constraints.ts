@@ -21,7 +21,7 @@ type ConstraintType = Constraint["type"];
 const QUESTION = "Write one sentence about the sea. Plain words only: no JSON, no code.";
 const JSON_FINAL: readonly Part[] = [CHANNEL, "final ", CONSTRAIN, "json", MESSAGE];
 
-/** Every value comes from a short list, so the output is short whatever the model prefers. */
+/** Schema with short lists of values, so that the output is short for any model. */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -37,9 +37,9 @@ const CHECKER = compileSchema(SCHEMA);
 const OPTIONS = ["kelp-417", "coral-952"];
 const CODE = /^(?:kelp|coral)-[0-9]{3}$/;
 const TOKENS = 96;
-/** A free-form object takes more tokens. */
+/** Maximum tokens of a free-form object, which is longer. */
 const OBJECT_TOKENS = 256;
-/** Reasoning comes first. */
+/** Maximum tokens of a turn, which begins with reasoning. */
 const TURN_TOKENS = 768;
 
 interface Sample {
@@ -186,12 +186,12 @@ async function runSample(
   };
 }
 
-/** The model writes white space without end, which JSON allows between any two tokens. */
+/** Whether the model writes endless white space, which JSON allows between any two tokens. */
 function endsInWhiteSpace(text: string): boolean {
   return /\s{20}$/.test(text);
 }
 
-/** What the gateway sends with `singleCallConstraint`. */
+/** Runs a request in the gateway's form for `singleCallConstraint`. */
 async function runTurn(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const { engine } = examination;
   const turn = turnOf({
@@ -226,14 +226,14 @@ async function runTurn(examination: Examination, signal: AbortSignal): Promise<F
   };
 }
 
-/** A violation of the former is `broken`: the gateway streams such output unchecked, so it reaches the client. */
+/** The verdict of a violation. `broken`: the gateway streams such output unchecked, so it reaches the client. */
 function grade(type: ConstraintType): "broken" | "degraded" {
   return type === "json-schema" || type === "json-object" || type === "grammar"
     ? "broken"
     : "degraded";
 }
 
-/** @param hasLooped the model wrote white space without end. */
+/** @param hasLooped whether the model wrote endless white space. */
 function toChange({ kind }: Examination, hasLooped = false): string {
   const { constraints, compactJson } = adviceFor(kind);
   return hasLooped && compactJson !== undefined
@@ -287,7 +287,7 @@ export const STOP_STRINGS: Check = {
   },
 };
 
-/** The rest of `text`, if it begins with what was expected. */
+/** The rest of `text`, if it begins with the expected text. */
 function commonEnd(text: string, expected: string): string | undefined {
   for (let length = Math.min(text.length, expected.length); length > 2; length--) {
     if (text.endsWith(expected.slice(0, length))) return expected.slice(0, length);

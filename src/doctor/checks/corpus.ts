@@ -1,4 +1,4 @@
-/** Turns of a small corpus through the gateway's own core: how many were malformed, and how they were repaired. */
+/** Runs the turns of a small corpus through the gateway's own core, and counts malformed ones and their repairs. */
 import { EngineError } from "../../engines/engine-error.ts";
 import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
 import { runTurn } from "../../turn/run.ts";
@@ -9,9 +9,9 @@ import type { Examination } from "../examination.ts";
 import { type Check, counted, type Finding, notApplicable, ok, printable } from "../finding.ts";
 import { CORPUS, turnOf } from "../turns.ts";
 
-/** Concurrent turns. */
+/** Number of concurrent turns. */
 const AT_ONCE = 4;
-/** A larger share of malformed turns is unusual even for a model that makes mistakes. */
+/** Tolerated share of malformed turns. A larger one is unusual even for a model that makes mistakes. */
 const TOLERATED_SHARE = 0.1;
 
 export const TURNS: Check = {
@@ -38,7 +38,7 @@ export const TURNS: Check = {
 
 interface CaseOutcome {
   readonly repairs: ReadonlyMap<string, number>;
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly failure?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Whether sampling parameters have their documented effect. */
+/** Checks that sampling parameters have their documented effect. */
 import { commonLength } from "../../common-length.ts";
 import type { Completion } from "../completion.ts";
 import type { CallOptions, Examination } from "../examination.ts";
@@ -159,7 +159,7 @@ function problemOf({ ids, logprobs, form }: Completion): string | undefined {
   return undefined;
 }
 
-/** @param late what to change where the answers differ only in their second half. */
+/** @param late advice if the answers differ only in their second half. */
 async function alike(
   examination: Examination,
   signal: AbortSignal,
@@ -170,7 +170,7 @@ async function alike(
     ({ text }) => text,
   );
   if (one === other) return ok(`Both wrote ${quoted(one)}.`);
-  // Batching changes the last bits of the logits, which matters where two tokens are about as likely.
+  // Batching changes the last bits of the logits, which matters for two tokens of similar probability.
   const isLate = commonLength(one, other) >= one.length / 2;
   return {
     verdict: isLate ? "degraded" : "broken",
@@ -179,7 +179,7 @@ async function alike(
   };
 }
 
-/** Sequentially, so that the doctor itself does not change the batches. */
+/** Runs completions sequentially, so that the doctor itself does not change the batches. */
 async function several(
   examination: Examination,
   signal: AbortSignal,

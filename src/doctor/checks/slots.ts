@@ -1,4 +1,4 @@
-/** What the engine keeps between calls: slots of disconnected clients, and cached prompts. */
+/** Checks the engine's state between calls: slots of disconnected clients, and cached prompts. */
 import { asList, asObject, parseJson } from "../../engines/untyped-json.ts";
 import { sleep } from "../../streams/timers.ts";
 import { firstTokenMs } from "../completion.ts";
@@ -7,12 +7,12 @@ import type { Examination } from "../examination.ts";
 import { type Check, duration, type Finding, notApplicable, ok } from "../finding.ts";
 import { conversation, FINAL, toIds } from "../prompts.ts";
 
-/** Streams that are opened and abandoned. */
+/** Number of streams that are opened and abandoned. */
 const LEFT_STREAMS = 8;
-/** The tokens each would generate if it were not stopped. */
+/** Maximum tokens of each stream if it is not stopped. */
 const LONG_TOKENS = 4096;
 const POLL_MS = 50;
-/** The server should report within this time that no requests are running. */
+/** Maximum time until the server reports that no requests are running. */
 const FREED_OK_MS = 2_000;
 
 const ABORT: Check = {
@@ -56,7 +56,7 @@ interface AbortTimes {
   /** Time to the first token in milliseconds, before and after the streams were abandoned. */
   readonly baseline: number;
   readonly next: number | undefined;
-  /** Streams that received no token in time. */
+  /** Number of streams that received no token in time. */
   readonly waiting: number;
   /** Time until the server reported no more running requests than before. */
   readonly freedMs: number | undefined;
@@ -145,7 +145,7 @@ async function countRunning(
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Long enough for several blocks of any cache, short enough for a small context. */
+/** Tokens of a prompt that fills several blocks of any cache, but fits a small context. */
 const CACHED_TOKENS = 1500;
 
 const PREFIX_CACHE: Check = {
@@ -191,11 +191,11 @@ const PREFIX_CACHE: Check = {
   },
 };
 
-/** More than the largest block that a server is known to cache as a whole: vLLM's 128 on a processor. */
+/** Sampled tokens: more than the largest block that a known server caches as a whole, vLLM's 128 on a CPU. */
 const SAMPLED_TOKENS = 200;
 const LARGEST_BLOCK = 128;
 const ADDED_TOKENS = 50;
-/** A bias of 100 makes the engine repeat it, so that text encodes to the tokens that were sampled. */
+/** A text that the engine repeats with a bias of 100, so that text encodes to the sampled tokens. */
 const REPEATED = " banana";
 
 const LOOP_CACHE: Check = {
@@ -266,7 +266,7 @@ const CACHE_ISOLATION: Check = {
     if (own === undefined || others === undefined || own < ids.length / 2) {
       return notApplicable("It caches nothing, or does not say so.");
     }
-    // The common beginning of all prompts may be shared, so it proves nothing.
+    // The common beginning of all prompts may be shared, so it proves no caching.
     if (others < ids.length / 2) {
       return ok(`${own} of ${ids.length} tokens for the same tenant, ${others} for another.`);
     }
@@ -279,7 +279,7 @@ const CACHE_ISOLATION: Check = {
   },
 };
 
-/** Differs from any prompt before from its first message on. */
+/** A prompt that differs from all earlier ones from its first message on. */
 function longPrompt({ contextLength }: Examination, purpose: string): number[] | undefined {
   const words = `${purpose} ${Math.random().toString(36).slice(2)} `;
   const most = Math.min(CACHED_TOKENS, Math.floor((contextLength ?? Infinity) * 0.75));

@@ -1,4 +1,4 @@
-/** Whether tokens are streamed as they are sampled, and how fast, in one stream and in several. */
+/** Checks that tokens are streamed as they are sampled, and measures the speed of one stream and of several. */
 import { EngineError } from "../../engines/engine-error.ts";
 import { type Completion, firstTokenMs } from "../completion.ts";
 import type { Examination } from "../examination.ts";
@@ -14,7 +14,7 @@ import {
 import { conversation, FINAL } from "../prompts.ts";
 
 const STREAMED_TOKENS = 96;
-/** Shorter delays are not noticeable. */
+/** Maximum delay that is not noticeable. */
 const SHORT_MS = 400;
 
 export const STREAMING: Check = {
@@ -54,14 +54,14 @@ function judge({ ms, reads, tokens }: Completion): Finding {
   };
 }
 
-/** Tokens of each stream. */
+/** Number of tokens of each stream. */
 const TOKENS = 64;
 const LEVEL_MS = 20_000;
 
 interface Level {
   readonly streams: number;
   readonly failures: readonly string[];
-  /** Medians and totals of the streams that ended. */
+  /** Medians and totals of the completed streams. */
   readonly firstMs: number;
   readonly streamMs: number;
   readonly tokensPerSecond: number;

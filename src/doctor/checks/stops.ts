@@ -1,4 +1,4 @@
-/** Whether completions end where they should, do not end where they should not, and report the end. */
+/** Checks that completions end at the right tokens, continue after others, and report the end. */
 import { ENGINES } from "../../engines/create-engine.ts";
 import { CALL, END, RETURN } from "../../harmony/tokens.ts";
 import { specialTokenName, type TokenId } from "../../tokenizer/index.ts";
@@ -7,7 +7,7 @@ import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok, quoted } from "../finding.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
-/** Enough tokens to see that the completion continues. */
+/** Number of tokens that shows that the completion continues. */
 const ROOM = 4;
 
 const STOP_RETURN: Check = {
@@ -34,7 +34,7 @@ async function expectStop(
   const name = specialTokenName(id) ?? "";
   if (!(await examination.obeysBias(signal))) return expectEnd(examination, id, signal);
   const completion = await forced(examination, id, [], signal);
-  // Some engines do not apply a bias to tokens that end a completion, and write something else.
+  // Some engines do not apply a bias to tokens that end a completion, and write another token.
   const isForced = completion.text === "" || completion.text.includes(name);
   if (!isForced) return expectEnd(examination, id, signal);
   if (completion.finish?.reason !== "stop" || completion.tokens > 1) {
@@ -50,7 +50,7 @@ async function expectStop(
 
 const END_IDS = "Its generation_config.json (or GGUF) must list 199999, 200002 and 200012 as ends.";
 
-/** Without a bias that forces the end: an answer that ends on its own. */
+/** Checks an answer that ends without a bias. */
 async function expectEnd(
   examination: Examination,
   id: TokenId,
@@ -131,7 +131,7 @@ const STOP_IDS: Check = {
   },
 };
 
-/** The same token repeatedly, unless it ends the completion. */
+/** Forces one token repeatedly, unless it ends the completion. */
 function forced(
   examination: Examination,
   id: TokenId,

@@ -1,4 +1,4 @@
-/** Whether server and gateway use the same token ids, in prompts and in completions. */
+/** Checks that server and gateway use the same token ids, in prompts and in completions. */
 import { END, START } from "../../harmony/tokens.ts";
 import { userMessage } from "../../harmony/messages.ts";
 import { createRenderer } from "../../harmony/render.ts";
@@ -29,7 +29,7 @@ const SPECIAL_TOKENS_CHECK: Check = {
   },
 };
 
-/** Undefined if the server has no tokenizer to ask. */
+/** Undefined: the server has no tokenizer endpoint. */
 async function tokenizeThere(
   { kind, model, query }: Examination,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ function list(ids: readonly TokenId[]): string {
   return `[${ids.slice(0, 12).join(", ")}${ids.length > 12 ? ", …" : ""}]`;
 }
 
-/** A model that reads `<|start|>assistant` as a header continues with a channel. */
+/** Checks the continuation: a model that reads `<|start|>assistant` as a header continues with a channel. */
 async function continueHeader(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation("Hello");
   const completion = await examination.call(prompt, { maxTokens: 3 }, signal);
@@ -85,7 +85,7 @@ async function continueHeader(examination: Examination, signal: AbortSignal): Pr
   };
 }
 
-/** A server that takes text reports how many tokens it has read. */
+/** Checks the reported number of prompt tokens of a server that accepts text. */
 async function countPrompt(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation("Hello");
   const completion = await examination.call(prompt, { maxTokens: 3 }, signal);
@@ -190,7 +190,7 @@ const IDS_OUT: Check = {
   },
 };
 
-/** One character that takes several tokens, none of which is text by itself. */
+/** One character of several tokens, none of which is text by itself. */
 const CHARACTER = "👩‍🚀";
 
 const IDS_SPLIT: Check = {
@@ -218,7 +218,7 @@ const IDS_SPLIT: Check = {
   },
 };
 
-/** Without a bias, this depends on what the model chooses to write. */
+/** Checks a repeated text. Without a bias, the result depends on the model's choice. */
 async function echo(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation(`Repeat exactly, nothing else: ${CHARACTER} ${CHARACTER}`, FINAL);
   const completion = await examination.call(prompt, { maxTokens: 64 }, signal);
@@ -256,7 +256,7 @@ export const INJECTION: Check = {
     if (counted === undefined) {
       return ok(`They are sent as ${how}; it does not say how many tokens it read.`);
     }
-    // One more is a token at the beginning, which another check reports.
+    // One additional token is a token at the beginning, which another check reports.
     if (Math.abs(counted - expected) <= 1 && counted > forged) {
       return ok(`They are sent as ${how}; it counts ${counted} of ${expected} tokens.`);
     }
