@@ -1,5 +1,5 @@
 /**
- * Decides which chain of thought is left out of the prompt.
+ * Decides which analysis messages are left out of the prompt.
  *
  * The model expects its analysis back while it is still working towards an answer. It was trained without the
  * analysis of answers already given.
@@ -23,8 +23,8 @@ export interface DroppedMessage {
 }
 
 /**
- * The index at which the running tool loop begins: behind the last answer. Analysis before it is dropped, so nothing of it is
- * looked up, restored or put back. The one place of this rule for every form of a history: an API says what an answer is in its own.
+ * The index at which the running tool loop begins: after the last answer. Analysis before it is dropped, and therefore
+ * never looked up or restored. All forms of a history share this rule; each API defines what counts as an answer.
  */
 export function runningLoopStart<T>(
   history: readonly T[],
@@ -54,7 +54,7 @@ export function runningLoopStart<T>(
 export function dropFinishedAnalysis(messages: readonly Message[]): DropResult {
   const kept: Message[] = [];
   const dropped: DroppedMessage[] = [];
-  // Backwards, so that the answer that follows is known when analysis is found.
+  // The loop runs backwards, so that the following answer is known when analysis is found.
   let finishedBy: number | undefined;
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role === "assistant" && message.channel === "final") finishedBy = index;

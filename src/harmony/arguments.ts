@@ -12,7 +12,7 @@ const MAX_HELD_BACK = 4096;
 const MAX_DEPTH = 1000;
 
 /**
- * What the text so far is.
+ * The kind of the text so far.
  * - `blank`: only white space
  * - `object`: an incomplete JSON object
  * - `closed`: a complete object, then at most brackets and white space
@@ -47,17 +47,17 @@ export class ArgumentsFilter {
     return proven + (this.isComplete ? this.#pushAfterObject(rest) : this.#releaseTrimmed(rest));
   }
 
-  /** A complete object has been read. */
+  /** Whether a complete object has been read. */
   get isComplete(): boolean {
     return this.#shape === "closed";
   }
 
-  /** Brackets were removed. Known once the message has ended. */
+  /** Whether brackets were removed. Known once the message has ended. */
   get hasExtraBrackets(): boolean {
     return this.isComplete && this.#heldBack.trim() !== "";
   }
 
-  /** Only white space has been read. */
+  /** Whether only white space has been read. */
   get isEmpty(): boolean {
     return this.#shape === "blank";
   }
@@ -93,7 +93,7 @@ export class ArgumentsFilter {
   }
 }
 
-/** Finds where a JSON object ends that comes in pieces. */
+/** Finds the end of a JSON object that arrives in pieces. */
 class ObjectEnd {
   /** Closing brackets the open object still needs, innermost last. */
   readonly #closers: string[] = [];
@@ -101,8 +101,8 @@ class ObjectEnd {
   #escaped = false;
 
   /**
-   * Reads on. Undefined: the object has not ended. Closed: the index after its end. Otherwise it is no JSON object, or one nested
-   * too deep, and the index is the end of the text.
+   * Reads more text. Undefined: the object has not ended. `isClosed`: `at` is the index after its end. Otherwise the
+   * text is not a JSON object, or is nested too deeply, and `at` is the end of the text.
    */
   find(text: string): { readonly at: number; readonly isClosed: boolean } | undefined {
     for (let at = 0; at < text.length; at++) {

@@ -1,14 +1,14 @@
 /**
- * Decides by its body whether a message is a call, where the header only suggests it: a tool's name stands in place of the
- * channel, or as the author of a result.
+ * Decides by the body whether a message is a call, if the header only suggests it: a tool's name is in place of the
+ * channel, or the author of a result.
  *
- * The body is held back until it has decided, up to a limit.
+ * The body is held back until the decision, up to a limit.
  */
 
 /** A call's body is a JSON object, or at least begins like one. */
 export type CallProof = "object" | "beginning";
 
-/** `toStart`: how either begins. */
+/** Decides about one message. `toStart` creates the beginning of either kind. */
 export class CallDoubt<Start> {
   readonly toStart: (isCall: boolean) => Start;
   /** The body so far. */
@@ -24,7 +24,7 @@ export class CallDoubt<Start> {
     this.#maxLength = maxLength;
   }
 
-  /** Adds text. Returns whether it is a call, as soon as that is certain. */
+  /** Adds text. Returns whether the message is a call, as soon as that is certain. */
   push(text: string): boolean | undefined {
     this.text += text;
     if (this.#isBlank) {
@@ -38,7 +38,7 @@ export class CallDoubt<Start> {
     return this.text.length > this.#maxLength ? !this.#isBlank : undefined;
   }
 
-  /** The body is complete. A call without arguments may have none. */
+  /** Decides when the body is complete. A call without arguments may have no body. */
   end(): boolean {
     return this.#proof === "beginning" ? this.#isBlank : isJsonObject(this.text);
   }

@@ -1,6 +1,6 @@
 /**
- * How the header of a call may be written: the order of recipient and channel, the channel, and the content type. Of these
- * the model writes nearly all its calls; any other header is written again in the renderer's layout.
+ * The known forms of a call's header: the order of recipient and channel, the channel, and the content type. The model
+ * writes nearly all calls in these forms; any other header is rendered in the renderer's layout.
  */
 import type { Message } from "./conversation.ts";
 import { readWrittenHeader, type TranscriptSection } from "./transcript-header.ts";
@@ -9,13 +9,13 @@ import { readWrittenHeader, type TranscriptSection } from "./transcript-header.t
 export type CallHeader = Pick<Message, "channel" | "contentType" | "order" | "isJoined">;
 
 /**
- * Fields of the message's header as written. Absent if `<|message|>` did not close a header. `order`: only of a call whose
- * header is written again exactly from these fields.
+ * Fields of the message's header. Absent if `<|message|>` did not close a header. `order`: present only for a call
+ * whose header can be rendered exactly from these fields.
  */
 export type PartHeader = CallHeader & Pick<Message, "recipient">;
 
 export interface CallForm {
-  /** Such as `channel-first commentary constrain-json`. */
+  /** The form's name, such as `channel-first commentary constrain-json`. */
   readonly name: string;
   readonly header: CallHeader;
 }
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, Pick<CallHeader, "contentType" | "isJoined"
   code: { contentType: "code" },
 };
 
-/** In an order that never changes: ids of calls name a form by its place here. */
+/** All forms. Their order never changes, because ids of calls name a form by its index here. */
 export const CALL_FORMS: readonly CallForm[] = ORDERS.flatMap((order) =>
   CHANNELS.flatMap((channel) =>
     Object.entries(TYPES).map(([type, written]) => ({
@@ -40,7 +40,7 @@ export const CALL_FORMS: readonly CallForm[] = ORDERS.flatMap((order) =>
   ),
 );
 
-/** Undefined: the header is written in none of the forms. */
+/** Undefined: the header has none of the forms. */
 export function formOf(header: CallHeader | undefined): CallForm | undefined {
   if (header?.order === undefined) return undefined;
   const { channel, contentType, order, isJoined = false } = header;
@@ -53,10 +53,10 @@ export function formOf(header: CallHeader | undefined): CallForm | undefined {
   );
 }
 
-/** A section of a header without a marker that has no place there. */
+/** A section of a header without misplaced markers. */
 export type WrittenSection = TranscriptSection & { readonly after: keyof typeof MARKERS };
 
-/** The fields of a header. `order`: only of a call whose header is written again exactly from these fields. */
+/** The fields of a header. `order`: present only for a call whose header can be rendered exactly from these fields. */
 export function toPartHeader(sections: readonly WrittenSection[]): PartHeader {
   const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
   const header = {
@@ -69,7 +69,7 @@ export function toPartHeader(sections: readonly WrittenSection[]): PartHeader {
 
 const MARKERS = { start: "", channel: "<|channel|>", constrain: "<|constrain|>" } as const;
 
-/** Undefined: the header is written in neither order. */
+/** Undefined: the header has neither order. */
 function writingOf(
   { channel, recipient, contentType }: PartHeader,
   sections: readonly WrittenSection[],

@@ -1,9 +1,9 @@
 /**
- * The tools for code that gpt-oss calls without being shown any: `container` and `repo_browser`.
+ * The coding tools that gpt-oss calls even if the prompt defines none: `container` and `repo_browser`.
  *
- * OpenAI has not published their definitions. These are the reconstruction with which gpt-oss-20b was measured in
- * "In harmony with gpt-oss" (arXiv 2604.00362, borislavmavrin/harmonyagent), word for word: a test compares them with a
- * prompt of that run.
+ * OpenAI has not published their definitions. These definitions are a verbatim copy of the reconstruction with which
+ * gpt-oss-20b was measured in "In harmony with gpt-oss" (arXiv 2604.00362, borislavmavrin/harmonyagent): a test
+ * compares them with a prompt of that run.
  */
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson, type Json } from "./json.ts";
@@ -21,7 +21,7 @@ export interface CodingTool {
 const text = (description: string) => ({ type: "string", description });
 const number = (description: string) => ({ type: "number", description });
 
-/** By recipient, in the order in which they are shown. */
+/** Definitions by recipient, in the order of the prompt. */
 export const CODING_TOOLS = {
   "container.exec": {
     namespace: "container",
@@ -99,7 +99,7 @@ export const CODING_TOOLS = {
   },
 } as const satisfies Record<string, CodingTool>;
 
-/** The recipient of its calls. */
+/** The recipient of a tool's calls. */
 export type CodingToolName = keyof typeof CODING_TOOLS;
 
 const NAMESPACES = {

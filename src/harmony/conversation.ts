@@ -9,13 +9,13 @@ import type { Sampled } from "./sampled-step.ts";
 
 export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 
-/** The channels the model is trained on. Others are representable: `Message.channel` is a string. */
+/** The channels the model is trained on. `Message.channel` is a string, so other channels can be represented. */
 export type Channel = "analysis" | "commentary" | "final";
 
-/** Where the recipient stands: ` to=f<|channel|>commentary json` or `<|channel|>commentary to=f json`. */
+/** The position of the recipient: ` to=f<|channel|>commentary json` or `<|channel|>commentary to=f json`. */
 export type HeaderOrder = "recipient-first" | "channel-first";
 
-/** How much the model reasons, as the system message states it. */
+/** The reasoning effort in the system message. */
 export type ReasoningEffort = "low" | "medium" | "high";
 
 export interface Message {
@@ -25,13 +25,15 @@ export interface Message {
   /** The recipient of the message: `functions.get_weather`, `assistant`. `all` is not written. */
   readonly recipient?: string;
   readonly channel?: string;
-  /** For instance `<|constrain|>json`. */
+  /** The content type, for instance `<|constrain|>json`. */
   readonly contentType?: string;
-  /** How the model wrote the header of a call, if that is known: it is written so in any layout. */
+  /** The order in which the model wrote the header of a call, if known. It is kept in every layout. */
   readonly order?: HeaderOrder;
-  /** With `order`: no space stands before the marker of the content type, `to=functions.f<|constrain|>json`. */
+  /** With `order`: the marker of the content type follows without a space, `to=functions.f<|constrain|>json`. */
   readonly isJoined?: boolean;
-  /** What is known of how the model sampled the message. With `pieces`, it is written with their ids, whatever the other fields are. */
+  /**
+   * The sampled form of the message, if known. With `pieces`, their ids are rendered, whatever the other fields are.
+   */
   readonly sampled?: Sampled;
   /** A string is one text part. */
   readonly content: string | readonly ContentPart[];
@@ -50,9 +52,9 @@ export interface SystemContent {
   readonly identity?: string;
   readonly effort?: ReasoningEffort;
   readonly knowledgeCutoff?: string;
-  /** Written unchanged. The model knows ISO dates, `YYYY-MM-DD`. */
+  /** The current date, written unchanged. The model knows ISO dates, `YYYY-MM-DD`. */
   readonly date?: string;
-  /** Absent: no channel section. */
+  /** The valid channels. Absent: no channel section. */
   readonly channels?: readonly string[];
   readonly channelsRequired?: boolean;
   readonly namespaces?: readonly ToolNamespace[];
@@ -63,7 +65,7 @@ export interface DeveloperContent {
   readonly type: "developer";
   readonly instructions?: string;
   readonly namespaces?: readonly ToolNamespace[];
-  /** Not known to the reference library; written last, as OpenAI's Harmony guide describes. */
+  /** Response formats, written last, as OpenAI's Harmony guide describes. The reference library has none. */
   readonly responseFormats?: readonly ResponseFormat[];
 }
 

@@ -1,8 +1,8 @@
 /**
  * Reads headers without `<|message|>` and finds where the body begins (rules H7 and H8).
  *
- * Header and body are one text here, and most of the body is prose, so only certain header words are read as such. The
- * text after them is the body; for a call, the text from the first bracket on.
+ * Header and body are one text here, and most of the body is prose, so only unambiguous header words are recognized.
+ * The text after them is the body; for a call, the text from the first bracket on.
  */
 import { isCallable, toCall, toMeaning, toOtherMeaning } from "./header.ts";
 import type { Meaning } from "./header.ts";
@@ -72,7 +72,7 @@ export function isHalfHeaderWord(text: string): boolean {
   return ["to=", "json", "code"].some((word) => word.startsWith(text.trim()));
 }
 
-/** The same for a role: `assist`, ` to`, ` to=functions`. A single letter may be an answer. */
+/** Like {@link isHalfHeaderWord}, for a role: `assist`, ` to`, ` to=functions`. A single letter may be an answer. */
 export function isHalfRole(text: string): boolean {
   if (/^\s*to\s*=\s*[\w.-]*$/.test(text)) return true;
   return text.length > 1 && ["assistant", " to="].some((word) => word.startsWith(text));
@@ -95,7 +95,7 @@ function findCutCall(
     const to = TO_AT_ONCE.exec(head)?.[0];
     if (to !== undefined) {
       const recipient = readRecipient(head.slice(to.length), offered);
-      // Where code begins cannot be seen.
+      // The beginning of code cannot be recognized.
       const isCode = recipient.type === "system-tool" && recipient.tool.rawBody;
       if (isCallable(recipient) && !isCode) {
         return { recipient, body: bracketFrom(sections, index) };
@@ -125,7 +125,7 @@ function upToBracket(text: string): string {
   return bracket < 0 ? text : text.slice(0, bracket);
 }
 
-/** Everything from the first bracket on: the arguments of a call. */
+/** The text from the first bracket on: the arguments of a call. */
 function bracketFrom(sections: readonly ReadSection[], from: number): string {
   for (let index = from; index < sections.length; index++) {
     const text = sections[index]?.text ?? "";

@@ -1,4 +1,4 @@
-/** Words of a header that name no tool. */
+/** Words of a header that are not names of tools. */
 
 /** Roles, channels and `all`, also joined to words that models append. */
 export const NOT_FUNCTIONS =

@@ -8,8 +8,8 @@ import type { Recovery } from "./recoveries.ts";
 
 export interface Header {
   /**
-   * What opened it: `prompt`, which ends with `<|start|>assistant`; `start`, a start token; or `nothing`, because the
-   * start token is missing.
+   * The opener of the header: `prompt`, which ends with `<|start|>assistant`; `start`, a start token; or `nothing`,
+   * because the start token is missing.
    */
   readonly opener: "prompt" | "start" | "nothing";
   /** The first section is the role and may be empty. */
@@ -18,7 +18,7 @@ export interface Header {
 
 /** Text between two markers. */
 export interface HeaderSection {
-  /** The marker before it. The role follows `<|start|>`. */
+  /** The marker before the section. The role follows `<|start|>`. */
   readonly after: "start" | "channel" | "constrain";
   readonly text: string;
 }
@@ -93,7 +93,7 @@ interface ChannelWord {
   readonly channel: Channel;
   /** Offset of the end of the word in the section. */
   readonly end: number;
-  /** The word is not exactly the name of the channel. */
+  /** Whether the word differs from the channel's exact name. */
   readonly isOdd: boolean;
 }
 

@@ -2,7 +2,7 @@
  * Reads the meaning of a header: author, channel and recipient (rules H1 to H5).
  *
  * The format is `<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>`. Models reorder,
- * join, repeat or omit its parts, so everything is read leniently. A content type has no effect on the meaning.
+ * join, repeat or omit its parts, so all parts are read leniently. A content type has no effect on the meaning.
  */
 import type { CallProof } from "./call-doubt.ts";
 import type { Channel } from "./conversation.ts";
@@ -15,7 +15,7 @@ import type { Recovery } from "./recoveries.ts";
 
 export type { Header, HeaderSection } from "./header-words.ts";
 
-/** Of a message that is given out. */
+/** The meaning of a message that is emitted. */
 export type MessageMeaning =
   | { readonly kind: "reasoning" | "preamble" | "content" }
   | { readonly kind: "tool-call"; readonly name: string }
@@ -24,9 +24,9 @@ export type MessageMeaning =
 
 export type Meaning =
   | MessageMeaning
-  /** A tool result that the model made up. */
+  /** A tool result that the model invented. */
   | { readonly kind: "tool-result" }
-  /** A message of the user, system or developer that the model made up. */
+  /** A message of the user, system or developer that the model invented. */
   | { readonly kind: "other-role" };
 
 interface HeaderReading<M extends Meaning = Meaning> {
@@ -35,7 +35,7 @@ interface HeaderReading<M extends Meaning = Meaning> {
   readonly doubt?: undefined;
 }
 
-/** The header only suggests that it is a call. */
+/** The reading of a header that only suggests a call. */
 interface DoubtfulReading {
   readonly meaning: MessageMeaning;
   readonly recoveries: readonly Recovery[];
@@ -45,7 +45,7 @@ interface DoubtfulReading {
 /** The body decides whether a message is the call that its header suggests. */
 export interface Doubt {
   readonly proof: CallProof;
-  /** The meaning if it is no call. */
+  /** The meaning if the message is not a call. */
   readonly otherwise: MessageMeaning;
   readonly recoveries: readonly Recovery[];
 }
@@ -98,7 +98,7 @@ function readCall(
   return { meaning, recoveries, proof: proofOf(form, meaning) };
 }
 
-/** What the body of a call without `to=` must be, so that text which only mentions a tool is no call. */
+/** The required body of a call without `to=`, so that text which only mentions a tool is not a call. */
 function proofOf(form: Addressed["form"], meaning: MessageMeaning): CallProof | undefined {
   if (form === "to" || (meaning.kind !== "tool-call" && meaning.kind !== "builtin-call")) {
     return undefined;
@@ -116,7 +116,7 @@ function readChannels(
   const channels = sections.flatMap((section) => section.channel ?? []);
   if (addressed?.recipient.type === "lost") recoveries.push("lost-tool-name");
   if (channels.length > 1 || channelMarkers > 1) recoveries.push("several-channels");
-  // The last known channel counts: a stray `commentary` before `analysis` must not make the analysis visible.
+  // The last known channel is used: a stray `commentary` before `analysis` must not make the analysis visible.
   const channel = channels.at(-1);
   if (channel === undefined ? channelMarkers > 0 : channel.isOdd) recoveries.push("odd-channel");
   return { meaning: toMeaning(channel?.channel), recoveries };
@@ -125,8 +125,8 @@ function readChannels(
 const NO_RECOVERIES: readonly Recovery[] = [];
 
 /**
- * The channel of a header exactly as the model was trained to write it, without a recipient: most headers are. No offered
- * name is mistaken for a channel's whole word, so the general path reads the same.
+ * The channel of a header without a recipient in exactly the trained form, which most headers have. No offered name
+ * equals a channel's whole word, so the general path gives the same result.
  */
 function readTrainedHeader({ opener, sections }: Header): Channel | undefined {
   const [role, channel] = sections;
@@ -154,7 +154,7 @@ export function isHeaderText(text: string, offered: OfferedNames): boolean {
 
 interface Addressed {
   readonly recipient: Recipient;
-  /** How it is given: behind `to=`, by its name alone, or as the author of a result, `f to=assistant`. */
+  /** The form of the recipient: after `to=`, its name alone, or as the author of a result, `f to=assistant`. */
   readonly form: "to" | "name" | "author";
 }
 
@@ -177,7 +177,7 @@ function findRecipient(
   return findTrained(sections, offered) ?? known;
 }
 
-/** The assistant's header begins like that of a result: `<|channel|>f to=assistant`. */
+/** Finds a tool in an assistant's header that begins like a result's: `<|channel|>f to=assistant`. */
 function findAuthor(
   sections: readonly ReadSection[],
   offered: OfferedNames,
@@ -193,7 +193,7 @@ function findAuthor(
   return undefined;
 }
 
-/** A tool of the model's training that is not offered stands in place of a channel. */
+/** Finds a trained tool that is not offered, in place of a channel. */
 function findTrained(
   sections: readonly ReadSection[],
   offered: OfferedNames,

@@ -1,6 +1,7 @@
 /**
- * A digest of a sequence of ids that can be computed piece by piece: the digest of two sequences joined follows from theirs.
- * 64 bits, not cryptographic: a client that constructs a collision affects only its own prompts.
+ * A digest of a sequence of ids that can be computed piece by piece: the digest of a joined sequence follows from the
+ * digests of its parts. It has 64 bits and is not cryptographic: a client that constructs a collision affects only its
+ * own prompts.
  */
 import type { TokenId } from "../tokenizer/index.ts";
 

@@ -96,7 +96,7 @@ export {
   STOP_IDS,
 } from "./tokens.ts";
 
-// The tools that gpt-oss was trained with, for those who run them themselves
+// The tools that gpt-oss was trained with, for programs that run them
 export {
   BROWSER_NAMESPACE,
   PYTHON_DESCRIPTIONS,

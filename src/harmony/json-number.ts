@@ -1,9 +1,9 @@
 /**
  * Reads and prints numbers as openai/harmony 0.0.8 does.
  *
- * Its JSON crate keeps 64-bit integers and reads everything else as a double, by a fast algorithm that is one
- * unit in the last place off for some numbers of 16 and more digits. The result is visible in tool
- * signatures, so the algorithm is reproduced here step by step. `JSON.parse` and `String` do neither.
+ * Its JSON crate keeps 64-bit integers and reads all other numbers as doubles, by a fast algorithm that is one unit in
+ * the last place off for some numbers of 16 and more digits. The result is visible in tool signatures, so the algorithm
+ * is reproduced here step by step. `JSON.parse` and `String` do neither.
  */
 
 const MAX_UNSIGNED = 2n ** 64n - 1n;
@@ -54,7 +54,7 @@ function toDouble(spelling: string): number {
 }
 
 /**
- * Reads as many digits as fit 64 bits. Further digits of the integer part are counted in the exponent, those
+ * Reads as many digits as fit 64 bits. Further digits of the integer part are counted in the exponent, further digits
  * of the fraction are lost. The first digit of the fraction is tested separately.
  */
 function toSignificand(whole: string, fraction: string) {

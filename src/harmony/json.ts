@@ -1,6 +1,5 @@
 /**
- * A JSON reader and printer that keep what `JSON.parse` loses: the order of all keys and the spelling of
- * numbers.
+ * A JSON reader and printer that, unlike `JSON.parse`, keep the order of all keys and the spelling of numbers.
  *
  * Tool signatures are printed from the client's schema in source order, and default numbers as they were
  * written. openai/harmony reads them with a JSON crate that keeps both.
@@ -31,7 +30,7 @@ export interface JsonNumber {
 export const MAX_JSON_DEPTH = 127;
 
 /**
- * The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH}, or contains a number out of range.
+ * Thrown for text that is not JSON, nests deeper than {@link MAX_JSON_DEPTH}, or contains a number out of range.
  *
  * @example
  * ```ts
@@ -58,9 +57,9 @@ export class JsonSyntaxError extends SyntaxError {
 }
 
 /**
- * Parses one JSON document. A repeated key keeps its first position and its last value. Throws a {@link
- * JsonSyntaxError}, also for what the reference rejects and `JSON.parse` accepts: numbers beyond the range of
- * a double, and strings with a lone surrogate.
+ * Parses one JSON document. A repeated key keeps its first position and its last value. Throws a
+ * {@link JsonSyntaxError}, also for values that the reference rejects and `JSON.parse` accepts: numbers beyond the
+ * range of a double, and strings with a lone surrogate.
  *
  * @example
  * ```ts
@@ -74,9 +73,9 @@ export function parseJson(text: string): Json {
 }
 
 /**
- * Converts a plain JavaScript value as `JSON.stringify` would write it. Integer-like keys have already lost
- * their position and `1.0` its spelling, so use {@link parseJson} if the text is available. Throws a
- * `TypeError` for values without a JSON form, and what {@link parseJson} throws.
+ * Converts a plain JavaScript value as `JSON.stringify` would write it. Integer-like keys have already lost their
+ * position and `1.0` its spelling, so use {@link parseJson} if the text is available. Throws a `TypeError` for values
+ * without a JSON form, and the errors of {@link parseJson}.
  *
  * @example
  * ```ts

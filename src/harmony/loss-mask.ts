@@ -45,7 +45,7 @@ export function lossMask(prompt: RenderedPrompt, which: LossMask): Uint8Array {
   return mask;
 }
 
-/** The same per piece: a piece counts as a whole. Appended ids belong to no message and are left out. */
+/** Like {@link lossMask}, per piece: a piece counts as a whole. Appended ids belong to no message and are left out. */
 export function* maskedPieces(
   { segments }: RenderedPrompt,
   which: LossMask,

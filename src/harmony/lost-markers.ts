@@ -11,14 +11,14 @@ export function beginsLikeHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis|commentary|final)/.test(text);
 }
 
-/** The same for analysis, the only channel that must not be shown. */
+/** Like {@link beginsLikeHeader}, for analysis, the only channel that must not be shown. */
 export function beginsLikeAnalysis(text: string): boolean {
   return /^\s*(?:assistant\s*)?analysis/.test(text);
 }
 
 /**
- * Whether text without any marker begins with a header joined to its body: `analysisThey greet`, `final json{}`. Strong
- * evidence of a header, even if no second one follows.
+ * Whether text without any marker begins with a header joined to its body: `analysisThey greet`, `final json{}`. This
+ * is strong evidence of a header, even if no second one follows.
  */
 export function beginsWithGluedHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis[\p{L}\p{N}]|(?:final|commentary) ?json\s*[{["])/u.test(
@@ -26,7 +26,7 @@ export function beginsWithGluedHeader(text: string): boolean {
   );
 }
 
-/** The same if markers are known to be hidden, when a recipient may begin a header, too. */
+/** Like {@link beginsLikeHeader}, if markers are known to be hidden. A recipient may then begin a header, too. */
 export function isHiddenHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis|commentary|final|to=functions\.)/.test(text);
 }
@@ -46,7 +46,7 @@ export function hasLostHeader(text: string): boolean {
   return LOST_HEADER.test(text);
 }
 
-/** The same including odd channel names: enough to suspect an engine, but not to split its text. */
+/** Like {@link hasLostHeader}, including odd channel names: enough to suspect an engine, but not to split its text. */
 export function suggestsLostHeader(text: string): boolean {
   return /assistant(?:analysis|commentary|final|thinking|thought|reasoning| to=functions\.)/i.test(
     text,

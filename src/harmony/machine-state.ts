@@ -1,6 +1,6 @@
 /**
- * The states of the Harmony state machine. They hold everything the machine remembers of its input; text that is
- * already assigned to a part is in `Parts`.
+ * The states of the Harmony state machine. They contain the machine's whole memory of its input; text that is already
+ * assigned to a part is in `Parts`.
  *
  *     first-header ──▶ header ──<|message|>, or too long──▶ body ──<|end|> and the like──▶ between
  *                        ▲                                  │ <|call|>                       │
@@ -22,7 +22,7 @@ interface Undecided {
   limit: number;
 }
 
-/** Only text has come since the header that the prompt opened: header words, or text without a header. */
+/** Only text has been read since the header that the prompt opened: header words, or text without a header. */
 export interface FirstHeader extends Undecided {
   readonly at: "first-header";
 }
@@ -30,7 +30,7 @@ export interface FirstHeader extends Undecided {
 /** No message is open. The text is a header without its first marker, or text outside messages. */
 export interface Between extends Undecided {
   readonly at: "between";
-  /** How the last message ended: decides what may follow. */
+  /** The end of the last message, which determines the allowed input. */
   readonly last: "call" | "return" | "other";
 }
 
@@ -58,14 +58,16 @@ export interface Body {
 interface Stripped {
   readonly at: "stripped";
   readonly splitter: LostHeaderSplitter;
-  /** The state if the markers had come. */
+  /** The state as if the markers were present. */
   inner: OpenHeader | Body;
 }
 
 /** The turn is over. */
 export interface Ended {
   readonly at: "ended";
-  /** Further output is not recorded: the end itself was a repair, or it has been recorded already. */
+  /**
+   * Whether further output is not recorded, because the end itself was a repair, or output has been recorded already.
+   */
   isExpected: boolean;
 }
 

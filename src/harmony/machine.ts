@@ -1,9 +1,9 @@
 /**
  * The Harmony state machine: markers and ordinary text in, parts out (rules S0 to S9).
  *
- * It is independent of token ids and of how markers are spelled; `parse.ts` translates both. It accepts any
- * input: every marker has a meaning in every state, if only that the text before it has to be read differently.
- * Text is emitted as soon as its part is certain and is never taken back. Until then it is held back, up to a limit.
+ * It is independent of token ids and of how markers are spelled; `parse.ts` translates both. It accepts any input:
+ * every marker has a meaning in every state, at least for the interpretation of the text before it. Text is emitted as
+ * soon as its part is certain and is never withdrawn. Until then it is held back, up to a limit.
  *
  * The states are in `machine-state.ts`.
  */
@@ -37,7 +37,7 @@ export interface MachineOptions {
   readonly maxHeaderLength: number;
   /** Characters of any other text that is held back until its meaning is known. */
   readonly maxHeldLength: number;
-  /** The engine omits markers from its text, so header words are headers wherever they stand. */
+  /** Whether the engine omits markers from its text, so that header words are headers at any position. */
   readonly hidesMarkers: boolean;
 }
 
@@ -48,7 +48,7 @@ type Closer = Terminator | "next" | "cut";
 /** A body's beginning, found in its header: tokens already read, and whether a complete call came before. */
 type Carried = Pick<OpenHeader, "tokens" | "isAfterCall">;
 
-/** Shared: most completions need no repair. */
+/** Shared map, since most completions need no repair. */
 const NONE: ReadonlyMap<Recovery, number> = new Map();
 
 export class Machine {
@@ -85,12 +85,12 @@ export class Machine {
     return this.#state.at === "body";
   }
 
-  /** Whether ordinary text can only be the next delta of the open part, or of none if the body is skipped. */
+  /** Whether ordinary text can only be the next delta of the open part, or is dropped because the body is skipped. */
   get isPlainBody(): boolean {
     return this.isFlowing && !this.#options.hidesMarkers && this.parts.isPassedOn;
   }
 
-  /** Whether a marker here, spelled or real, would stand where the first header is expected. */
+  /** Whether the first header is expected here, so that a spelled marker may be a real one. */
   get isAtFirstHeader(): boolean {
     const state = this.#state;
     return state.at === "first-header" && isHeaderText(state.text, this.#options.offered);
@@ -251,7 +251,7 @@ export class Machine {
     if (endsTurn(marker) && isComplete) this.#finish();
   }
 
-  /** A marker shows what the text before it was: a role, or text outside messages that may end with a role. */
+  /** Reads the text before a marker as a role, or as text outside messages that may end with a role. */
   #toRole(state: FirstHeader | Between): { opener: Header["opener"]; role: string } {
     if (state.at === "between") this.recover("missing-start");
     if (isHeaderText(state.text, this.#options.offered)) {
@@ -295,7 +295,7 @@ export class Machine {
     });
   }
 
-  /** A header, or text outside messages, is too long to be one: its body has begun. */
+  /** Handles a header, or text outside messages, that is too long to be one: its body has begun. */
   #overflow(header: Header, { tokens, isAfterCall }: Carried): void {
     if (isAfterCall) return this.#endAfterCall();
     const { meaning, body, recoveries } = readCutHeader(header, this.#options.offered);
@@ -335,7 +335,7 @@ export class Machine {
     const { meaning, body, recoveries } = readCutHeader(header, offered);
     this.#recoverAll(recoveries);
     const isHalf = closer === "cut" && (isHalfHeaderWord(body) || isHalfRole(body));
-    // `final` alone is a header between messages, but the answer if it is all there is.
+    // `final` alone is a header between messages, but the answer if there is no other text.
     const isHeader =
       meaning === undefined && header.opener !== "prompt" && isHeaderText(body, offered);
     if (meaning?.kind === "other-role") {
@@ -380,7 +380,7 @@ export class Machine {
   #hasBody(state: OpenHeader): boolean {
     const { offered } = this.#options;
     const { opener, sections } = state;
-    // Nearly always: `<|start|>assistant`.
+    // The common case: `<|start|>assistant`.
     if (opener === "start" && sections.length === 1 && sections[0]?.text === "assistant")
       return false;
     const { meaning, body } = readCutHeader(state, offered);
@@ -394,14 +394,14 @@ export class Machine {
     this.#finish(true);
   }
 
-  /** `isRepair`: the model may have gone on, so later output is not counted as a further recovery. */
+  /** `isRepair`: the model may have continued, so later output is not counted as a further recovery. */
   #finish(isRepair = false): void {
     this.parts.finish();
     this.#state = { at: "ended", isExpected: isRepair };
   }
 
   /**
-   * Begins a message. `tokens`: how many tokens of its body were read as part of the header. `header`: absent where
+   * Begins a message. `tokens`: number of the body's tokens that were read as part of the header. `header`: absent if
    * no `<|message|>` closed one.
    */
   #begin(meaning: Meaning, tokens: number, isAfterCall: boolean, header?: PartHeader): void {
@@ -447,8 +447,9 @@ export class Machine {
 
   // ---- Ordinary text ------------------------------------------------------------------------------------
 
-  // In a body it is passed on at once. In a header, or outside messages, it is held back until its meaning is known, up to a limit
-  // (rules S2, S3, S7 and S9). Where an engine has removed the markers, it is split at the header words that are left.
+  // Text in a body is passed on at once. In a header, or outside messages, text is held back until its meaning is
+  // known, up to a limit (rules S2, S3, S7 and S9). If an engine has removed the markers, text is split at the
+  // remaining header words.
 
   /** Reads the text that is still held back. The state is never `stripped` afterwards. */
   #endText(): void {
@@ -457,7 +458,7 @@ export class Machine {
     this.#endSplitting();
   }
 
-  /** A marker has come, or the end: the text held back for the rest of a lost header is not one. */
+  /** At a marker or the end, text held back as a possible lost header is not one. */
   #endSplitting(): void {
     const state = this.#state;
     if (state.at !== "stripped") return;
@@ -505,7 +506,7 @@ export class Machine {
     else if ("tokens" in state) state.tokens += tokens;
   }
 
-  /** Adds text to the open header. Returns what did not fit. */
+  /** Adds text to the open header. Returns the rest that did not fit. */
   #readHeader(state: OpenHeader, text: string): string {
     const room = this.#options.maxHeaderLength - state.length;
     const { head, rest, isFull } = splitAt(text, room);
@@ -516,7 +517,7 @@ export class Machine {
     return rest;
   }
 
-  /** Adds text to what is held back without a header. Returns what did not fit. */
+  /** Adds text to the text held back without a header. Returns the rest that did not fit. */
   #readUndecided(state: FirstHeader | Between, text: string): string {
     const searched = Math.max(0, state.text.length - LONGEST_LOST_HEADER);
     const { head, rest, isFull } = splitAt(text, state.limit - state.text.length);
@@ -532,7 +533,7 @@ export class Machine {
     return rest;
   }
 
-  /** Text that begins like a header has reached its limit: waits longer once, then decides. */
+  /** Handles text that begins like a header and has reached its limit: extends the limit once, then decides. */
   #decideFirstHeader(state: FirstHeader): void {
     const { maxHeldLength } = this.#options;
     if (state.limit < maxHeldLength) state.limit = maxHeldLength;
@@ -541,7 +542,7 @@ export class Machine {
     } else this.#decideText(state);
   }
 
-  /** Text without a header has reached its limit: white space is dropped, anything else is a body. */
+  /** Handles text without a header that has reached its limit: white space is dropped, other text is a body. */
   #decideText(state: FirstHeader | Between): void {
     if (state.text.trim() === "") state.text = "";
     else this.#overflow(toHeader(state), { tokens: state.tokens, isAfterCall: false });
@@ -550,7 +551,7 @@ export class Machine {
   #readStripped(state: FirstHeader): void {
     this.recover("lost-markers");
     this.#openHeader("prompt", "", "channel");
-    // Before the text is split: a split may open further messages, which these tokens are not part of.
+    // The tokens are counted before the text is split: a split may open further messages, to which they do not belong.
     this.#count(state.tokens);
     this.#split(createLostHeaderSplitter(), state.text.replace(/^\s*(?:assistant\s*)?/, ""));
   }
@@ -573,7 +574,7 @@ export class Machine {
     }
   }
 
-  /** A header or body opened by a marker that the gateway wrote continues in text without markers. */
+  /** Expects text without markers after a marker that the gateway wrote. */
   #expectHidden(): void {
     const { at } = this.#state;
     if (at === "body" || at === "header") this.#expectStripped(createLostHeaderSplitter());

@@ -1,7 +1,7 @@
 /**
  * Markers: special tokens by id, or spelled out in text.
  *
- * Nine special tokens have a meaning. All others are reserved and dropped in either form.
+ * Nine special tokens have a meaning. All other special tokens are reserved and dropped in either form.
  */
 import { isSpecial, SPECIAL_TOKENS, specialTokenName } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";

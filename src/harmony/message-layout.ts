@@ -1,5 +1,5 @@
 /**
- * Where the parts of a message stand, before they are encoded:
+ * The layout of the parts of a message, before they are encoded:
  *
  *     <|start|>{author}{ to=recipient}{<|channel|>channel}{ content-type}<|message|>{body}<|end|>
  *
@@ -12,13 +12,14 @@ import { HarmonyRenderError } from "./render-error.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, START } from "./tokens.ts";
 
 /**
- * Where recipients stand, and how content types are written.
+ * The position of recipients and the form of content types.
  *
- * - `reference`: before the channel, as openai/harmony writes them: ` to=functions.f<|channel|>commentary json`.
- * - `guide`: of the assistant's messages behind the channel, `<|channel|>commentary to=functions.f json`, as the model itself
- *   nearly always writes calls; of results before it. So has OpenAI's guide to Harmony its examples.
- * - `channel-first`: on `commentary` behind the channel, and every content type with a marker, as oss-harmony 0.0.11 writes
- *   them: `<|channel|>commentary to=functions.f <|constrain|>json`.
+ * - `reference`: recipients before the channel, as in openai/harmony: ` to=functions.f<|channel|>commentary json`.
+ * - `guide`: recipients after the channel in the assistant's messages, `<|channel|>commentary to=functions.f json`,
+ *   which is the model's own form of nearly all calls, and before it in results. The examples of OpenAI's guide to
+ *   Harmony have this layout.
+ * - `channel-first`: recipients after the channel on `commentary`, and every content type with a marker, as in
+ *   oss-harmony 0.0.11: `<|channel|>commentary to=functions.f <|constrain|>json`.
  */
 export type Layout = "guide" | "reference" | "channel-first";
 
@@ -93,7 +94,7 @@ function writeAuthor(out: Writer, { role, name }: Message): void {
   }
 }
 
-/** A header as it is written: each field of the message has its place. */
+/** The order of the fields in a header. */
 interface Order {
   readonly isChannelFirst: boolean;
   /** Every content type has a marker. */
@@ -117,7 +118,7 @@ function toOrder(
   }
 }
 
-/** From after the author to `<|message|>`. */
+/** Writes the header from after the author to `<|message|>`. */
 function writeHeader(out: Writer, header: Opening, { isChannelFirst, isMarked }: Order): void {
   const { recipient, channel, contentType, order, isJoined } = header;
   const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
@@ -133,8 +134,8 @@ function writeHeader(out: Writer, header: Opening, { isChannelFirst, isMarked }:
 }
 
 /**
- * The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. `isMarked`: the id
- * is written in any case.
+ * The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. `isMarked`:
+ * the id is always written.
  */
 function writeContentType(
   out: Writer,
@@ -152,7 +153,10 @@ function writeContentType(
   }
 }
 
-/** Any recipient makes an assistant message a call, even `all`, which is not written, and the empty one. */
+/**
+ * The closing token. Any recipient makes an assistant message a call, even `all`, which is not written, and the empty
+ * string.
+ */
 function terminator({ role, recipient }: Message): Piece {
   return role === "assistant" && recipient !== undefined ? PIECES.call : PIECES.end;
 }

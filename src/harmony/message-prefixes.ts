@@ -58,8 +58,8 @@ export class MessagePrefixes {
   }
 
   /**
-   * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
-   * otherwise ` to`. What follows the namespace or ` to` begins another token: the vocabulary has `.get` and `=m`.
+   * The beginning of a call whose recipient the model writes: ` to=functions` for a recipient of that namespace,
+   * otherwise ` to`. The text after either begins another token: the vocabulary has `.get` and `=m`.
    */
   callTo(namespace: string | undefined): readonly TokenId[] {
     const recipient = this.#tokenizer.encode(namespace === undefined ? " to" : ` to=${namespace}`);

@@ -1,7 +1,7 @@
 /**
  * Creates the messages of a conversation in the form the model was trained on.
  *
- * Every API converts its own items to these, so that the same history gives the same prompt in each API.
+ * Every API converts its items to these messages, so that equal histories result in equal prompts.
  */
 import type {
   Message,
@@ -16,7 +16,7 @@ import type {
 export interface SystemOptions {
   readonly identity: string;
   readonly knowledgeCutoff?: string;
-  /** ISO date. Given by the caller, not read from a clock, so that prompts are reproducible. */
+  /** ISO date, passed by the caller instead of read from a clock, so that prompts are reproducible. */
   readonly date?: string;
   readonly effort: ReasoningEffort;
   /** Tools the model was trained with: `browser`, `python`. */
@@ -37,7 +37,7 @@ export function systemMessage(options: SystemOptions): Message {
   return { role: "system", content: [content] };
 }
 
-/** The namespace of functions without one of their own. */
+/** The namespace of functions without their own. */
 export const FUNCTIONS = "functions";
 
 /** The recipient of a function's calls. */
@@ -46,8 +46,8 @@ export function functionRecipient(name: string): string {
 }
 
 /**
- * A name from outside as it may stand in a header: white space in it would end it, and what follows be read as a recipient
- * or a channel. Names that tools can have are unchanged.
+ * Makes an external name safe in a header: white space would end the name, and the text after it would be read as a
+ * recipient or a channel. Valid names of tools are unchanged.
  */
 export function toHeaderName(name: string): string {
   if (/^[\w.-]{1,128}$/.test(name)) return name;
@@ -59,7 +59,7 @@ const MAX_NAME_LENGTH = 256;
 interface DeveloperOptions {
   readonly instructions?: string;
   readonly functions?: readonly ToolFunction[];
-  /** Namespaces of their own, beside `functions`. Without functions they are left out. */
+  /** Further namespaces next to `functions`. Namespaces without functions are left out. */
   readonly namespaces?: readonly ToolNamespace[];
   readonly responseFormat?: ResponseFormat;
 }
@@ -108,7 +108,7 @@ export function finalMessage(text: string): Message {
 }
 
 /**
- * A call as the model writes it. `body` is written unchanged: parsing and printing JSON again would change numbers and
+ * A call in the model's form. `body` is written unchanged: parsing and printing JSON again would change numbers and
  * spaces, and the engine's prefix cache would be missed.
  */
 export function callMessage(
@@ -125,7 +125,7 @@ export function callMessage(
   };
 }
 
-/** The result of a call that went to this recipient. */
+/** The result of a call to this recipient. */
 export function resultMessage(recipient: string, output: string): Message {
   return {
     role: "tool",
@@ -136,7 +136,7 @@ export function resultMessage(recipient: string, output: string): Message {
   };
 }
 
-/** A call of a function without a namespace of its own. */
+/** A call of a function without its own namespace. */
 export function toolCallMessage(name: string, args: string): Message {
   return callMessage(functionRecipient(name), args);
 }

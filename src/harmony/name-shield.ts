@@ -1,7 +1,7 @@
 /**
- * Names under which the model is shown functions that are called like tools it knows. It calls such a function in the form
- * of its own tool: raw code for `python`, another channel, another namespace. A name it does not know leaves it nothing but
- * the definition to go by.
+ * Renames functions with the names of trained tools for the prompt. The model calls such a function in the form of the
+ * trained tool: raw code for `python`, another channel, another namespace. With an unknown name, it follows the
+ * function's definition.
  */
 import { FUNCTIONS, functionRecipient } from "./messages.ts";
 import {
@@ -12,21 +12,21 @@ import {
 } from "./tool-names.ts";
 
 export interface NameShield {
-  /** The function as the model is shown it. */
+  /** The function in the form shown to the model. */
   shown<T extends NamespacedFunction>(tool: T): T;
-  /** The recipient of a call, which is also the author of its results, for that with the client's name. */
+  /** Converts the recipient of a call, which is also the author of its results, from the client's name. */
   recipient(recipient: string, form?: "json" | "raw"): string;
 }
 
-/** Every name stays as it is. */
+/** A shield that keeps every name. */
 export const NO_SHIELD: NameShield = { shown: (tool) => tool, recipient: (recipient) => recipient };
 
 export interface ShieldedFunction extends NamespacedFunction {
-  /** Set if the body of its calls is a text. */
+  /** Set if the body of the function's calls is a text. */
   readonly text?: unknown;
 }
 
-/** By name in lower case. */
+/** The shown names by known name in lower case. */
 const SHOWN: ReadonlyMap<string, string> = new Map([
   ["apply_patch", "edit_with_patch"],
   ["bash", "run_bash"],
@@ -38,13 +38,13 @@ const SHOWN: ReadonlyMap<string, string> = new Map([
   ["shell", "run_shell"],
 ]);
 
-/** Those that the model also knows before a dot: `browser.search`. */
+/** Names that the model also knows before a dot: `browser.search`. */
 const NAMESPACES: ReadonlySet<string> = new Set(["browser", "container", "python", "repo_browser"]);
 
-/** The model was trained to write this tool's text as it is. */
+/** The tool whose text the model was trained to write without JSON. */
 const RAW_PATCH = "apply_patch";
 
-/** @param tools all functions of the client that the request offers, whatever its `tool_choice` leaves of them */
+/** @param tools all functions of the client in the request, regardless of its `tool_choice` */
 export function createNameShield(
   tools: readonly ShieldedFunction[],
   style: NamespaceStyle = "own",
@@ -59,7 +59,8 @@ export function createNameShield(
     recipient(recipient, form = "json") {
       const known = recipients.get(recipient);
       if (known !== undefined) return known;
-      // A function of an earlier turn that this request does not offer. With a dot it is rather a tool that the model knows.
+      // The recipient is a function of an earlier turn that this request does not offer. With a dot it is probably a
+      // trained tool.
       const [namespace, name = "", ...rest] = recipient.split(".");
       if (namespace !== FUNCTIONS || rest.length > 0) return recipient;
       return form === "raw" && isPatch(name) ? recipient : functionRecipient(heads.shown(name));
@@ -68,8 +69,8 @@ export function createNameShield(
 }
 
 /**
- * Names by the part before their first dot, which functions of a namespace have in common. The same in every request, unless
- * another function has that name; the order of the request does not matter.
+ * Shown names by the part before the first dot, which functions of a namespace share. They are equal in every request,
+ * unless another function has such a name; the order of the functions does not matter.
  */
 class ShownHeads {
   readonly #taken: ReadonlySet<string>;

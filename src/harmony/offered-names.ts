@@ -1,8 +1,8 @@
 /**
  * The names of the tools that a request offers, in every spelling that models use.
  *
- * A tool of a namespace is offered as `namespace.name`; it is also found as `namespace__name` and, behind `to=`, by its
- * name alone. A spelling that fits two tools is none, and an offered name counts before any spelling of another one.
+ * A tool of a namespace is offered as `namespace.name`; it is also found as `namespace__name` and, after `to=`, by its
+ * name alone. A spelling that fits two tools is ignored, and an offered name takes precedence over spellings of others.
  */
 import { isHeaderWord } from "./header-word.ts";
 
@@ -11,32 +11,32 @@ export interface SystemTool {
   readonly name: string;
   /** `search` of `browser.search`. Empty: the tool is called by its own name. */
   readonly functions: readonly string[];
-  /** Bodies are code, not JSON arguments. */
+  /** Whether bodies are code instead of JSON arguments. */
   readonly rawBody: boolean;
 }
 
 export interface OfferedNames {
-  /** Whether a recipient makes a call. If not, the body of a function's call is content (rule R3). */
+  /** Whether a message with a recipient is a call. If not, the body of a function's call is content (rule R3). */
   readonly readsCalls: boolean;
   /** Spellings of functions, longest first, so that a longer name is found before its prefix. */
   readonly longestFirst: readonly string[];
-  /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
+  /** Like `longestFirst`, with names without their namespace: only for text after `to=`. */
   readonly recipients: readonly string[];
   /** The tools offered in the system message, and the spellings of their functions as above. */
   readonly systemTools: readonly SystemTool[];
   readonly systemNames: readonly string[];
   readonly systemRecipients: readonly string[];
-  /** The tool of the system message whose function is spelled so. */
+  /** The tool of the system message with a function of this spelling. */
   systemToolOf(spelling: string): SystemTool | undefined;
-  /** Whether it is a spelling of a function. */
+  /** Whether the text is a spelling of a function. */
   has(spelling: string): boolean;
-  /** Whether it is a spelling of any tool. */
+  /** Whether the text is a spelling of any tool. */
   hasTool(spelling: string): boolean;
-  /** The offered name that is spelled so. A name that is not offered is returned as it is. */
+  /** The offered name with this spelling. A name that is not offered is returned unchanged. */
   resolve(spelling: string): string;
 }
 
-/** @param shown the names of functions by other names for them */
+/** @param shown the names of functions by their other names */
 export function createOfferedNames(
   names: readonly string[],
   systemTools: readonly SystemTool[] = [],
@@ -81,7 +81,7 @@ export function createOfferedNames(
   };
 }
 
-/** Tools of the system message by the names of their functions, without those that a function has. */
+/** Tools of the system message by the names of their functions, without names in `taken`. */
 function namesOf(
   systemTools: readonly SystemTool[],
   taken: ReadonlySet<string>,
@@ -103,7 +103,7 @@ function spellingsOf(
   return [...spellings].flatMap(([spelling, name]) => (isWanted(name) ? [spelling] : []));
 }
 
-/** The names by another spelling of them, without those that are taken or that two names share. */
+/** Names by another spelling, without spellings that are taken or fit two names. */
 function uniqueSpellings(
   names: readonly string[],
   spell: (name: string) => string,

@@ -1,6 +1,6 @@
 /**
- * The incremental Harmony parser: the model's output to events (rule T1; the other rules are in `machine.ts`,
- * `header.ts` and `arguments.ts`).
+ * The incremental Harmony parser, which converts the model's output to events (rule T1; the other rules are in
+ * `machine.ts`, `header.ts` and `arguments.ts`).
  *
  * It is synchronous and never throws. It accepts token ids, text with spelled markers, and pieces in which only special
  * tokens are ids, split anywhere, and returns the events that are certain.
@@ -23,11 +23,11 @@ export type { Recovery } from "./recoveries.ts";
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
-  /** Calls are read although nothing is offered: for a caller that refuses them. Default false. */
+  /** Whether calls are read although nothing is offered, for a caller that refuses them. Default false. */
   readonly readsCalls?: boolean;
-  /** The names of functions by those under which the model was shown them, where these differ. Both are read. */
+  /** The names of functions by the names shown to the model, if they differ. Both are read. */
   readonly shownNames?: ReadonlyMap<string, string>;
-  /** Those whose call bodies are free text, which is passed on as written and not repaired as JSON. */
+  /** Names of tools whose call bodies are free text, which is passed on unchanged and not repaired as JSON. */
   readonly textTools?: readonly string[];
   /** Tools offered in the system message, such as `browser` and `python`. */
   readonly systemTools?: readonly SystemTool[];
@@ -42,13 +42,13 @@ export interface ParserOptions {
    */
   readonly maxHeldLength?: number;
   /**
-   * `hidden`: the engine is known to omit markers from its text, so header words are headers wherever they stand.
-   * `shown` (the default): only joined words such as `assistantfinal` are.
+   * `hidden`: the engine is known to omit markers from its text, so header words are headers at any position. `shown`
+   * (the default): only joined words such as `assistantfinal` are.
    */
   readonly markers?: "shown" | "hidden";
 }
 
-/** Why no more input comes. */
+/** The reason for the end of the input. */
 export type InputEnd = "stop" | "length" | "cut";
 
 /** A special token by id, or ordinary text in which nothing is a marker. */
@@ -57,19 +57,19 @@ export type ParserPiece = { readonly special: TokenId } | { readonly text: strin
 export interface Parser {
   /**
    * Adds token ids. Only special ids are markers. Markers spelled with ordinary tokens are text, unless the completion
-   * has no others (rule T1).
+   * has no special ids (rule T1).
    */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
   /** Adds text, in which every spelled marker is a marker. */
   pushText(text: string): ParseEvent[];
-  /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
+  /** Adds output of engines that return special tokens by id and all else as text. It is read like ids. */
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[];
   /**
    * Ends the input. `length`: the engine reached a limit, so the open part is incomplete. `cut`: the caller stopped
    * reading, possibly within a spelled marker, so text that may begin one is dropped.
    */
   end(reason: InputEnd): ParseEvent[];
-  /** The turn is over. Further input is ignored. */
+  /** Whether the turn is over. Further input is ignored. */
   readonly done: boolean;
   /** Which part of a message the next token belongs to. */
   readonly position: "between" | "header" | "body";
@@ -78,7 +78,7 @@ export interface Parser {
   readonly isInBody: boolean;
   /** Ordinary ids in bodies so far. Text and pieces are not counted. */
   readonly tokens: BodyTokens;
-  /** The repairs made so far and how often, in order of first use. */
+  /** The repairs made so far with their counts, in order of first use. */
   readonly recoveries: ReadonlyMap<Recovery, number>;
 }
 
@@ -145,11 +145,12 @@ const MIN_HEADER_LENGTH = 128;
 
 /**
  * How markers spelled with ordinary tokens are read (rule T1).
- * - `undecided`: none has come
- * - `text`: as text, because a special token has come
- * - `structure`: as markers, because one was where the first header is expected: some fine-tunes spell all markers
- * - `doubted`: one came elsewhere, either quoted in an answer or in a completion that spells all markers. Text is held
- *   back until a special token comes
+ * - `undecided`: none has been read
+ * - `text`: as text, because a special token has been read
+ * - `structure`: as markers, because the first was at the expected place of the first header: some fine-tunes spell all
+ *   markers
+ * - `doubted`: undecided, because a marker was read elsewhere, either quoted in an answer or in a completion that
+ *   spells all markers. Text is held back until a special token is read
  */
 type Spelling = "undecided" | "text" | "structure" | "doubted";
 
@@ -223,7 +224,7 @@ class HarmonyParser implements Parser {
     this.#flushScanner();
     for (const piece of pieces) {
       if ("text" in piece) {
-        // Earlier ids may have ended within a character.
+        // Earlier ids may have ended inside a character.
         this.#flushDecoder();
         this.#ordinary(piece.text, 0);
       } else {
@@ -245,7 +246,7 @@ class HarmonyParser implements Parser {
   #special(id: TokenId): void {
     const marker = markerOf(id);
     if (marker === undefined) {
-      // Dropped without flushing the decoder: the next id may complete a character.
+      // The id is dropped without flushing the decoder: the next id may complete a character.
       this.#machine.recover("dropped-token");
       return;
     }
@@ -277,7 +278,7 @@ class HarmonyParser implements Parser {
     this.#machine.text("", tokens);
   }
 
-  /** Passes text on until the first spelled marker, which decides how all of them are read. */
+  /** Passes text on until the first spelled marker, which determines how all are read. */
   #decide(scanned: readonly Scanned[]): void {
     for (const [index, item] of scanned.entries()) {
       if (item.type === "text") {

@@ -1,7 +1,7 @@
 /**
  * Emits the parser's parts, in order and as soon as they are certain.
  *
- * Three things are held back: text outside messages, because only what follows shows whether it is reasoning or the
+ * Three things are held back: text outside messages, because only later input shows whether it is reasoning or the
  * answer (rule S4); a call after a call, until it is complete (S6); and the end of arguments (R5).
  */
 import { ArgumentsFilter } from "./arguments.ts";
@@ -60,7 +60,7 @@ interface Outside {
 
 interface OpenPart {
   readonly start: PartStart;
-  /** Anything but white space has been read. */
+  /** Whether text other than white space has been read. */
   isVisible: boolean;
   /** Repairs JSON arguments. */
   readonly filter: ArgumentsFilter | undefined;
@@ -114,7 +114,8 @@ export class Parts {
   }
 
   /**
-   * Opens a part. `isTentative`: a call that is emitted only if it is complete. `isText`: a call whose body is no JSON.
+   * Opens a part. `isTentative`: a call that is emitted only if it is complete. `isText`: a call whose body is not
+   * JSON.
    */
   start(start: PartStart, isTentative: boolean, isText = false): void {
     if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
@@ -123,18 +124,18 @@ export class Parts {
     if (!isTentative) this.#emit(start);
   }
 
-  /** Opens a part that is a call only if its body proves it. `toStart`: which part it is. */
+  /** Opens a part that is a call only if its body proves it. `toStart` creates its start. */
   startInDoubt(proof: CallProof, toStart: (isCall: boolean) => PartStart): void {
     this.#doubt = new CallDoubt(proof, this.#maxHeldLength, toStart);
   }
 
-  /** The body of a part in doubt is complete. */
+  /** Decides about a part in doubt whose body is complete. */
   settle(): void {
     const doubt = this.#doubt;
     if (doubt !== undefined) this.#settle(doubt, doubt.end());
   }
 
-  /** Adds to the open part. */
+  /** Adds text to the open part. */
   write(text: string): void {
     const open = this.#open;
     if (open === undefined) {
@@ -149,7 +150,7 @@ export class Parts {
       return;
     }
     open.withheld += proven;
-    // Too long to hold back: emitted, complete or not.
+    // The text is too long to hold back and is emitted, complete or not.
     if (open.withheld.length > this.#maxHeldLength) this.#release(open);
   }
 
@@ -174,7 +175,7 @@ export class Parts {
       }
       this.#release(open);
     }
-    // Arguments that were cut off are not known to be empty.
+    // Truncated arguments may not be empty.
     if (filter?.isEmpty === true && !isCut) this.#delta += "{}";
     if (filter?.hasExtraBrackets === true) this.#recover("extra-brackets");
     this.#emit({ type: "part-end" });
@@ -186,7 +187,7 @@ export class Parts {
     return isResult;
   }
 
-  /** Text outside messages. */
+  /** Adds text outside messages. */
   addOutside(text: string, tokens: number): void {
     this.#recover("text-outside");
     this.#flush();
@@ -219,7 +220,7 @@ export class Parts {
     if (this.#heldLength > this.#maxHeldLength) this.#showHeld("reasoning");
   }
 
-  /** It is known now what the text outside messages was. */
+  /** Emits the held text outside messages as this kind of part. */
   #showHeld(part: "reasoning" | "content"): void {
     this.#flush();
     const held = this.#held;

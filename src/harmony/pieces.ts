@@ -1,6 +1,6 @@
 /**
- * Pieces of a prompt: a text with its ids. The renderer encodes each piece separately, as the reference does.
- * Texts seen before are not encoded again.
+ * Pieces of a prompt: a text with its ids. The renderer encodes each piece separately, like the reference. Texts seen
+ * before are not encoded again.
  */
 
 import { toIdsJson } from "../tokenizer/ids-json.ts";
@@ -24,12 +24,12 @@ export class Piece {
     this.special = special;
   }
 
-  /** The ids as JSON in UTF-8, each after a comma, made once. Do not change them. */
+  /** The ids as JSON in UTF-8, each after a comma. Computed once; do not change them. */
   idsJson(): Uint8Array {
     return (this.#json ??= toIdsJson(this.ids));
   }
 
-  /** Made once. */
+  /** The digest of the ids, computed once. */
   digest(): IdsDigest {
     return (this.#digest ??= digestOf(this.ids));
   }
@@ -51,7 +51,7 @@ export interface PieceEncoder {
 export function createPieceEncoder(tokenizer: Tokenizer, budget: MemoryBudget): PieceEncoder {
   const memory = new TextMemory<Piece>({
     budget,
-    // Per id 4 bytes and, as JSON, at most 7. The objects of a short piece were measured.
+    // An id takes 4 bytes and, as JSON, at most 7. The size of a short piece's objects was measured.
     bytesOf: (text, { ids }) => textBytes(text) + 11 * ids.length + 640,
   });
   const keep = (text: string, scope: string, ids: readonly TokenId[]): Piece => {

@@ -11,14 +11,14 @@ import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 
 export interface PromptText {
   readonly text: string;
-  /** A spelling of a control token inside ordinary text was broken. */
+  /** Whether a spelling of a control token inside ordinary text was broken. */
   readonly altered: boolean;
-  /** How many tokens a server reads. A broken spelling is more tokens than the ids it came from. */
+  /** The number of tokens that a server reads. A broken spelling has more tokens than the original ids. */
   readonly tokens: number;
 }
 
 export interface PromptTextOptions {
-  /** Break spellings of control tokens inside ordinary text. Default true. */
+  /** Whether spellings of control tokens inside ordinary text are broken. Default true. */
   readonly sanitize?: boolean;
   readonly tokenizer?: Tokenizer;
 }
@@ -43,7 +43,7 @@ export function toPromptText(
   return writer.finish();
 }
 
-/** Anything in the form of a control token: servers know more of them than the format has. */
+/** Text in the form of a control token: servers know more control tokens than the format has. */
 const SPELLING = /<\|(?=\w+\|>)/g;
 
 /**
@@ -61,7 +61,10 @@ export function breakControlSpellings(text: string): string {
   return text.includes("<|") ? text.replaceAll(SPELLING, "<\u200b|") : text;
 }
 
-/** Collects the text between two special tokens, because a spelling may extend over several pieces. */
+/**
+ * Writes the text of a prompt. It collects the text between two special tokens, because a spelling may extend over
+ * several pieces.
+ */
 export class PromptTextWriter {
   readonly #tokenizer: Tokenizer;
   readonly #sanitize: boolean;
@@ -99,7 +102,7 @@ export class PromptTextWriter {
     this.#tokens++;
   }
 
-  /** Writes text of an engine unchanged: whatever it spells, the engine wrote itself. */
+  /** Writes text of an engine unchanged: the engine itself wrote any control tokens in it. */
   writeAsIs(text: string): void {
     this.#flush();
     this.#done += text;
@@ -111,7 +114,7 @@ export class PromptTextWriter {
     return { text: this.#done, altered: this.#altered, tokens: this.#tokens };
   }
 
-  /** Decoded together, because a character may take several ids. */
+  /** Decodes ids together, because a character may take several ids. */
   #decode(): void {
     if (this.#undecoded.length === 0) return;
     this.#ordinary += this.#tokenizer.decode(this.#undecoded);

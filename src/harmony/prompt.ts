@@ -1,4 +1,4 @@
-/** A rendered prompt: pieces by message. Its other forms are made on first use. */
+/** A rendered prompt: pieces by message. Other forms are computed on first use. */
 
 import { toIdsJson } from "../tokenizer/ids-json.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
@@ -10,12 +10,12 @@ import type { PromptText } from "./prompt-text.ts";
 export interface RenderedPrompt {
   /** Length in ids. Cheap, unlike `ids.length`, which joins the pieces. */
   readonly length: number;
-  /** The ids of each message in order, then those opened or appended. */
+  /** The ids of each message in order, then opened or appended ids. */
   readonly segments: readonly Segment[];
   /** All ids, joined on first use. */
   readonly ids: readonly TokenId[];
   /**
-   * All ids as JSON in UTF-8, each after a comma: `,200006,17360`. In parts, most of them of cached pieces, so that a
+   * All ids as JSON in UTF-8, each after a comma: `,200006,17360`. The parts mostly belong to cached pieces, so that a
    * request body copies each once. Do not change them.
    */
   idsJson(): readonly Uint8Array[];
@@ -23,11 +23,11 @@ export interface RenderedPrompt {
   text(): string;
   /** Whether {@link text} had to break a spelling. */
   textAltered(): boolean;
-  /** How many tokens a server reads {@link text} as: more than `length` if a spelling was broken. */
+  /** The number of tokens that a server reads in {@link text}: more than `length` if a spelling was broken. */
   textLength(): number;
   /**
-   * This prompt followed by more, for example what was sampled so far. Text is what an engine returned as such: {@link text} has it
-   * unchanged, and its ids are those of our tokenizer.
+   * This prompt followed by more ids or text, for example the output so far. Text is an engine's output in text form:
+   * {@link text} contains it unchanged, and its ids are computed by the gateway's tokenizer.
    */
   append(...runs: readonly (readonly TokenId[] | string)[]): RenderedPrompt;
 }
@@ -67,7 +67,7 @@ class Prompt implements RenderedPrompt {
     this.#tokenizer = tokenizer;
   }
 
-  /** Text is encoded for it. */
+  /** Encodes the text. */
   get length(): number {
     return (this.#length ??= this.segments.reduce((sum, segment) => sum + segment.length, 0));
   }
@@ -131,7 +131,7 @@ class Prompt implements RenderedPrompt {
   }
 }
 
-/** Encoded on first use. */
+/** Appended text, encoded on first use. */
 class AppendedText implements AppendedSegment {
   readonly type = "appended";
   readonly text: string;

@@ -1,8 +1,8 @@
-/** Reads the `# Response Formats` section back. */
+/** Parses the `# Response Formats` section. */
 import type { ResponseFormat } from "./conversation.ts";
 import { JsonSyntaxError, parseJson } from "./json.ts";
 
-/** `text`: the section without its heading. Undefined if it is not as the renderer writes it. */
+/** `text`: the section without its heading. Undefined: the text differs from the renderer's output. */
 export function readResponseFormats(section: string): readonly ResponseFormat[] | undefined {
   const formats: ResponseFormat[] = [];
   for (const part of section.split(/\n\n(?=## )/)) {

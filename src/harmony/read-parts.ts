@@ -1,5 +1,5 @@
 /**
- * Reads the parts of system and developer messages back from their text.
+ * Parses the text of system and developer messages to parts.
  *
  * Text is read as a part only if the renderer writes the part as exactly this text. A conversation is therefore
  * rendered to the same ids whether its parts are read back or not.
@@ -38,7 +38,7 @@ export function readParts(messages: readonly Message[]): readonly Message[] {
 }
 
 /**
- * Undefined if the text is not as the renderer writes it.
+ * Parses a developer message. Undefined: the text differs from the renderer's output.
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ export function readDeveloperText(text: string): DeveloperContent | undefined {
 }
 
 /**
- * Text with neither effort nor channels is not a Harmony system message.
+ * Parses a system message. Undefined: the text differs from the renderer's output, or has neither effort nor channels.
  *
  * @example
  * ```ts

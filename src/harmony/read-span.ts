@@ -23,8 +23,8 @@ export interface ReadSpan {
 const ASSISTANT = "assistant";
 
 /**
- * Undefined: it is anything else, such as a message of another role, two messages, a control token within the body, or an id
- * that gpt-oss does not have.
+ * Undefined: the ids are not one such message, but for example a message of another role, two messages, a control token
+ * within the body, or an id that gpt-oss does not have.
  */
 export function readSpan(
   ids: readonly TokenId[],
@@ -41,8 +41,8 @@ export function readSpan(
 }
 
 /**
- * Whether a message that the parser read without a repair may be put back: {@link readSpan} reads it, and it is a thought, a
- * preamble, or a call whose header is in a known form. The body is not decoded.
+ * Whether a message that the parser read without a repair may be restored by its ids: {@link readSpan} reads it, and it
+ * is a thought, a preamble, or a call whose header has a known form. The body is not decoded.
  */
 export function isReplayable(ids: readonly TokenId[], tokenizer: Tokenizer): boolean {
   const head = readHead(ids, tokenizer);
@@ -52,7 +52,10 @@ export function isReplayable(ids: readonly TokenId[], tokenizer: Tokenizer): boo
   return formOf(toPartHeader(head.sections)) !== undefined;
 }
 
-/** A message on `analysis` without a text: the parser has no part for it, and no history has it. */
+/**
+ * Whether the message is on `analysis` and has no text: the parser emits no part for it, and histories do not contain
+ * it.
+ */
 export function isEmptyThought({ message }: ReadSpan): boolean {
   const { channel, recipient, content } = message;
   return channel === "analysis" && recipient === undefined && content === "";
@@ -62,7 +65,7 @@ interface SpanHead {
   readonly header: TranscriptHeader;
   readonly sections: readonly WrittenSection[];
   readonly pieces: readonly Piece[];
-  /** Index of the first id behind `<|message|>`. */
+  /** Index of the first id after `<|message|>`. */
   readonly body: number;
   readonly closer: TokenId;
 }
@@ -101,7 +104,7 @@ function readHead(ids: readonly TokenId[], tokenizer: Tokenizer): SpanHead | und
   return { header, sections, pieces, body, closer };
 }
 
-/** Undefined: an id is special, or none of the vocabulary's. */
+/** Undefined: an id is special, or not in the vocabulary. */
 function decode(ids: readonly TokenId[], tokenizer: Tokenizer): string | undefined {
   return ids.every(isOrdinary) ? tokenizer.decode(ids) : undefined;
 }
@@ -110,7 +113,7 @@ function isOrdinary(id: TokenId | undefined): boolean {
   return id !== undefined && Number.isInteger(id) && id >= 0 && id < FIRST_SPECIAL_ID;
 }
 
-/** The author is a piece of its own, as the renderer writes it. */
+/** The pieces of a header. The author is a separate piece, as in the renderer's output. */
 function toHeaderPieces(
   ids: readonly TokenId[],
   text: string,

@@ -1,5 +1,5 @@
 /**
- * Reads the `# Tools` section back: TypeScript signatures to JSON Schemas.
+ * Parses the `# Tools` section: TypeScript signatures to JSON Schemas.
  *
  * Keywords that are not printed cannot be recovered: bounds, formats, `additionalProperties`. Nothing in this text is
  * escaped, so callers must print the schemas again and compare.
@@ -7,7 +7,7 @@
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson, type Json, JsonSyntaxError, parseJson } from "./json.ts";
 
-/** `text`: the section without its heading. Undefined if it is not as the renderer writes it. */
+/** `text`: the section without its heading. Undefined: the text differs from the renderer's output. */
 export function readToolsSection(section: string): readonly ToolNamespace[] | undefined {
   const namespaces = section.split(/\n\n(?=## )/).map(readNamespace);
   return namespaces.every((namespace) => namespace !== undefined) ? namespaces : undefined;
@@ -30,7 +30,7 @@ function readNamespace(text: string): ToolNamespace | undefined {
   return { ...named, ...(description !== "" && { description }), functions };
 }
 
-/** Each function ends with an empty line. */
+/** Parses functions. Each ends with an empty line. */
 function readFunctions(text: string): readonly ToolFunction[] | undefined {
   const functions: ToolFunction[] = [];
   const lines = new Lines(text);
@@ -58,7 +58,7 @@ function readComment(lines: readonly string[]): string | undefined {
 /** Maximum nesting; deeper schemas are left as text. */
 const MAX_INDENT = 4 * 24;
 
-/** `indent`: that of the following lines. A comment before the brace describes the object. */
+/** `indent`: the indentation of the following lines. A comment before the brace describes the object. */
 function readType(lines: Lines, indent: string): Json | undefined {
   if (indent.length > MAX_INDENT) return undefined;
   const schema = new Map<string, Json>();
@@ -123,7 +123,7 @@ function readSuffixes(lines: Lines, schema: Json): Json {
   }
 }
 
-/** Up to the closing brace. */
+/** Parses properties up to the closing brace. */
 function readProperties(lines: Lines, indent: string, schema: Map<string, Json>): boolean {
   const properties = new Map<string, Json>();
   const required: string[] = [];
@@ -148,7 +148,7 @@ function readProperties(lines: Lines, indent: string, schema: Map<string, Json>)
   return true;
 }
 
-/** Title, description and examples, one line each. */
+/** Parses title, description and examples, one line each. */
 function readAbout(lines: Lines, indent: string): Map<string, Json> {
   const about = new Map<string, Json>();
   const start = `${indent}// `;

@@ -1,5 +1,5 @@
 /**
- * Reads which function a header is addressed to (rule H4).
+ * Reads the function to which a header is addressed (rule H4).
  *
  * Models join the name to what follows, repeat the namespace or omit `to=`. Malformed text is matched against the
  * offered names; any other name is returned as written.
@@ -10,11 +10,11 @@ import type { SystemTool, OfferedNames } from "./offered-names.ts";
 
 export interface FunctionRecipient {
   readonly type: "function";
-  /** Without `functions.`. */
+  /** The name without `functions.`. */
   readonly name: string;
-  /** A tool that the model was trained with, called without `functions.`. */
+  /** Whether it is a trained tool, called without `functions.`. */
   readonly isTrained: boolean;
-  /** The name was recovered from malformed text. */
+  /** Whether the name was recovered from malformed text. */
   readonly isOdd: boolean;
 }
 
@@ -22,9 +22,9 @@ export interface FunctionRecipient {
 export interface SystemToolRecipient {
   readonly type: "system-tool";
   readonly tool: SystemTool;
-  /** Canonical: `python`, `browser.search`, also `browser.run`, which does not exist. */
+  /** The canonical name: `python`, `browser.search`, also `browser.run`, which does not exist. */
   readonly name: string;
-  /** Written with `functions.`, although no function has that name. */
+  /** Whether the name was written with `functions.`, although no function has it. */
   readonly hasNamespace: boolean;
   readonly isOdd: boolean;
 }
@@ -88,7 +88,7 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
   return toFunction(name, namespaces > 1 || name !== word, namespaces > 0);
 }
 
-/** Whether a name is that of a tool the model was trained with: `python`, `browser.search`. */
+/** Whether the name is a trained tool's: `python`, `browser.search`. */
 export function isTrainedTool(name: string): boolean {
   return /^(?:python|browser|container|repo_browser)(?:\.|$)/.test(name);
 }
@@ -125,7 +125,7 @@ export function beginsWithName(text: string, offered: OfferedNames): boolean {
   return offered.longestFirst.some(begins) || offered.systemNames.some(begins);
 }
 
-/** The first of these names that stands in the text as a word, with or without `functions.`. */
+/** The first of these names that occurs in the text as a word, with or without `functions.`. */
 function findStanding(text: string, names: readonly string[]): string | undefined {
   return names.find((name) => !isHeaderWord(name) && standsIn(text, name) !== undefined);
 }
@@ -141,7 +141,7 @@ function standsIn(text: string, name: string): readonly [string, string] | undef
   return undefined;
 }
 
-/** Whether so few other words stand beside the name that the text is no sentence. */
+/** Whether the text has so few other words that it is not a sentence. */
 function isNamed(text: string, name: string): boolean {
   const [before = "", after = ""] = standsIn(text, name) ?? [];
   return countWords(before) + countWords(after) <= MAX_OTHER_WORDS;
@@ -190,7 +190,7 @@ function readSystemName(
     : { name: `${name}${dotted.replace(/\.+$/, "")}`, isOdd: true };
 }
 
-/** A function of such a tool in another spelling: `browser__search`, `search`. */
+/** Finds a function of a system tool in another spelling: `browser__search`, `search`. */
 function toSystemTool(
   spelling: string,
   offered: OfferedNames,
@@ -207,7 +207,7 @@ function beginsWith(text: string, name: string): boolean {
   return text.startsWith(name) && endsName(text.slice(name.length));
 }
 
-/** Nothing that belongs to the name follows, except words that models append. */
+/** Whether the name ends here: only words that models append may follow. */
 function endsName(behind: string): boolean {
   const glued = GLUED.exec(behind)?.[0] ?? "";
   return !continuesName(behind.slice(glued.length));

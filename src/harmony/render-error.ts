@@ -1,4 +1,4 @@
-/** Why a conversation cannot be rendered. */
+/** The error for conversations that cannot be rendered. */
 
 export type RenderErrorCode =
   | "tool-without-name"
@@ -6,7 +6,7 @@ export type RenderErrorCode =
   | "misplaced-developer-content";
 
 /**
- * The conversation cannot be written in the format. The reference rejects the same conversations.
+ * Thrown if a conversation cannot be written in the format. The reference rejects the same conversations.
  *
  * @example
  * ```ts

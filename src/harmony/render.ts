@@ -39,7 +39,7 @@ export interface RendererOptions {
    * text. 100,000 tokens of English count as about 1.6 MB. 0 disables the cache. Default 16 MiB.
    */
   readonly cacheBytes?: number;
-  /** Instead of `cacheBytes`: a budget shared with other caches. */
+  /** A budget shared with other caches, instead of `cacheBytes`. */
   readonly budget?: MemoryBudget;
 }
 
@@ -54,9 +54,12 @@ interface RenderStepsOptions {
 }
 
 export interface Renderer {
-  /** All messages, then `<|start|>` and the role that writes next (default `assistant`). */
+  /** Renders all messages, then `<|start|>` and the role that writes next (default `assistant`). */
   readonly renderCompletion: (conversation: Conversation, nextRole?: Role) => RenderedPrompt;
-  /** The same in steps, so that a server can serve other requests while it renders a long conversation. */
+  /**
+   * Like {@link Renderer.renderCompletion}, in steps, so that a server can serve other requests while it renders a long
+   * conversation.
+   */
   readonly renderCompletionInSteps: (
     conversation: Conversation,
     options: RenderStepsOptions,
@@ -65,11 +68,14 @@ export interface Renderer {
   readonly renderConversation: (conversation: Conversation) => RenderedPrompt;
   /** All messages; a last assistant message on `final` closes with `<|return|>`. */
   readonly renderTraining: (conversation: Conversation) => RenderedPrompt;
-  /** One message, without regard to functions that other messages offer. */
+  /** Renders one message, without regard to functions that other messages offer. */
   readonly renderMessage: (message: Message) => RenderedPrompt;
   /** `<|start|>` and the role: the beginning of a completion. */
   readonly renderStart: (role: Role) => RenderedPrompt;
-  /** What may follow {@link renderStart}: the rest of the header and the beginning of a body, not closed. */
+  /**
+   * Renders the ids that may follow {@link renderStart}: the rest of the header and the beginning of a body, not
+   * closed.
+   */
   readonly renderOpening: (opening: Opening) => RenderedPrompt;
 }
 
@@ -100,7 +106,7 @@ export function createRenderer({
 
   /** Each message is laid out on demand. */
   function* layOut({ messages }: Conversation): Generator<Draft, void> {
-    // Before anything is dropped: functions in dropped messages count, too.
+    // Determined before messages are dropped: functions in dropped messages count, too.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
     for (const message of kept) {
@@ -163,10 +169,12 @@ function toSegment(pieces: readonly Piece[], message: Message | undefined): Rend
   return { type: "rendered", pieces, length, ...(message && { message }) };
 }
 
-/** In UTF-16 code units: the most that short texts in one step add up to, and the length of the longest short text. */
+/** Maximum sum of short texts in one step, and maximum length of a short text, in UTF-16 code units. */
 const STEP_UNITS = 8192;
 
-/** Cached texts cost nothing here, so a conversation that continues takes one step, however long it is. */
+/**
+ * Encodes texts in steps. Cached texts cost nothing, so a continued conversation takes one step, however long it is.
+ */
 function* encodeInSteps(
   drafts: Iterable<Draft>,
   encoder: PieceEncoder,

@@ -1,11 +1,11 @@
 /**
- * Whether a message that the model sampled says the same as the one that a client has sent back. Arguments of calls may have
+ * Compares a message that the model sampled with the message that a client has sent back. Arguments of calls may have
  * been printed again: in another order, with other white space, escapes and spellings of numbers.
  */
 import type { Message } from "./conversation.ts";
 import { type Json, parseJson } from "./json.ts";
 
-/** Of two messages of the assistant. The form of a call's header may differ. */
+/** Whether two messages of the assistant have equal content. The form of a call's header may differ. */
 export function isSameMessage(sampled: Message, sent: Message): boolean {
   const { recipient, channel, content } = sent;
   if (typeof content !== "string" || typeof sampled.content !== "string") return false;
@@ -15,7 +15,7 @@ export function isSameMessage(sampled: Message, sent: Message): boolean {
   return own === others || (others.length <= MAX_GROWTH * own.length && isSameJson(own, others));
 }
 
-/** How many times as long text printed again may be. A client can send megabytes for a few sampled characters. */
+/** Maximum growth factor of text that was printed again. A client can send megabytes for a few sampled characters. */
 const MAX_GROWTH = 64;
 
 function isSameJson(left: string, right: string): boolean {
@@ -47,7 +47,7 @@ function isEqual(left: Json, right: Json): boolean {
   return "number" in left && "number" in right && decimal(left.number) === decimal(right.number);
 }
 
-/** The digits without zeros at either end, and the power of ten: the same for `1.0`, `1` and `10e-1`. */
+/** The digits without zeros at either end, and the power of ten: equal for `1.0`, `1` and `10e-1`. */
 function decimal(text: string): string {
   const [, sign = "", whole = "", fraction = "", power = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
@@ -67,7 +67,10 @@ function countKeys(json: Json): number {
   return keys;
 }
 
-/** Colons outside strings: more than there are keys if a key is repeated, whose first value is lost. */
+/**
+ * The number of colons outside strings: larger than the number of parsed keys if a key is repeated, whose first value
+ * is lost.
+ */
 function countColons(text: string): number {
   return text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, "").split(":").length - 1;
 }

@@ -1,19 +1,19 @@
-/** What the model read and wrote up to a call of the client's, as token ids, and which messages are written with them again. */
+/** The ids that the model read and wrote up to a client's call, and their reuse in later prompts. */
 import type { IdsDigest } from "./ids-digest.ts";
 import type { Piece } from "./pieces.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 
-/** A place in what the engine has read: how many ids, and which. */
+/** A position in the engine's input: the number and the digest of the ids before it. */
 export type IdsMark = Pick<IdsDigest, "length" | "low" | "high">;
 
 export interface SampledStep {
-  /** Before the first message of the step, which is behind the call before it or at the prompt's end. */
+  /** The position before the first message of the step: after the previous call, or at the prompt's end. */
   readonly start: IdsMark;
-  /** Behind the call. */
+  /** The position after the call. */
   readonly end: IdsMark;
   /** The messages that the parser read without a repair, the call among them, in order. */
   readonly spans: readonly SampledSpan[];
-  /** The engine returns text: the ids are those of our tokenizer. */
+  /** Whether the engine returns text, so that the ids are from the gateway's tokenizer. */
   readonly isText: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface SampledSpan {
 
 /**
  * - `not-found`: nothing is stored for the call
- * - `damaged`: what is stored cannot be read
- * - `arguments`, `reasoning`, `text`: the client sent another text than it was given
+ * - `damaged`: the stored step cannot be read
+ * - `arguments`, `reasoning`, `text`: the client has sent another text than it received
  * - `repaired`: the model's output had to be repaired
- * - `steered`: the gateway rejected an attempt, or wrote something between
- * - `edited`: something before the step is not as it was
+ * - `steered`: the gateway rejected an attempt, or wrote text in between
+ * - `edited`: the history before the step has changed
  */
 export type RenderedBecause =
   | "not-found"
@@ -42,16 +42,16 @@ export type RenderedBecause =
   | "steered"
   | "edited";
 
-/** How a message of a history is written: as it was sampled, or why not. */
+/** The sampled form of a message in a history, or the reason why it is not used. */
 export interface Sampled {
   /** Absent: the message is rendered from the client's text. */
   readonly pieces?: readonly Piece[];
   /** Ids between the start of the step and the message, when it was sampled. */
   readonly at?: number;
   readonly because?: RenderedBecause;
-  /** Of the call that ends a step. */
+  /** The step, for the call that ends it. */
   readonly step?: SampledStep | undefined;
-  /** The header of the call is in the form that its id names. */
+  /** Whether the header of the call has the form that its id names. */
   readonly hasForm?: boolean;
 }
 

@@ -14,7 +14,7 @@ export class MemoryBudget {
     this.#maxYoungBytes = maxBytes / 2;
   }
 
-  /** A smaller budget holds at once for what was used last. */
+  /** Changes the size. A smaller budget drops all but the recently used entries at once. */
   resize(maxBytes: number): void {
     this.#maxYoungBytes = maxBytes / 2;
     if (this.#youngBytes > this.#maxYoungBytes) {
@@ -55,7 +55,7 @@ interface TextMemoryOptions<V> {
 }
 
 interface RememberOptions<V> extends TextMemoryOptions<V> {
-  /** Copy each text first, because it is a slice of a longer text that V8 would keep in memory. */
+  /** Whether texts are copied first, because they are slices of a longer text that V8 would keep in memory. */
   readonly copies?: boolean;
 }
 
@@ -76,8 +76,8 @@ interface Entry<V> {
 type Entries<V> = Map<number, Entry<V>[]>;
 
 /**
- * Values by text. A scope finds only its own entries: otherwise response times would tell one tenant what
- * another has sent.
+ * Values by text. A scope finds only its own entries: otherwise response times would reveal one tenant's texts to
+ * another.
  *
  * Two generations replace an LRU list. A lookup moves an entry to the young generation. When that reaches
  * half of the budget, it becomes the old one, and the previous old entries are evicted.
@@ -106,7 +106,7 @@ export class TextMemory<V extends object> {
     this.#put(fingerprint(text), { scope, text, value, bytes });
   }
 
-  /** Called by the budget. */
+  /** Drops the old generation. Called by the budget. */
   age(): void {
     this.#old = this.#young;
     this.#young = new Map();
@@ -126,7 +126,7 @@ export class TextMemory<V extends object> {
   }
 }
 
-/** Bytes of a text in memory: V8 stores one byte per character where all are Latin-1, otherwise two. */
+/** Bytes of a text in memory: V8 stores one byte per character if all are Latin-1, otherwise two. */
 export function textBytes(text: string): number {
   return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
 }

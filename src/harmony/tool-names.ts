@@ -1,15 +1,15 @@
 /**
- * Tools with a namespace of their own, such as those of an MCP server: how they are named, shown and addressed.
+ * Names, prompt forms and recipients of tools with their own namespace, such as an MCP server's.
  *
- * In a turn such a tool is identified as `namespace.name`. The model is shown either a namespace of its own, whose tools
- * are addressed as `namespace.name`, or a function `namespace__name`. What the model writes is read in every spelling,
- * whichever it was shown (`recipient.ts`).
+ * In a turn such a tool is identified as `namespace.name`. The prompt shows either the namespace, whose tools are
+ * addressed as `namespace.name`, or a function `namespace__name`. The model's calls are read in every spelling,
+ * regardless of the prompt (`recipient.ts`).
  */
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
 import { FUNCTIONS, functionRecipient } from "./messages.ts";
 import { TRAINED_TOOLS } from "./trained-tools.ts";
 
-/** How the model is shown tools with a namespace: as one of its own, or as functions. */
+/** The prompt form of tools with a namespace: as a separate namespace, or as functions. */
 export type NamespaceStyle = "own" | "flat";
 
 export interface Namespace {
@@ -17,12 +17,12 @@ export interface Namespace {
   readonly description?: string;
 }
 
-/** A function and the namespace it belongs to. Absent: it has none of its own. */
+/** A function with its namespace. Absent: the function has none. */
 export interface NamespacedFunction extends ToolFunction {
   readonly namespace?: Namespace;
 }
 
-/** Identifies a tool among all that are offered. */
+/** The name that identifies a tool among all offered ones. */
 export function qualifiedName(namespace: string | undefined, name: string): string {
   return isPlain(namespace) ? name : `${namespace}.${name}`;
 }
@@ -37,7 +37,7 @@ export function toolRecipient(
   return style === "own" ? `${namespace}.${name}` : functionRecipient(flatName(namespace, name));
 }
 
-/** The functions as the developer message offers them. */
+/** The functions in the form of the developer message. */
 export function toShownTools(
   tools: readonly NamespacedFunction[],
   style: NamespaceStyle,
@@ -61,7 +61,7 @@ export function toShownTools(
   };
 }
 
-/** Whether tools may stand below this name: it is no name of a tool, a role or a channel that the model knows. */
+/** Whether a namespace may have this name: it is not a tool, role or channel that the model knows. */
 export function isLabel(text: string): boolean {
   return /^[\w-]{1,64}$/.test(text) && !RESERVED.has(text);
 }
@@ -82,7 +82,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "user",
 ]);
 
-/** Clients may name the namespace of plain functions. */
+/** Whether functions have no own namespace. Clients may also name the namespace of plain functions. */
 function isPlain(namespace: string | undefined): namespace is undefined | typeof FUNCTIONS {
   return namespace === undefined || namespace === FUNCTIONS;
 }

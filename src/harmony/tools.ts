@@ -10,8 +10,8 @@ import { isJsonArray, isJsonObject, toCompactJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /**
- * Returns the section without a newline at its end. Namespaces are sorted by their keys in byte order. Of namespaces
- * with the same key the last counts.
+ * Returns the section without a newline at its end. Namespaces are sorted by their keys in byte order. If several
+ * namespaces have the same key, the last is used.
  *
  * @example
  * ```ts
@@ -55,7 +55,7 @@ function functionLines({ name, description, parameters }: ToolFunction): string[
 
 const printed = new WeakMap<JsonObject, string>();
 
-/** Cached as long as the schema exists: printing 128 schemas takes 0.3 ms. */
+/** The type of parameters, cached as long as the schema exists: printing 128 schemas takes 0.3 ms. */
 function parametersType(schema: Json): string {
   if (!isJsonObject(schema)) return toTypeScript(schema, "");
   const known = printed.get(schema);
@@ -73,7 +73,7 @@ function lines(text: string): string[] {
   return last === "" ? ended : [...ended, last];
 }
 
-/** Prints a schema as a type. `indent`: that of the further lines of an object or a union. */
+/** Prints a schema as a type. `indent`: the indentation of further lines of an object or a union. */
 function toTypeScript(schema: Json, indent: string): string {
   if (!isJsonObject(schema)) return "any";
   const variants = schema.get("oneOf");
@@ -144,7 +144,7 @@ function exampleLines(examples: Json | undefined, indent: string): string {
   return `${indent}// Examples:\n${shown.join("")}`;
 }
 
-/** `oneOf` as a property: one variant per line. Repeated descriptions are printed once or not at all. */
+/** Prints `oneOf` as a property: one variant per line. Repeated descriptions are printed once or not at all. */
 function unionProperty(
   label: string,
   schema: JsonObject,
@@ -167,7 +167,7 @@ function unionProperty(
   return `${out}${indent},\n`;
 }
 
-/** `oneOf` anywhere else: nothing is left out, and a string default next to an enum is quoted as JSON. */
+/** Prints `oneOf` anywhere else: nothing is left out, and a string default next to an enum is quoted as JSON. */
 function unionType(variants: readonly Json[], indent: string): string {
   return variants
     .map((variant) => `\n${indent} | ${variantText(variant, indent, true, "json")}`)
@@ -194,7 +194,7 @@ function orNull(schema: Json, type: string): string {
   return member(schema, "nullable") === true && !type.includes("null") ? `${type} | null` : type;
 }
 
-/** How a string default is written next to an enum. */
+/** The form of a string default next to an enum. */
 type EnumDefault = "bare" | "json";
 
 /** A string default without an enum is quoted, without escapes. */

@@ -1,17 +1,17 @@
 /**
- * The tools that gpt-oss was trained with, `browser` and `python`: what the system message says of them, word for word
- * (openai/harmony, `ToolNamespaceConfig`), and how calls and results are written.
+ * The tools that gpt-oss was trained with, `browser` and `python`: their verbatim definitions for the system message
+ * (openai/harmony, `ToolNamespaceConfig`), and the messages of calls and results.
  */
 import type { Message, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson } from "./json.ts";
 import { toHeaderName } from "./messages.ts";
 
-/** Their names, from which settings and requests derive. */
+/** Names of the trained tools, used by settings and requests. */
 export const TRAINED_TOOLS = ["browser", "python"] as const;
 
 export type TrainedTool = (typeof TRAINED_TOOLS)[number];
 
-/** The tool that a recipient belongs to: `browser` for `browser.open`. Undefined: none of them. */
+/** The trained tool of a recipient: `browser` for `browser.open`. Undefined: the recipient is no trained tool's. */
 export function trainedToolOf(recipient: string): TrainedTool | undefined {
   return TRAINED_TOOLS.find((name) => recipient === name || recipient.startsWith(`${name}.`));
 }

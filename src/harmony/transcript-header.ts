@@ -1,8 +1,8 @@
 /**
  * Reads the header of a message in a transcript: author, channel, recipient and content type.
  *
- * `readReferenceHeader` reads as openai/harmony 0.0.8 does, which accepts many broken headers with a wrong meaning.
- * `readWrittenHeader` reads what the renderer writes, in either layout, names and odd content types included.
+ * `readReferenceHeader` reads like openai/harmony 0.0.8, which accepts many broken headers with a wrong meaning.
+ * `readWrittenHeader` reads the renderer's output, in either layout, including names and odd content types.
  */
 import type { Message, Role } from "./conversation.ts";
 
@@ -17,7 +17,7 @@ export interface TranscriptSection {
 
 export type HeaderErrorCode = "header_leftover" | "empty_channel" | "no_role" | "unknown_role";
 
-/** The reference rejects the header. */
+/** Thrown if the reference rejects the header. */
 export class HeaderError extends Error {
   readonly code: HeaderErrorCode;
 
@@ -35,7 +35,9 @@ export function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text);
 }
 
-/** `text`: everything up to `<|message|>`, markers spelled out. `role`: that of a header the prompt has opened. */
+/**
+ * `text`: the text up to `<|message|>`, markers spelled out. `role`: the role of a header that the prompt has opened.
+ */
 export function readReferenceHeader(text: string, role: Role | undefined): TranscriptHeader {
   const { channel, words } = splitReference(text);
   const author = readReferenceAuthor(words, role);
@@ -88,7 +90,7 @@ export function splitReference(text: string): {
   return { channel, words: words.filter((word) => word !== "") };
 }
 
-/** Removes the author, if there is one, from the beginning of the words. */
+/** Removes the author, if any, from the beginning of the words. */
 function readReferenceAuthor(
   words: string[],
   given: Role | undefined,

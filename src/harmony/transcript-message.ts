@@ -1,7 +1,7 @@
-/** A message of a transcript, and what closed it. */
+/** A message of a transcript, and its end. */
 import type { Message } from "./conversation.ts";
 
-/** What closed a message; `cut`: the end of the input. */
+/** The end of a message: its closing token, or `cut` for the end of the input. */
 export type MessageEnd = "end" | "call" | "return" | "cut";
 
 export interface TranscriptMessage {

@@ -1,5 +1,5 @@
 /**
- * Parses transcripts incrementally, as ids or text, to the messages of all authors as they are written. The completion
+ * Parses transcripts incrementally, as ids or text, to the messages of all authors, without repairs. The completion
  * parser (`parse.ts`), in contrast, repairs the model's output.
  */
 import {
@@ -25,12 +25,12 @@ import type { MessageEnd, TranscriptMessage } from "./transcript-message.ts";
 
 export interface TranscriptOptions {
   /**
-   * - `strict`, the default: as openai/harmony 0.0.8, which fails at the first unexpected token
-   * - `lax`: as its non-strict mode, which accepts a header without `<|message|>`
-   * - `lenient`: reads everything the renderer writes, never throws, and lists the problems found
+   * - `strict`, the default: like openai/harmony 0.0.8, which fails at the first unexpected token
+   * - `lax`: like its non-strict mode, which accepts a header without `<|message|>`
+   * - `lenient`: reads all output of the renderer, never throws, and lists the problems found
    */
   readonly mode?: "strict" | "lax" | "lenient";
-  /** The transcript begins after `<|start|>` and this role, as a completion does. */
+  /** The role, if the transcript begins after `<|start|>` and the role, like a completion. */
   readonly role?: Role;
   readonly tokenizer?: Tokenizer;
 }
@@ -45,7 +45,7 @@ export interface TranscriptProblem {
     | "repeated-section"
     | "unknown-id"
     | "cut-header";
-  /** As in {@link TranscriptError}. */
+  /** The position, as in {@link TranscriptError}. */
   readonly at: number;
 }
 
@@ -87,7 +87,7 @@ type State =
       readonly at: "body";
       readonly header: TranscriptHeader;
       text: string;
-      /** The reference reads nothing after an unknown id. */
+      /** Whether the rest is ignored: the reference reads nothing after an unknown id. */
       isLost: boolean;
     };
 
@@ -310,7 +310,7 @@ class Reader implements TranscriptParser {
       const problem = "EOS: Unexpected EOS while waiting for message header to complete";
       throw this.#error("eos_in_header", problem);
     }
-    // A prompt ends with the role of the next message, and with nothing else.
+    // A prompt ends with the role of the next message.
     const isOpened = state.role === undefined ? isRole(state.text) : state.text === "";
     if (!isOpened) this.#report("cut-header");
   }
@@ -321,7 +321,7 @@ class Reader implements TranscriptParser {
 
   #close({ header, text }: Extract<State, { at: "body" }>, end: MessageEnd): void {
     const { role, recipient } = header;
-    // The only recipient that makes a message a call without being written.
+    // `all` makes a message a call, but is not written.
     const isForAll =
       this.#mode === "lenient" && end === "call" && role === "assistant" && recipient === undefined;
     const message = { ...header, ...(isForAll && { recipient: "all" }), content: text };

@@ -11,9 +11,9 @@ import {
 } from "./transcript-parser.ts";
 
 export interface ParsedConversation {
-  /** System and developer messages have parts if their text is as the renderer writes it. */
+  /** The messages. System and developer messages have parts if their text equals the renderer's output. */
   readonly messages: readonly Message[];
-  /** What closed each message. */
+  /** The end of each message. */
   readonly ends: readonly MessageEnd[];
   readonly problems: readonly TranscriptProblem[];
   /** The header still open at the end, as in a prompt. Lenient mode only. */
