@@ -78,9 +78,9 @@ export const REVISIONS: readonly Revision[] = [
   responses("tool_search", "honoured", "test/api/tool-search.test.ts"),
   responses(
     "response.steer",
-    "refused",
+    "honoured",
     "test/api/responses/socket-route.test.ts",
-    "Answered with `response.steer.failed`.",
+    "Where the gateway runs tools.",
   ),
   responses("background_options", "skipped", "test/never-silently-wrong/future.test.ts"),
   openRouter("openrouter:datetime", "test/api/chat-completions/hosted-tools.test.ts"),

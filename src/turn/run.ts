@@ -74,6 +74,8 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
     ...(state.invalidCalls.length > 0 && { invalidCalls: state.invalidCalls }),
     ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
     ...(conclusion.type === "fail" && { failure: conclusion.failure }),
+    ...(conclusion.type === "finish" &&
+      conclusion.reason === "interrupted" && { isInterrupted: true }),
     ...(state.gatewayTools && { toolStates: state.gatewayTools.save() }),
   };
 }

@@ -77,7 +77,7 @@ export const response = lazy(() =>
       created_at: z.int(),
       completed_at: z.int().nullable(),
       status: z.enum(["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]),
-      incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
+      incomplete_details: z.object({ reason: z.enum(["max_output_tokens", "steered"]) }).nullable(),
       error: z.object({ code: z.string(), message: z.string() }).nullable(),
       output: z.array(outputItem()),
       usage: usage().nullable(),

@@ -306,18 +306,20 @@ export class ResponseBuilder {
         end.usage,
       );
     }
-    this.#isEmpty = isAnswerEmpty(end);
+    this.#isEmpty = end.isInterrupted !== true && isAnswerEmpty(end);
     const isCut = end.finish === "length";
     if (isCut && this.#options.isCodex && this.#options.isUnlimited) {
       this.#close("incomplete");
       return this.#failed(CONTEXT_FULL, end.usage);
     }
     this.#close(isCut ? "incomplete" : "completed");
-    const { usage } = end;
-    this.#state = isCut
-      ? { ...this.#state, status: "incomplete", usage }
+    const { usage, isInterrupted } = end;
+    const isIncomplete = isCut || isInterrupted === true;
+    const incompleteReason = isInterrupted ? "steered" : "max_output_tokens";
+    this.#state = isIncomplete
+      ? { ...this.#state, status: "incomplete", incompleteReason, usage }
       : { ...this.#state, status: "completed", usage, completedAt: this.#options.now() };
-    this.#listener?.onEnd(isCut ? "incomplete" : "completed");
+    this.#listener?.onEnd(isIncomplete ? "incomplete" : "completed");
   }
 
   #failed(error: ErrorDescription, usage?: TurnUsage): void {

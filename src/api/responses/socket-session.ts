@@ -19,11 +19,12 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { eventIntervalMs, streamResponse, withEvents, withFailure } from "./stream-response.ts";
 import type { MessageEnding } from "./log-messages.ts";
-import { prepareResponse, responsesReader } from "./prepare.ts";
+import { type PreparedResponse, prepareResponse, responsesReader } from "./prepare.ts";
 import { runResponse } from "./run.ts";
 import { CREATE, readLane, readMessage, type SocketMessage, STEER } from "./socket-message.ts";
 import type { SocketPort } from "./socket-port.ts";
 import { SocketQueue } from "./socket-queue.ts";
+import { failed, requiredInput, type Steer, Steers, withMembers } from "./socket-steers.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
 
 /** WebSocket close codes. */
@@ -65,8 +66,13 @@ interface Ending {
 interface Lane {
   readonly name: string | undefined;
   readonly waiting: string[];
-  /** Id of the in-flight response. */
-  response: string | undefined;
+  /** Input for a successor of the response that has just ended. */
+  steered: Steered | undefined;
+}
+
+interface Steered {
+  readonly responseId: string;
+  readonly steers: readonly Steer[];
 }
 
 export class SocketSession {
@@ -86,6 +92,7 @@ export class SocketSession {
   readonly #lanes = new Map<string | undefined, Lane>();
   /** Resolved when a message has arrived or a lane has ended. */
   #changed: PromiseWithResolvers<void> | undefined;
+  readonly #steers: Steers;
   #ending: Ending | undefined;
   #isClosed = false;
   /** Number of messages refused since the last valid one. */
@@ -102,6 +109,7 @@ export class SocketSession {
     this.#responses = createConnectionStore(context.responses, room);
     this.#queue = new SocketQueue(port, context.maxBodyBytes);
     this.#lease = context.uploads.open(caller.client.tenant);
+    this.#steers = new Steers(context.randomId);
   }
 
   /** Counts arrived bytes of a message. Not called on runtimes that do not report them. */
@@ -262,7 +270,7 @@ export class SocketSession {
     if (this.#abort.signal.aborted) return undefined;
     this.#refused = 0;
     if (read.type === CREATE) return read;
-    if (read.type === STEER) await this.#refuseSteer(read);
+    if (read.type === STEER) await this.#steer(read);
     // Clients send other messages as hints; Codex drops a connection that answers one with an error.
     else this.#ignore(read.type);
     return undefined;
@@ -271,7 +279,7 @@ export class SocketSession {
   /** Answers the requests of a lane until none waits. Never rejects. */
   async #run(message: string, first: SocketMessage): Promise<void> {
     const { lane: name } = first;
-    const lane: Lane = { name, waiting: [], response: undefined };
+    const lane: Lane = { name, waiting: [], steered: undefined };
     this.#lanes.set(name, lane);
     await this.#answer(message, first, lane);
     for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
@@ -284,28 +292,85 @@ export class SocketSession {
     this.#changed?.resolve();
   }
 
-  /** Never rejects. */
+  /** Answers a request, and continues its response with the input that arrived meanwhile. Never rejects. */
   async #answer(message: string, read: SocketMessage, lane: Lane): Promise<void> {
-    if (this.#abort.signal.aborted) return;
+    let asked: Asked | undefined = await this.#withWaiting({ message, read, lane });
+    while (asked !== undefined && !this.#abort.signal.aborted) {
+      await this.#answerOne(asked);
+      const steered = takeSteered(lane);
+      if (steered === undefined) return;
+      const { responseId, steers } = steered;
+      const members = { previous_response_id: responseId, input: steers.flatMap(toItems) };
+      asked = await this.#reread({ message, read, lane }, steers, members);
+    }
+  }
+
+  /** Puts input that has waited for the request before the request's own input. */
+  async #withWaiting(asked: Asked): Promise<Asked> {
+    const { previous, value } = asked.read;
+    const steers = previous === undefined ? [] : this.#steers.takeWaiting(previous);
+    if (steers.length === 0) return asked;
+    const input = [...steers.flatMap(toItems), ...toInput(Reflect.get(value, "input"))];
+    const reread = await this.#reread(asked, steers, { input });
+    return reread ? { ...reread, isSuccessor: false } : asked;
+  }
+
+  /** Replaces members of the request. Undefined: the request cannot be read, and the client has its input back. */
+  async #reread(
+    { message, lane }: Asked,
+    steers: readonly Steer[],
+    members: object,
+  ): Promise<Asked | undefined> {
+    const { maxBodyBytes, pause } = this.#context;
+    const text = withMembers(message, members);
+    try {
+      const read = await readMessage(text, maxBodyBytes, pause);
+      return { message: text, read, lane, steers, isSuccessor: true };
+    } catch {
+      await this.#sendFailed(steers, lane);
+      return undefined;
+    }
+  }
+
+  /** Never rejects. */
+  async #answerOne(asked: Asked): Promise<void> {
     const id = `${this.#caller.requestId}-${++this.#requests}`;
     const { headers } = this.#caller;
     const end = this.#context.beginMessage(id, PATH, this.#caller);
     await traceMessage({ id, route: PATH, headers }, async () => {
-      const ending = await this.#respond(message, { id, read, lane });
+      const ending = await this.#respond(asked, id);
       end(ending);
       return ending.status;
     });
-    lane.response = undefined;
   }
 
-  /** Refuses input for an in-flight response and returns it to the client. */
-  #refuseSteer({ previous, value }: SocketMessage): Promise<void> {
-    const lane = this.#lanes.values().find(({ response }) => response === previous);
-    const message = "This gateway does not steer a response. Send the input with response.create.";
-    const error = { type: "invalid_request_error", code: "steering_not_supported", message };
-    const steer = { previous_response_id: previous, input: Reflect.get(value, "input") };
-    const event = { type: "response.steer.failed", error, steer, sequence_number: 0 };
-    return this.#port.send(withLane(JSON.stringify(event), lane?.name));
+  #steer({ previous = "", value }: SocketMessage): Promise<void> {
+    const { event, lane } = this.#steers.add(previous, Reflect.get(value, "input"));
+    return this.#port.send(withLane(JSON.stringify(event), lane));
+  }
+
+  async #sendFailed(steers: readonly Steer[], lane: Lane): Promise<void> {
+    for (const steer of steers) {
+      const event = failed(steer, "successor_creation_failed");
+      await this.#port.send(withLane(JSON.stringify(event), lane.name));
+    }
+  }
+
+  /** Hands the input of an ended response to a successor, keeps it for the client, or returns it. */
+  async #endSteering({ id, builder }: PreparedResponse, lane: Lane): Promise<void> {
+    const steers = this.#steers.end(id);
+    if (steers.length === 0 || this.#abort.signal.aborted) return;
+    const { status, incomplete_details: details } = builder.response();
+    const canGoOn = status === "completed" || details?.reason === "steered";
+    if (!canGoOn || this.#ending !== undefined) return this.#sendFailed(steers, lane);
+    const required = requiredInput(builder.output);
+    if (required.length === 0) {
+      lane.steered = { responseId: id, steers };
+      return;
+    }
+    for (const event of this.#steers.wait(id, steers, required)) {
+      await this.#port.send(withLane(JSON.stringify(event), lane.name));
+    }
   }
 
   /** Ignores a message. Only the first is logged, because any number may arrive. */
@@ -317,7 +382,10 @@ export class SocketSession {
   }
 
   /** Never rejects. */
-  async #respond(message: string, { id, read, lane }: Asked): Promise<MessageEnding> {
+  async #respond(
+    { message, read, lane, steers = [], isSuccessor = false }: Asked,
+    id: string,
+  ): Promise<MessageEnding> {
     const { previous, value } = read;
     const exchange = this.#record(message, id);
     const ending: MessageEnding = { status: 200 };
@@ -333,7 +401,8 @@ export class SocketSession {
       exchange?.respond(ending.status, NO_HEADERS);
       exchange?.refused(toError(error).message);
       if (previous !== undefined) this.#responses.evict(previous);
-      await this.#refuse(error, lane.name);
+      await this.#sendFailed(steers, lane);
+      if (!isSuccessor) await this.#refuse(error, lane.name);
     } finally {
       exchange?.end();
     }
@@ -356,15 +425,31 @@ export class SocketSession {
     };
     const read = await readBodyOfTurn(body, caller, responsesReader(context), context);
     ending.media = read.media.counts;
-    const prepared = await prepareResponse(read, caller, context);
-    const streamed = withEvents(prepared, context);
-    lane.response = prepared.id;
-    const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);
-    const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
-    const fail = (error: unknown) => this.#fail(error, requestId);
-    const events = withFailure(begun, streamed, context, { signal, fail });
-    exchange?.respond(SWITCHING, NO_HEADERS);
-    await this.#send(events, streamed.writer, { lane, exchange });
+    const prepared = this.#steerable(await prepareResponse(read, caller, context), body, lane);
+    try {
+      const streamed = withEvents(prepared, context);
+      const produced = streamResponse(streamed, runResponse(prepared, context, signal), context);
+      const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
+      const fail = (error: unknown) => this.#fail(error, requestId);
+      const events = withFailure(begun, streamed, context, { signal, fail });
+      exchange?.respond(SWITCHING, NO_HEADERS);
+      await this.#send(events, streamed.writer, { lane, exchange });
+    } finally {
+      await this.#endSteering(prepared, lane);
+    }
+  }
+
+  /** Lets the turn end behind the result of a call when input has arrived. */
+  #steerable(prepared: PreparedResponse, body: ReadBody, { name }: Lane): PreparedResponse {
+    const { id, purpose, turn, compaction, context } = prepared;
+    const { gatewayTools } = turn;
+    const canEnd = purpose === "answer" && gatewayTools !== undefined && compaction === undefined;
+    const isSteered = canEnd && context.conversation === undefined;
+    const room = this.#context.maxBodyBytes - body.length;
+    this.#steers.begin(id, { lane: name, isSteered, room });
+    if (!isSteered) return prepared;
+    const isInterrupted = () => this.#steers.isWanted(id);
+    return { ...prepared, turn: { ...turn, gatewayTools: { ...gatewayTools, isInterrupted } } };
   }
 
   #fail(error: unknown, id: string): ErrorDescription {
@@ -429,16 +514,36 @@ export class SocketSession {
   }
 }
 
-/** A request, with its id and its lane. */
+/** A request of a lane. */
 interface Asked {
-  readonly id: string;
+  readonly message: string;
   readonly read: SocketMessage;
   readonly lane: Lane;
+  /** Input of an earlier response, which the request contains. */
+  readonly steers?: readonly Steer[];
+  /** The gateway made the request, not the client. */
+  readonly isSuccessor?: boolean;
 }
 
-interface Creation extends Pick<Asked, "id" | "lane"> {
+interface Creation extends Pick<Asked, "lane"> {
+  readonly id: string;
   readonly exchange: OpenExchange | undefined;
   readonly ending: MessageEnding;
+}
+
+function takeSteered(lane: Lane): Steered | undefined {
+  const { steered } = lane;
+  lane.steered = undefined;
+  return steered;
+}
+
+function toItems({ items }: Steer): Steer["items"] {
+  return items;
+}
+
+function toInput(input: unknown): readonly unknown[] {
+  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
+  return Array.isArray(input) ? input : [];
 }
 
 /** Adds the lane's name, if the client has named one. */

@@ -48,6 +48,8 @@ export interface OutputText extends Omit<Written<typeof outputText>, "logprobs">
 export interface ResponseState {
   readonly status: Written<typeof response>["status"];
   readonly output: readonly OutputItem[];
+  /** With the status `incomplete`. */
+  readonly incompleteReason?: "max_output_tokens" | "steered";
   /** Seconds since 1970. */
   readonly completedAt?: number | undefined;
   readonly usage?: TurnUsage;
@@ -138,7 +140,9 @@ export function createResponseWriter(
     completed_at: state.completedAt ?? null,
     status: state.status,
     incomplete_details:
-      state.status === "incomplete" ? { reason: "max_output_tokens" as const } : null,
+      state.status === "incomplete"
+        ? { reason: state.incompleteReason ?? ("max_output_tokens" as const) }
+        : null,
     error: state.error ?? null,
     output: [...state.output],
     usage: state.usage === undefined ? null : toResponseUsage(state.usage),

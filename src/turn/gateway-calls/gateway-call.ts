@@ -49,6 +49,7 @@ export async function runGatewayCall(state: TurnState): Promise<Outcome> {
     ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
   };
   if (!(await state.output.emit([event]))) throw new ConsumerStopped();
+  if (state.turn.gatewayTools?.isInterrupted?.()) return { type: "tool-ran", end: "interrupted" };
   return { type: "tool-ran", end: result === undefined || !fits ? "exhausted" : "answered" };
 }
 

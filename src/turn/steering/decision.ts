@@ -113,8 +113,11 @@ export type Outcome =
   | { readonly type: "function-chosen"; readonly name: string | undefined }
   /** Undefined: the answer is valid. */
   | { readonly type: "answer-checked"; readonly problem: string | undefined }
-  /** `exhausted`: no further call would be run. */
-  | { readonly type: "tool-ran"; readonly end: "answered" | "exhausted" | "awaits-approval" }
+  /** `exhausted`: no further call would be run. `interrupted`: the client has input for the next step. */
+  | {
+      readonly type: "tool-ran";
+      readonly end: "answered" | "exhausted" | "awaits-approval" | "interrupted";
+    }
   /** Undefined: the arguments of all calls are valid. */
   | { readonly type: "calls-checked"; readonly wrong: WrongCall | undefined };
 
@@ -165,7 +168,7 @@ export type Decision =
 export type Conclusion =
   | {
       readonly type: "finish";
-      readonly reason: "stop" | "length";
+      readonly reason: "stop" | "length" | "interrupted";
       readonly repair?: TurnRepair;
     }
   /** A demand was not met. */

@@ -34,6 +34,7 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
 }
 
 const STOP: Decision = { type: "finish", reason: "stop" };
+const INTERRUPTED: Decision = { type: "finish", reason: "interrupted" };
 const STOP_EMPTY: Decision = { type: "finish", reason: "stop", repair: "empty-answer" };
 const RUN_TOOL: Decision = { type: "run-tool" };
 const APPROVED: Decision = { type: "write-approved-call" };
@@ -88,6 +89,7 @@ function afterTool(
 ): Decision {
   if (end === "awaits-approval") return STOP;
   if (state.approvedCalls > 0) return APPROVED;
+  if (end === "interrupted") return INTERRUPTED;
   if (end === "answered") return goOn(state.demands);
   return state.demands.requiredCalls
     ? forceCall(state.demands.requiredCalls, "exhausted-tools")

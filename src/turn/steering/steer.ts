@@ -200,8 +200,9 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   void emitStart(state);
   leaveStage(state);
   if (conclusion.type === "fail") return conclusion;
-  endMessage(state, conclusion.reason);
-  void state.output.emit(state.emitter.release(conclusion.reason === "length"));
+  const isCut = conclusion.reason === "length";
+  endMessage(state, isCut ? "length" : "stop");
+  void state.output.emit(state.emitter.release(isCut));
   return conclusion;
 }
 

@@ -4,24 +4,36 @@ import { OpenSockets } from "../../../src/api/responses/context.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
 import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 import { readMessage } from "../../../src/api/responses/socket-message.ts";
+import { setImmediate } from "node:timers/promises";
 import { Hono } from "hono";
+import type { Engine } from "../../../src/engines/engine.ts";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { createLogWith } from "../../../src/telemetry/log.ts";
 import { appOf } from "../../helpers/app.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { testSettings } from "../../helpers/gateway.ts";
-import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
+import { fakeTool } from "../../helpers/fake-tool.ts";
+import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { MODEL } from "./support.ts";
 
 const CREATE = JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." });
 
 /** A socket controlled by the test, including its buffered bytes. */
 async function open(
-  engine: ScriptedEngine,
+  engine: Engine,
   closing?: AbortSignal,
   settings: Readonly<Record<string, unknown>> = {},
-  { isOpened = true, headers = {} }: { isOpened?: boolean; headers?: Record<string, string> } = {},
+  {
+    isOpened = true,
+    headers = {},
+    deps = {},
+  }: {
+    isOpened?: boolean;
+    headers?: Record<string, string>;
+    deps?: Parameters<typeof appOf>[2];
+  } = {},
 ) {
   const raw = {
     bufferedAmount: 0,
@@ -62,6 +74,7 @@ async function open(
       (entry) => void logged.push({ event: entry.event, ...entry.fields }),
     ),
     randomId: () => "0",
+    ...deps,
   });
   let noteBytes: (bytes: number) => void = () => {};
   const watchBytes = (listener: typeof noteBytes) => void (noteBytes = listener);
@@ -517,13 +530,225 @@ describe("lanes of a connection", () => {
       error: {
         type: "invalid_request_error",
         code: "steering_not_supported",
-        message: "This gateway does not steer a response. Send the input with response.create.",
+        message: expect.stringContaining("Send the input with response.create."),
       },
       steer,
       sequence_number: 0,
       stream_id: "a",
     });
     expect(engine.open).toBe(1);
+  });
+});
+
+describe("response.steer", () => {
+  const TOOL = { type: "code_interpreter", container: { type: "auto" } };
+  const CLIENT_TOOL = { type: "function", name: "f", parameters: { type: "object" } };
+  const RUN =
+    "<|channel|>analysis<|message|>I compute.<|end|><|start|>assistant to=python<|channel|>analysis code<|message|>1 + 1<|call|>";
+  const CALL = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+  const RESULT = "<|start|>python to=assistant<|channel|>analysis<|message|>2<|end|>";
+  const STEERED = "<|start|>user<|message|>In French.<|end|>";
+
+  const event = z.looseObject({
+    type: z.string(),
+    stream_id: z.string().optional(),
+    response: z
+      .looseObject({
+        id: z.string(),
+        previous_response_id: z.string().nullable(),
+        output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
+      })
+      .optional(),
+  });
+
+  /** The tool answers, and engine calls after the first go on, when they may. */
+  async function openSteered(scripts: readonly Script[], settings = {}) {
+    const scripted = scriptedEngine(scripts);
+    const tool = Promise.withResolvers<string>();
+    const step = Promise.withResolvers<void>();
+    const engine: Engine = {
+      ...scripted,
+      async *complete(request, signal) {
+        for await (const each of scripted.complete(request, signal)) {
+          yield each;
+          if (scripted.requests.length === 2 && each.type === "open") await step.promise;
+        }
+      },
+    };
+    let ids = 0;
+    const toolbox = { python: () => fakeTool({ answer: () => tool.promise }) };
+    const deps = { toolbox, randomId: () => `r${ids++}` };
+    const opened = await open(engine, undefined, settings, { deps });
+    const of = (type: string) =>
+      opened.sent.map((each) => event.parse(JSON.parse(each))).filter((each) => each.type === type);
+    const seen = async (type: string, count = 1) => {
+      await expect.poll(() => of(type).length).toBe(count);
+    };
+    return {
+      ...opened,
+      engine: scripted,
+      answer: () => tool.resolve("2"),
+      goOn: () => step.resolve(),
+      of,
+      seen,
+      create: (fields: object = {}) =>
+        opened.message(JSON.stringify({ ...JSON.parse(CREATE), tools: [TOOL], ...fields })),
+      steer: (id: string, input: unknown = "In French.") =>
+        opened.message(JSON.stringify({ type: "response.steer", previous_response_id: id, input })),
+      /** The id of the first response, once its call runs. */
+      async running(): Promise<string> {
+        await seen("response.code_interpreter_call.interpreting");
+        return of("response.created")[0]?.response?.id ?? "";
+      },
+    };
+  }
+
+  test.each([true, false])(
+    "is taken behind the result of a tool, and a successor answers (store: %s)",
+    async (store) => {
+      const scripts = [RUN, ANSWER, ANSWER];
+      const { engine, answer, goOn, of, seen, create, steer, running } = await openSteered(scripts);
+      create({ stream_id: "a", store });
+      const id = await running();
+      steer(id);
+      await seen("response.steer.accepted");
+      expect(of("response.steer.accepted")[0]).toEqual({
+        type: "response.steer.accepted",
+        steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id },
+        sequence_number: 0,
+        stream_id: "a",
+      });
+      answer();
+      goOn();
+      await seen("response.completed");
+      expect(of("response.incomplete")[0]?.response).toMatchObject({
+        id,
+        incomplete_details: { reason: "steered" },
+        output: [{ type: "reasoning" }, { type: "code_interpreter_call", status: "completed" }],
+      });
+      const [, successor] = of("response.created");
+      expect(successor).toMatchObject({ stream_id: "a", response: { previous_response_id: id } });
+      const [first = "", second = ""] = engine.prompts;
+      expect(second.startsWith(first)).toBe(true);
+      expect(second.slice(first.length)).toBe(RUN + RESULT + STEERED + "<|start|>assistant");
+      const previous = of("response.completed")[0]?.response?.id;
+      create({ previous_response_id: previous, stream_id: "a", store });
+      await seen("response.completed", 2);
+      expect(engine.prompts[2]).toContain(STEERED);
+    },
+  );
+
+  test("that comes with the last step is answered by a successor", async () => {
+    const scripts = [RUN, ANSWER, ANSWER];
+    const { engine, answer, goOn, of, seen, create, steer, running } = await openSteered(scripts);
+    create();
+    const id = await running();
+    answer();
+    await expect.poll(() => engine.requests.length).toBe(2);
+    steer(id, [{ type: "message", role: "user", content: "In French." }]);
+    steer(id, [{ role: "user", content: [{ type: "input_text", text: "Please." }] }]);
+    await seen("response.steer.accepted", 2);
+    goOn();
+    await seen("response.completed", 2);
+    expect(of("response.incomplete")).toEqual([]);
+    expect(of("response.created")[1]?.response?.previous_response_id).toBe(id);
+    expect(engine.prompts[2]).toContain(`${STEERED}<|start|>user<|message|>Please.<|end|>`);
+    steer(id);
+    await seen("response.steer.failed");
+    expect(of("response.steer.failed")[0]).toMatchObject({
+      error: { code: "response_not_found" },
+    });
+  });
+
+  test("waits with a call of the client, and comes before its next input", async () => {
+    const scripts = [RUN, CALL, ANSWER];
+    const { engine, answer, goOn, of, seen, create, steer, running } = await openSteered(scripts);
+    create({ tools: [TOOL, CLIENT_TOOL] });
+    const id = await running();
+    answer();
+    await expect.poll(() => engine.requests.length).toBe(2);
+    steer(id);
+    await seen("response.steer.accepted");
+    goOn();
+    await seen("response.steer.pending");
+    const callId = of("response.completed")[0]?.response?.output.at(-1)?.call_id;
+    const required = [{ type: "function_call_output", call_id: callId, name: "f" }];
+    expect(of("response.steer.pending")[0]).toMatchObject({
+      reason: "waiting_for_required_input",
+      required_input: required,
+      steer: { previous_response_id: id },
+    });
+    const input = required.map((each) => ({ ...each, output: "done" }));
+    create({ tools: [TOOL, CLIENT_TOOL], previous_response_id: id, input });
+    await seen("response.completed", 2);
+    expect(engine.prompts[2]).toContain("In French.");
+    expect(engine.prompts[2]).toContain("done");
+  });
+
+  test.each<[string, object, unknown, string]>([
+    ["without tools of the gateway", { tools: [] }, "x", "steering_not_supported"],
+    ["of a wrong kind", {}, 7, "invalid_input"],
+    ["without content", {}, [], "invalid_input"],
+    ["of another role", {}, [{ role: "system", content: "x" }], "invalid_input"],
+    [
+      "with a result of a tool",
+      {},
+      [{ type: "function_call_output", call_id: "c", output: "x" }],
+      "invalid_input",
+    ],
+    ["that is too long", {}, "x".repeat(70_000), "too_many_pending_steers"],
+  ])("%s returns", async (_, fields, input, code) => {
+    const { of, seen, create, steer, answer, goOn } = await openSteered([RUN, ANSWER]);
+    create(fields);
+    await seen("response.created");
+    steer(of("response.created")[0]?.response?.id ?? "", input);
+    await seen("response.steer.failed");
+    expect(of("response.steer.failed")[0]).toMatchObject({ error: { code }, steer: { input } });
+    answer();
+    goOn();
+    await seen("response.completed");
+    expect(of("response.created")).toHaveLength(1);
+  });
+
+  test("of a client that sends ever more is bounded, and the rest returns", async () => {
+    const { engine, of, seen, create, steer, answer, goOn, running } = await openSteered([
+      RUN,
+      ANSWER,
+    ]);
+    create();
+    const id = await running();
+    for (let sent = 0; sent < 10_000; sent++) {
+      steer(id, `${sent}.`);
+      if (sent % 8 === 0) await setImmediate();
+    }
+    await seen("response.steer.failed", 10_000 - 64);
+    expect(of("response.steer.accepted")).toHaveLength(64);
+    answer();
+    goOn();
+    await seen("response.completed");
+    expect(engine.requests).toHaveLength(2);
+    expect(engine.prompts[1]?.split("<|start|>user")).toHaveLength(66);
+  });
+
+  test("returns when its response fails", async () => {
+    const failing = { write: "", fail: new Error("broken") };
+    const { engine, of, seen, create, steer, answer, goOn, running } = await openSteered([
+      RUN,
+      failing,
+    ]);
+    create();
+    const id = await running();
+    answer();
+    await expect.poll(() => engine.requests.length).toBe(2);
+    steer(id);
+    await seen("response.steer.accepted");
+    goOn();
+    await seen("response.steer.failed");
+    expect(of("response.steer.failed")[0]).toMatchObject({
+      error: { code: "successor_creation_failed" },
+      steer: { id: expect.stringMatching(/^steer_/), input: "In French." },
+    });
+    expect(of("response.created")).toHaveLength(1);
   });
 });
 

@@ -361,6 +361,17 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: finish,
     },
     {
+      why: "the client has input for the next step",
+      outcome: { type: "tool-ran", end: "interrupted" },
+      decision: { type: "finish", reason: "interrupted" },
+    },
+    {
+      why: "calls that the client has approved come before its input",
+      given: { approvedCalls: 1 },
+      outcome: { type: "tool-ran", end: "interrupted" },
+      decision: { type: "write-approved-call" },
+    },
+    {
       why: "approved calls come before anything is sampled",
       given: { approvedCalls: 2 },
       outcome: begun,
